@@ -96,6 +96,7 @@ APIS: Mapping[int, Implemented] = {
     keys.TXN_OFFSET_COMMIT: Implemented("txn_offset_commit", Range(0, 6)),
     keys.UNREGISTER_BROKER: Implemented("unregister_broker", Range(0, 0)),
     keys.UPDATE_FEATURES: Implemented("update_features", Range(0, 2)),
+    keys.WRITE_TXN_MARKERS: Implemented("write_txn_markers", Range(0, 2)),
 }
 DRAFTS: Mapping[int, tuple[Implemented, ...]] = {
     keys.FETCH: (

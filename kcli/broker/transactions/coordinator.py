@@ -21,14 +21,11 @@ from collections.abc import Callable, Collection, Iterator
 from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.partition import Key
-from kcli.broker.storage.incoming import stored
-from kcli.broker.transactions.transaction import Transaction, TransactionState
+from kcli.broker.transactions.markers import end_in
+from kcli.broker.transactions.transaction import BUMPING, Transaction, TransactionState
 from kcli.broker.transactions.transaction_log import TransactionLog
 from kcli.records.acceptance import RefusedError
-from kcli.records.builder import build_marker
 
-BUMPING = 2  # the version of transactions whose producers get an epoch for each
-COORDINATOR_EPOCH = 0
 HIGHEST_EPOCH = (1 << 15) - 1
 
 
@@ -167,10 +164,7 @@ class Transactions:
             partition = None if topic is None else topic.partition(index)
             if partition is None:
                 continue  # It was deleted in the meantime.
-            marker = build_marker(commit, self.replicas.now(), 0, producer_id, epoch, COORDINATOR_EPOCH)
-            partition.made_log().append(stored(marker), partition.epoch)
-            self.replicas.appended(partition, len(marker))
-            self.replicas.changed(partition)  # what was held back from readers is there now
+            end_in(self.replicas, partition, (producer_id, epoch), commit=commit)
         self.groups.end_transaction(producer_id, commit=commit)
         each.partitions.clear()
         each.state = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT

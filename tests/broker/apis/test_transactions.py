@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.schemas.apikeys import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
+from kcli.broker import Broker
+from kcli.schemas.apikeys import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS, WRITE_TXN_MARKERS
 from kcli.schemas.errors import error_name
 from tests.broker.talk import run, talking
-from tests.broker.transactions.producer import Producer
+from tests.broker.transactions.producer import Producer, read
 
 
 def test_transactions_are_listed_by_state_producer_and_age() -> None:
@@ -56,5 +57,52 @@ def test_a_transaction_and_its_producer_are_described() -> None:
             # Kafka counts the marker that ended the transaction
             assert ended["lastTimestamp"] > each["lastTimestamp"]
             assert ended["currentTxnStartOffset"] == -1
+
+    run(work())
+
+
+def marked(producer: Producer, *, commit: bool = False, topic: str = "t", **others: int) -> dict[str, Any]:
+    """A request for one partition's marker. others: a marker's fields."""
+    row = {"producerId": producer.id, "producerEpoch": producer.epoch, "coordinatorEpoch": 0}
+    row |= {"transactionResult": commit, "topics": [{"name": topic, "partitionIndexes": [0]}]}
+    return {"markers": [row | others]}
+
+
+async def mark(producer: Producer, version: int = 1, **others: Any) -> str:
+    answer = await producer.talk(WRITE_TXN_MARKERS, version, marked(producer, **others))
+    (partition,) = answer["markers"][0]["topics"][0]["partitions"]
+    return error_name(partition["errorCode"])
+
+
+def test_a_hanging_transaction_is_ended_by_a_marker() -> None:
+    """As kafka-transactions abort does it."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk, implicit=True)
+            await producer.init()
+            await producer.send("a")
+            assert (await read(talk))[1]["lastStableOffset"] == 0
+            assert await mark(producer, topic="none") == "UNKNOWN_TOPIC_OR_PARTITION"
+            assert await mark(producer, producerEpoch=producer.epoch - 1) == "INVALID_PRODUCER_EPOCH"
+            assert await mark(producer, 2, transactionVersion=2) == "INVALID_PRODUCER_EPOCH"
+            assert (await read(talk))[1]["lastStableOffset"] == 0
+            assert await mark(producer) == "NONE"
+            _, row = await read(talk)
+            assert (row["lastStableOffset"], row["highWatermark"]) == (2, 2)
+            assert row["abortedTransactions"] == [{"producerId": producer.id, "firstOffset": 0}]
+            assert await mark(producer, coordinatorEpoch=-1) == "TRANSACTION_COORDINATOR_FENCED"
+            assert await mark(producer, 2, transactionVersion=2, producerEpoch=producer.epoch + 1) == "NONE"
+
+    run(work())
+
+
+def test_markers_are_for_who_may_alter_the_cluster() -> None:
+    async def work() -> None:
+        config = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+        async with talking(Broker(config=config), topic="t") as talk:
+            producer = Producer(talk)
+            producer.id, producer.epoch = 1, 0
+            assert await mark(producer) == "CLUSTER_AUTHORIZATION_FAILED"
 
     run(work())

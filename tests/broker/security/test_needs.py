@@ -10,7 +10,7 @@ from kcli.schemas import apikeys as keys
 ASKED_ELSEWHERE = {
     keys.API_VERSIONS, keys.SASL_HANDSHAKE, keys.SASL_AUTHENTICATE,
     keys.ALTER_CONFIGS, keys.CREATE_TOPICS, keys.DESCRIBE_CLUSTER, keys.DESCRIBE_CONFIGS,
-    keys.INCREMENTAL_ALTER_CONFIGS,
+    keys.INCREMENTAL_ALTER_CONFIGS, keys.WRITE_TXN_MARKERS,
 }  # fmt: skip
 
 

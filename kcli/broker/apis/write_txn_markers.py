@@ -1,0 +1,67 @@
+"""WriteTxnMarkers v0-v2 (KIP-98, KIP-664): transactions end in the partitions that are named.
+
+What their coordinator says of them does not count: `kafka-transactions abort` ends one that hangs by it.
+
+* A producer whose epoch is below the partition's is refused, from transaction version 2 on (v2) one in the same epoch,
+  too; so is an older coordinator.
+* It needs ALTER or CLUSTER_ACTION on the cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Operation
+from kcli.broker.transactions.markers import end_in
+from kcli.broker.transactions.transaction import BUMPING
+from kcli.topic_names import CONSUMER_OFFSETS
+
+
+def handle(request: Request) -> dict[str, Any]:
+    return {"markers": [answer(request, each) for each in request.body["markers"]]}
+
+
+def answer(request: Request, marker: dict[str, Any]) -> dict[str, Any]:
+    topics = [
+        {
+            "name": topic["name"],
+            "partitions": [
+                {"partitionIndex": index, "errorCode": write(request, marker, topic["name"], index)}
+                for index in topic["partitionIndexes"]
+            ],
+        }
+        for topic in marker["topics"]
+    ]
+    return {"producerId": marker["producerId"], "topics": topics}
+
+
+def write(request: Request, marker: dict[str, Any], topic: str, index: int) -> int:
+    """Write a marker to a partition; return the error code, 0 where it is written."""
+    if not request.may(Operation.ALTER) and not request.may(Operation.CLUSTER_ACTION):
+        return error_code("CLUSTER_AUTHORIZATION_FAILED")
+    partition = request.topics.find((topic, index))
+    if partition is None:
+        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    code = request.fault(topic, index) or partition.refusal(request.node.id, -1) or check(marker, partition)
+    if code:
+        return code
+    producer_id, commit = marker["producerId"], marker["transactionResult"]
+    producer = producer_id, marker["producerEpoch"]
+    end_in(request.replicas, partition, producer, marker["coordinatorEpoch"], commit=commit)
+    if topic == CONSUMER_OFFSETS:
+        request.groups.end_transaction(producer_id, commit=commit)
+    return 0
+
+
+def check(marker: dict[str, Any], partition: Partition) -> int:
+    """Return the error code of a marker that comes too late (Kafka's ProducerAppendInfo), 0 for others."""
+    log = partition.log
+    known = None if log is None else log.producers.known.get(marker["producerId"])
+    if known is None:
+        return 0
+    if marker["producerEpoch"] < known.epoch + (marker.get("transactionVersion", 0) >= BUMPING):
+        return error_code("INVALID_PRODUCER_EPOCH")
+    return error_code("TRANSACTION_COORDINATOR_FENCED") if marker["coordinatorEpoch"] < known.coordinator_epoch else 0

@@ -1,0 +1,25 @@
+"""The control batch that ends a transaction in a partition."""
+
+from __future__ import annotations
+
+from kcli.broker.metadata.replicas import Replicas
+from kcli.broker.partition import Partition
+from kcli.broker.storage.incoming import stored
+from kcli.records.builder import build_marker
+
+COORDINATOR_EPOCH = 0
+
+
+def end_in(
+    replicas: Replicas,
+    partition: Partition,
+    producer: tuple[int, int],
+    coordinator_epoch: int = COORDINATOR_EPOCH,
+    *,
+    commit: bool,
+) -> None:
+    """End the transaction of a producer (id and epoch) in a partition. OSError: it can't be written."""
+    marker = build_marker(commit, replicas.now(), 0, *producer, coordinator_epoch)
+    partition.made_log().append(stored(marker), partition.epoch)
+    replicas.appended(partition, len(marker))
+    replicas.changed(partition)  # what was held back from readers is there now
