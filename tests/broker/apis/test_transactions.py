@@ -63,7 +63,7 @@ def test_a_transaction_and_its_producer_are_described() -> None:
 
 def marked(producer: Producer, *, commit: bool = False, topic: str = "t", **others: int) -> dict[str, Any]:
     """A request for one partition's marker. others: a marker's fields."""
-    row = {"producerId": producer.id, "producerEpoch": producer.epoch, "coordinatorEpoch": 0}
+    row: dict[str, Any] = {"producerId": producer.id, "producerEpoch": producer.epoch, "coordinatorEpoch": 0}
     row |= {"transactionResult": commit, "topics": [{"name": topic, "partitionIndexes": [0]}]}
     return {"markers": [row | others]}
 
