@@ -3,6 +3,9 @@
 A query gives `block`, `value`, and the columns that say of what it is: api, role (of the client: producer, consumer,
 broker, or other), topic, group_id, error. The tables `roles` (client_id, role) and `members_of` (role, clients), and
 the macros block_of(ns) and minutes() are of `captured`.
+
+A round trip is that of the whole line, from the client to where the capture was taken and from there to the broker. The
+shortest is the line's: acknowledgements wait up to 40 ms for data that they can go with, the longer the less there is.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ class Measure:
     """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
     do not count, nor those by less than `times`, nor those by less than `apart` times the noise. counts: blocks without
     a row have 0, and means are compared; else medians. excuse: what explains a change: "load", "size" of requests and
-    responses, "topics". follows: a measure of whose change this is a consequence. steady: each value is the middle of
+    responses, "topics". follows: a measure of whose change this is a consequence. steady: each value is the best of
     many, so that few suffice where none of one side comes near those of the other."""
 
     name: str
@@ -127,11 +130,11 @@ FROM calls JOIN roles USING (client_id) JOIN members_of USING (role) WHERE throt
 """, HIGHER, least=5.0, counts=True,
     ),
     Measure(
-        "round-trip", "round trips of TCP of {role}, a connection each", "ms", """
+        "round-trip", "shortest round trips of TCP of {role}, a connection each", "ms", """
 SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
-       coalesce(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_p50_ms END, ack_ms) AS value
+       least(syn_ms, CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms END)
+       + least(ack_ms, CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms END) AS value
 FROM conns JOIN roles USING (client_id)
-WHERE (CASE WHEN s_rtt_samples >= 5 THEN s_rtt_p50_ms END IS NOT NULL OR ack_ms IS NOT NULL)
 """, HIGHER, least=1.0, times=2.0, steady=True,
     ),
     Measure(

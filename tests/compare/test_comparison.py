@@ -1,7 +1,8 @@
 """Comparisons of captures of real brokers: cuts of some seconds, on a machine that was busy with other things.
 
 old, new: Kafka 3.9.1 and 4.4.0; twin-a, twin-b: the same load twice; linger-0, linger-20: linger.ms of its producers;
-line-0, line-20: the same through a proxy that delivers at once, and 10 ms later each way.
+line-0, line-20: the same through a proxy that delivers at once, and 10 ms later each way;
+far-0, far-20: the same over a line of its own, captured at its clients' end.
 """
 
 from __future__ import annotations
@@ -54,6 +55,19 @@ def test_a_longer_line_is_worse_for_every_kind_of_answer() -> None:
     assert BETTER in verdicts(made("line-20", "line-0"), "latency")
 
 
+def test_the_round_trip_is_the_line_s_for_every_role() -> None:
+    """At the clients' end their own acknowledgements say nothing of the line; waits of up to 40 ms hide it."""
+    for found, verdict, low, high in (
+        (made("far-0", "far-20"), WORSE, 0, 20),
+        (made("far-20", "far-0"), BETTER, 20, 0),
+    ):
+        trips = {each.key[1]: each for each in found.changes if each.measure.name == "round-trip"}
+        assert {*trips} == {"producer", "consumer"} and {each.verdict for each in trips.values()} == {verdict}
+        for each in trips.values():
+            assert (each.before, each.after) == (pytest.approx(low, abs=1), pytest.approx(high, abs=1))
+    assert verdicts(made("line-0", "line-20"), "round-trip") <= {SAME}  # the proxy's own, on both sides
+
+
 def test_an_upgrade_shows_in_versions() -> None:
     found = made("old", "new")
     assert not found.is_worse
@@ -78,7 +92,7 @@ def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
-    """Round trips of each connection are the middle of hundreds; of latencies, a block each, twelve may be chance."""
+    """Round trips of each connection are the best of hundreds; of latencies, a block each, twelve may be chance."""
     by_name = {each.name: each for each in MEASURES}
     trips, latency = by_name["round-trip"], by_name["latency"]
     key = (None, "consumer", None, None, None)
