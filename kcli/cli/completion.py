@@ -39,7 +39,9 @@ def completion(shell: str) -> None:
 
     made = get_completion_class(shell)
     assert made is not None  # click has all three
-    click.echo(made(click.get_current_context().find_root().command, {}, "kcli", "_KCLI_COMPLETE").source())
+    script = made(click.get_current_context().find_root().command, {}, "kcli", "_KCLI_COMPLETE").source()
+    # click's script for fish cuts meanings, and values, at their first comma
+    click.echo(script.replace('string split "," $', 'string split --max 1 "," $'))
 
 
 def teach(command: click.Command) -> None:

@@ -36,12 +36,8 @@ SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS e
        (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions,
        CASE WHEN max(t.largest_taken) IS NULL THEN 'none is taken'
-            ELSE format('the largest that was taken has {:,}', max(t.largest_taken)) END AS taken,
-       CASE WHEN max(s.largest) IS NULL THEN ''
-            ELSE concat(CASE WHEN min(s.smallest) < max(s.largest) THEN format('{:,} to ', min(s.smallest)) ELSE '' END,
-                        format('{:,} bytes, ', max(s.largest)),
-                        CASE max(s.compression) WHEN 'none' THEN 'not compressed' ELSE max(s.compression) END,
-                        '; ') END AS sized
+            ELSE concat('the largest that was taken has ', max(t.largest_taken)) END AS taken,
+       CASE max(s.compression) WHEN 'none' THEN 'not compressed' ELSE max(s.compression) END AS packed
 FROM refused r
 LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic
 LEFT JOIN taken t ON r.topic = t.topic
@@ -50,7 +46,7 @@ HAVING count(*) >= 2
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "largest", "smallest", "largest_taken", "compression", "seconds"),
-    says="{topic} refuses batches of {client_id}: {refused} times {errors}; {sized}{taken}",
+    says="{topic} refuses batches of {client_id}: {refused} times {errors}, up to {largest} bytes ({packed}); {taken}",
     ruled_out="other clients: theirs are taken",
     advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
     "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "
