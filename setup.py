@@ -36,6 +36,16 @@ DIRECTIVES = {
 }
 
 
+# Where files of the project are read that its page on the package index links to.
+SHOWN = "https://github.com/kcli-kafka/kcli/blob/main/"
+
+
+def readme() -> str:
+    """The README as the package index shows it: links between the project's files lead nowhere there."""
+    text = Path("README.md").read_text("utf-8")
+    return re.sub(r"(?<=\]\()(?![a-z]+:|#)", SHOWN, text)
+
+
 def extensions() -> list[Extension]:
     sanitized = "KCLI_SANITIZE" in os.environ
     options = SANITIZE if sanitized else COMPILE
@@ -101,6 +111,8 @@ class Sdist(sdist):
 
 
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     ext_modules=[] if "KCLI_WITHOUT_CORE" in os.environ else extensions(),
     cmdclass={"build_ext": BuildCore, "sdist": Sdist},
     options={"build_ext": {"parallel": True}},

@@ -5,6 +5,7 @@ The core is compiled once, in the checkout; the sdist has every file that it was
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -116,6 +117,15 @@ def test_the_wheel_has_the_core_the_tables_and_the_man_pages(wheel: Path) -> Non
     assert [name for name in names if name.startswith("kcli/schemas/stock/")]
     assert [name for name in names if name.endswith("share/man/man1/kcli.1")]
     assert not [name for name in names if name.startswith(("tests/", "tools/"))]
+
+
+def test_the_page_on_the_index_has_links_that_lead_somewhere(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    text = archive.read(next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))).decode()
+    assert "Content-Type: text/markdown" in text
+    links = re.findall(r"\]\(([^)]+)\)", text.partition("\n\n")[2])
+    assert "https://github.com/kcli-kafka/kcli/blob/main/docs/how-to/install.md" in links
+    assert not [link for link in links if not link.startswith("https://")]
 
 
 def test_the_core_in_c_is_the_same_wherever_cython_lies() -> None:
