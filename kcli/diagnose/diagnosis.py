@@ -15,6 +15,7 @@ from kcli.errors import InputError
 from kcli.finding import INFO, Finding
 from kcli.rules.judgement import checks
 from kcli.rules.judgement import judge as judged_by_rules
+from kcli.rules.tables import read_columns
 from kcli.shell import file_words
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def read_facts(
     paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: Mapping[str, Any]
 ) -> InputError | None:
     """Fill the store. Return what is wrong with files of which a part could be read, or have no exchange."""
-    source = FactSource(paths, store, **options)
+    source = FactSource(paths, store, read_columns(), **options)
     try:
         for _ in source.read(moved):
             pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
 from kcli.pipeline.rows.row_source import RowSource
@@ -22,8 +22,15 @@ class FactSource(RowSource):
 
     by_day = False
 
-    def __init__(self, paths: Sequence[str], store: Store, **options: Any) -> None:
-        self.store = store
+    def __init__(
+        self,
+        paths: Sequence[str],
+        store: Store,
+        chosen_columns: Mapping[str, Container[str]] | None = None,
+        **options: Any,
+    ) -> None:
+        """Prepare to read. chosen_columns: of tables that need not be whole."""
+        self.store, self.chosen_columns = store, chosen_columns or {}
         super().__init__(self.put_row, READ, self.put_columns, paths, **options)
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:

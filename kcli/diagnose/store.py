@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.rules.tables import READ, RuleTables, kind_of
+from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of
 from kcli.tables.arrays import batch_of_columns, batch_of_rows
 from kcli.tables.definition import Column, schema_of
 
@@ -16,6 +16,8 @@ SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them i
 ROWS = 50_000  # of a table that wait to be put in at once
 HELD = 1 << 28  # bytes of rows in memory; what is more goes to files, which queries read where they are
 
+MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
+WORD = schema_of([Column("word", "string", "")])
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
 # Tables that nothing but these, which are made of them, is made of.
@@ -27,21 +29,15 @@ NUMBERED = {
     "produced": ("connection", "server", "client_id", "topic"),
     "batches": ("connection", "client_id", "api", "topic"),
 }
-# Tables that captures give, with the columns that those are made of.
+# Their types, each with the columns of captures' tables that have its words, and SQL for what else may be there.
 WORDS = {
-    "exchange_facts": ("connection", "server", "address", "client_id", "api"),
-    "fetch_partitions": ("connection", "server", "client_id", "topic", "topic_id"),
-    "produce_partitions": ("connection", "server", "client_id", "topic", "topic_id"),
-    "record_batches": ("connection", "client_id", "api", "topic", "topic_id"),
+    "connection": (("connection",), ""),
+    "server": (("server",), ""),
+    "address": (("address",), ""),
+    "client_id": (("client_id",), ""),
+    "api": (("api",), "UNION SELECT concat('API ', api_key) FROM exchange_facts WHERE api IS NULL"),
+    "topic": (("topic", "topic_id"), "UNION SELECT topic FROM topic_by_id WHERE topic IS NOT NULL"),
 }
-NUMBER_WORDS = """
-CREATE TYPE word AS ENUM (
-  SELECT word FROM words
-  UNION SELECT topic FROM topic_by_id WHERE topic IS NOT NULL
-  UNION SELECT concat('API ', api_key) FROM exchange_facts WHERE api IS NULL
-  ORDER BY 1
-)
-"""
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -58,7 +54,7 @@ class FactStore(RuleTables):
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
-        self.numbers_words = False
+        self.types: set[str] | None = None  # of texts that have numbers; None: it is not known yet
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
@@ -113,27 +109,26 @@ class FactStore(RuleTables):
         """Return the query of a prepared table: where there are rows enough, with numbers for texts that repeat."""
         if table not in NUMBERED or self.is_small:
             return sql
-        self.number_words()
-        numbered = ", ".join(f"CAST({name} AS word) AS {name}" for name in NUMBERED[table])
-        return f"SELECT * REPLACE ({numbered}) FROM ({sql}) AS made"
+        if self.types is None:
+            self.types = set(self.number_words())
+        numbered = ", ".join(f"CAST({name} AS {name}_word) AS {name}" for name in NUMBERED[table] if name in self.types)
+        return f"SELECT * REPLACE ({numbered}) FROM ({sql}) AS made" if numbered else sql
 
-    def number_words(self) -> None:
-        """Number the texts that repeat."""
-        if self.numbers_words:
-            return
-        self.numbers_words = True
-        self.provide(NUMBER_WORDS)
-        found = {""}
-        for table, names in WORDS.items():
-            for batch in self.batches(table):
-                for name in names:
-                    column = batch.column(name)
+    def number_words(self) -> Iterator[str]:
+        """Number the texts that repeat, those of each column by themselves, and yield the columns."""
+        for name, (columns, more) in WORDS.items():
+            found = {"", None}
+            for batch in (each for table in LARGEST for each in self.batches(table)):
+                for column in (batch.column(each) for each in columns if each in batch.schema.names):
                     found.update(getattr(column, "dictionary", column).to_pylist())
-        found.discard(None)
-        words = batch_of_columns([sorted(found)], schema_of([Column("word", "string", "")]))
-        self.connection.register("words", words)
-        self.execute(NUMBER_WORDS)
-        self.connection.unregister("words")
+            if len(found) > MOST_WORDS:
+                continue
+            words = batch_of_columns([[each for each in found if each is not None]], WORD)
+            self.connection.register("words", words)
+            self.provide(more)
+            self.execute(f"CREATE TYPE {name}_word AS ENUM (SELECT word FROM words {more} ORDER BY 1)")
+            self.connection.unregister("words")
+            yield name
 
     def may_be_nameless(self) -> bool:
         """Return whether topics are known by their ids alone; see RuleTables."""
@@ -176,9 +171,9 @@ class FactStore(RuleTables):
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")
         self.made.clear()
-        if self.numbers_words:
-            self.execute("DROP TYPE word")
-            self.numbers_words = False
+        for name in self.types or ():
+            self.execute(f"DROP TYPE {name}_word")
+        self.types = None
 
     def empty(self) -> None:
         """Give up the rows of exchanges and connections, for those that are still to come. Names stay known."""

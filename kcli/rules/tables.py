@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from kcli.extras import require
 from kcli.rules.prepared import PREPARED, VIEWS, query_of
+from kcli.rules.signs import SIGNS
 from kcli.tables.duckdb_engine import SOURCES, execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
+LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
 MEMORY = 512  # MiB; what is more goes to a temporary folder
 # What captures give; all else is made of it (`prepared`).
 READ = frozenset({
@@ -80,6 +83,30 @@ class RuleTables:
     def execute(self, sql: str) -> Any:
         """Run a statement. KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
         return execute(self.connection, sql)
+
+
+def read_columns() -> dict[str, frozenset[str]]:
+    """Return the largest tables that captures give, each with the columns that are read of it, and other words."""
+    found: dict[str, set[str]] = {table: set() for table in LARGEST}
+    for sql in (*PREPARED.values(), SIGNS):
+        for source in SOURCES.finditer(sql):
+            if source[1] in found:
+                found[source[1]].update(re.findall(r"\w+", query_around(sql, source.start())))
+    return {table: frozenset(words) for table, words in found.items()}
+
+
+def query_around(sql: str, place: int) -> str:
+    """Return the query in which something stands: that between the nearest parentheses, or all of it."""
+    first, last = place, place
+    depth = 1
+    while first and depth:
+        first -= 1
+        depth += {")": 1, "(": -1}.get(sql[first], 0)
+    depth = 1
+    while last < len(sql) and depth:
+        depth += {"(": 1, ")": -1}.get(sql[last], 0)
+        last += 1
+    return sql[first:last]
 
 
 def kind_of(table: str) -> str:

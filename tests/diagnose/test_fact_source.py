@@ -8,6 +8,7 @@ import pytest
 
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.store import FactStore
+from kcli.rules.tables import LARGEST, read_columns
 from tests.diagnose.captured import DATA
 
 
@@ -53,3 +54,18 @@ def test_tcp_counts_closed_windows_and_what_was_sent_into_silence() -> None:
         stored(store, DATA / "idle-connection-cut-barrier.pcap.zst")
         [dead] = store.ask("SELECT max(c_unacked_resent) AS resent, max(c_unacked_silence_ms) AS silence FROM tcp")
         assert dead["resent"] >= 2 and dead["silence"] > 3000
+
+
+@pytest.mark.parametrize("table", sorted(LARGEST))
+def test_columns_that_rules_read_are_as_in_whole_tables(table: str, samples: Path) -> None:
+    chosen = read_columns()
+    rows = {}
+    for names in (chosen, None):
+        with FactStore() as store:
+            path = str(samples / "old-librdkafka-on-3.9.pcap")
+            for _ in FactSource([path], store, names).read():
+                pass
+            rows[names is None] = [{**row} for row in store.ask(f"SELECT * FROM {table}")]
+    assert rows[False] and 5 < len(rows[False][0]) < len(rows[True][0])
+    assert rows[False] == [{name: row[name] for name in rows[False][0]} for row in rows[True]]
+    assert all(name in chosen[table] for name in rows[False][0])

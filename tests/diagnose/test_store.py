@@ -47,10 +47,12 @@ def test_what_was_asked_counts_rows_that_come_later(held: int, monkeypatch: pyte
         assert [*store.ask(MARKS)] == [{"rows": 4, "ids": 6}], "names stay"
 
 
+@pytest.mark.parametrize("most", [4096, 3, 0])
 @pytest.mark.parametrize("small", [-1, 1 << 22])
-def test_texts_that_repeat_compare_as_texts_do(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_repeat_compare_as_texts_do(small: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that only an unknown API's number gives is one of them, and so are none, and names that come later."""
     monkeypatch.setattr(stores, "SMALL", small)
+    monkeypatch.setattr(stores, "MOST_WORDS", most)
     names = [each.name for each in FACTS["exchange_facts"].columns]
     with FactStore() as store:
         for turn, client in enumerate(("zoe", None, "adam")):

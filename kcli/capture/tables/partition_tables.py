@@ -6,8 +6,8 @@ entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -107,6 +107,10 @@ class PartitionTable(Table):
         """Return its rows."""
         found = exchanges.rows(self.kind)
         return found if self.chosen is None else found.where(self.chosen(found, exchanges.versions[found.row]))
+
+    def of(self, names: Container[str]) -> PartitionTable:
+        """Return the table with these of its columns."""
+        return replace(self, columns=tuple(each for each in self.columns if each.name in names))
 
     def arrays(self, rows: Rows, exchanges: Exchanges) -> list[Any]:
         """Return the columns of those rows."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy
@@ -18,6 +19,8 @@ FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
     "throttle_ms",
 )  # fmt: skip
+KINDS = {"isolation_level": "int8", "acks": "int16"}  # those that are no int32 in messages
+NAMES = {"client_address": "address"}
 TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
 OF_EXCHANGES = (
     "timestamp", "connection", "server", "client_address", "client_id", "correlation_id", "api_version", "api_key",
@@ -29,14 +32,28 @@ def fact_batch(columns: ExchangeColumns) -> Any:
     """Return the rows of these exchanges, as a record batch."""
     import pyarrow
 
-    keys = columns.rows.key
-    replicas = columns.made.replicas
-    others = ~numpy.isin(keys, TEXTS)
+    others = ~numpy.isin(columns.rows.key, TEXTS)
     unread = others if columns.made.unanswered is None else others | columns.made.unanswered
     made = [
-        *columns.arrays(*OF_EXCHANGES), integers(replicas, "int64", keys != FETCH), *(
-            columns.made.number(name, "int64") for name in FIELDS if name != "replica_id"
-        ),
+        *columns.arrays(*OF_EXCHANGES), *(number(columns, name, "int64") for name in FIELDS),
         strings(columns.taken["request"], others), strings(columns.taken["response"], unread),
     ]  # fmt: skip
     return pyarrow.record_batch(made, schema=stored_schema("exchange_facts"))
+
+
+def narrow_batch(columns: ExchangeColumns, names: Container[str]) -> Any:
+    """Return the same in the memory that they need: without texts, of the rest what is named, fields as messages have
+    them."""
+    import pyarrow
+
+    named = [each for each in OF_EXCHANGES if NAMES.get(each, each) in names]
+    fields = [each for each in FIELDS if each in names]
+    made = [*columns.arrays(*named), *(number(columns, each, KINDS.get(each, "int32")) for each in fields)]
+    return pyarrow.record_batch(made, names=[NAMES.get(each, each) for each in named] + fields)
+
+
+def number(columns: ExchangeColumns, name: str, kind: str) -> Any:
+    """Return a field of messages as an array of that type."""
+    if name == "replica_id":
+        return integers(columns.made.replicas, kind, columns.rows.key != FETCH)
+    return columns.made.number(name, kind)

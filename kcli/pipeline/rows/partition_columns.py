@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from kcli.capture.tables.partition_tables import PARTITION_TABLES, Exchanges
@@ -13,8 +13,9 @@ from kcli.tables.arrays import rows_at
 class PartitionColumns:
     """Of the exchanges in `columns`."""
 
-    def __init__(self, columns: ExchangeColumns) -> None:
-        self.columns = columns
+    def __init__(self, columns: ExchangeColumns, chosen: Mapping[str, Container[str]] | None = None) -> None:
+        """Take exchanges. chosen: columns of tables; of others, all are made."""
+        self.columns, self.chosen = columns, chosen or {}
         self.exchanges = Exchanges(columns.taken, columns.who, columns.rows.version)
 
     def batches(self, wanted: Container[str], *, by_day: bool = True) -> Iterator[Dated]:
@@ -31,6 +32,10 @@ class PartitionColumns:
 
         for name, table in PARTITION_TABLES.items():
             if name in wanted and (rows := table.rows(self.exchanges)).count:
+                if name in self.chosen:
+                    table = table.of(self.chosen[name])
+                    yield name, rows.row, pyarrow.record_batch(table.arrays(rows, self.exchanges), names=table.names)
+                    continue
                 arrays = table.arrays(rows, self.exchanges)
                 origin = [rows_at(each, rows.row) for each in self.columns.origin]
                 yield name, rows.row, pyarrow.record_batch([*arrays, *origin], schema=self.columns.schema(name))

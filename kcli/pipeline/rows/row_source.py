@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +20,7 @@ from kcli.core.capture.tcp_facts import TcpFacts
 from kcli.grammar.topics import naming_apis
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
-from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch
+from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch, narrow_batch
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.rows.makers import SAID, makers_for
@@ -73,6 +73,7 @@ class RowSource(Sink):
 
     direct = True
     learns = False
+    chosen_columns: Mapping[str, Container[str]] = {}  # of tables that need not be whole
     by_day = True  # a batch holds rows of one day, and those that lack topic names stand apart
 
     def __init__(
@@ -211,14 +212,16 @@ class RowSource(Sink):
         self.counted = self.engine.message_bytes
         taken = self.taker.take_columns(last)
         columns = ExchangeColumns(taken, self.bodies.name, self.field_names, self.origins)
-        partitions, wanted = PartitionColumns(columns), self.rows.wanted
+        partitions, wanted = PartitionColumns(columns, self.chosen_columns), self.rows.wanted
         if columns.rows.count:
             self.rows.exchanges += columns.rows.count
             exchanges = columns.batches() if "exchanges" in wanted else ()
             for each in (*exchanges, *partitions.batches(wanted, by_day=self.by_day)):
                 self.put_batch(*each)
             if "exchange_facts" in wanted:
-                self.put_batch("exchange_facts", -1, fact_batch(columns), False)
+                names = self.chosen_columns.get("exchange_facts")
+                batch = fact_batch(columns) if names is None else narrow_batch(columns, names)
+                self.put_batch("exchange_facts", -1, batch, False)
             for table, make in (("fetch_frames", frame_batch), ("noted_exchanges", noted_batch)):
                 batch = make(columns) if table in wanted else None
                 if batch is not None:
