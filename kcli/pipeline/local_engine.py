@@ -11,7 +11,7 @@ from typing import Any
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.derived.facts_task import FEW_ROWS, READ, FactsTask, facts_tasks, has_older_runs, hours_before
+from kcli.pipeline.derived.facts_task import FEW_ROWS, PARTS, READ, FactsTask, facts_tasks, has_older_runs, hours_before
 from kcli.pipeline.derived.incremental_tables import AsRead
 from kcli.pipeline.forks import hand_out_forked
 from kcli.pipeline.storage import Place
@@ -41,14 +41,14 @@ class LocalEngine:
         """Make all rows anew, out of the facts of all runs."""
         if has_older_runs(context.files):
             raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")
-        count = 1 if sum(context.rows(table) for table in READ) < FEW_ROWS else self.processes
+        few = self.processes == 1 or sum(context.rows(table) for table in READ) < FEW_ROWS
         read = AsRead.of(context.options)
-        tasks = facts_tasks(context.files, context.folder, read, count, hours_before(context))
-        if len(tasks) == 1:
+        tasks = facts_tasks(context.files, context.folder, read, 1 if few else len(PARTS), hours_before(context))
+        if few:
             return tasks[0].write()
         import duckdb  # noqa: F401  once for all forks
 
-        return [*chain(*hand_out_forked(tasks, FactsTask.write, lambda _done: None, count))]
+        return [*chain(*hand_out_forked(tasks, FactsTask.write, lambda _done: None, self.processes))]
 
 
 def cores_here() -> int:

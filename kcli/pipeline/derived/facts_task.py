@@ -112,10 +112,14 @@ def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str
     put_judged(writer, facts, views, read.sample)
 
 
+def put_clients(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], _read: AsRead) -> None:
+    """Write `clients`."""
+    put_rows(writer, "clients", judged_clients(facts.rows))
+
+
 def put_others(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], _read: AsRead) -> None:
     """Write the tables that a query, or a little more, makes."""
-    for table, make in (("quorum", quorum), ("clients", judged_clients)):
-        put_rows(writer, table, make(facts.rows))
+    put_rows(writer, "quorum", quorum(facts.rows))
     hourly = hourly_update(FACT, FRESH, HOURLY.name) if FRESH in views else hourly_query(FACT, file=False)
     for table, query in (*derived_queries(), ("leader_changes", CHANGES), (HOURLY.name, hourly)):
         for batch in facts.batches(query):
@@ -123,7 +127,12 @@ def put_others(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str],
 
 
 # In the order of how long they take.
-PARTS: dict[str, Put] = {"sessions": put_sessions, "findings": put_findings, "others": put_others}
+PARTS: dict[str, Put] = {
+    "findings": put_findings,
+    "sessions": put_sessions,
+    "others": put_others,
+    "clients": put_clients,
+}
 
 
 def derived_queries() -> Iterator[tuple[str, str]]:
