@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
-AHEAD = 16
+AHEAD = 4
 
 
 class Background:
