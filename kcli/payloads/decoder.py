@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, get_args
 
 from kcli.capture.wanted import matches
 from kcli.errors import NetworkError, UsageError
@@ -19,7 +19,7 @@ from kcli.payloads import internal
 from kcli.payloads.envelopes import flattened
 from kcli.payloads.files import SchemaFiles, local_schema
 from kcli.payloads.formats import FORMATS, decoded, encoded
-from kcli.payloads.framing import CONFLUENT, Frame, SchemaId, Which, frame_of, framed
+from kcli.payloads.framing import CONFLUENT, Frame, IdType, SchemaId, Which, frame_of, framed
 from kcli.payloads.options import PayloadOptions
 from kcli.payloads.schema import AVRO, PROTOBUF, Codec, PayloadError, Schema, codec_of
 from kcli.records.internal import TOPICS, coordinator_record, metadata_record
@@ -219,10 +219,8 @@ class PayloadDecoder:
         """Read what stands behind a frame. Raises PayloadError."""
         if frame.json:
             return decoded("json", data[frame.start :])
-        behind = getattr(codec, "apicurio" if frame.wide else "confluent", None)
-        if behind is None:
-            return codec.decode(data, frame.start)
-        return behind(data, frame.start, frame.message) if frame.wide else behind(data, frame.start)
+        behind = getattr(codec, "behind", None)  # of Protobuf
+        return codec.decode(data, frame.start) if behind is None else behind(frame, data)
 
     def writer(self, name: SchemaId) -> Schema:
         """Return the schema of that name. PayloadError: no source has it, or it can't be read."""
@@ -296,26 +294,39 @@ class PayloadDecoder:
         for which in hidden:
             row[which] = redacted(len((data if which == "value" else key) or b""))
 
-    def encode(self, topic: str | None, which: Which, payload: Row) -> bytes | None:
+    def encode(
+        self, topic: str | None, which: Which, payload: Row, row: Mapping[str, Any] | None = None
+    ) -> bytes | None:
         """Return the bytes of a payload of JSON, as `Payload.members` has it, by what is said of the topic; None:
-        nothing is. PayloadError, UsageError."""
+        nothing is. row: the record in kcli's JSON, whose frame it gets. PayloadError, UsageError."""
         rule = self.rules.get((topic, which)) or self.rule(topic, which)
         if rule.format is not None and rule.format != RAW:
             return encoded(rule.format, payload["data"])
-        name = next((SchemaId(each, payload[each]) for each in ("schemaId", "guid") if each in payload), None)
+        name = next((SchemaId(each, payload[each]) for each in get_args(IdType) if each in payload), None)
         schema = rule.schema if rule.schema is not None else self.writer(name) if name and self.sources else None
         if schema is None:
             return None
         if name is not None and self.sources and schema.type == AVRO:
             schema = self.writer(name)
-        data = self.codec(schema).encode(payload["data"])
-        if name is None or name.type == "guid":
-            return data
+        data = bytes_of((row or {}).get(which)) or b""
+        frame = frame_of(data, which, headers_of((row or {}).get("headers")))
+        if frame is not None and frame.schema == name:
+            return data[: frame.start] + self.encoded_like(self.codec(schema), payload["data"], frame, data)
+        made = self.codec(schema).encode(payload["data"])
+        if name is None or name.type != "schemaId":
+            return made
         if schema.type == PROTOBUF:
             from kcli.payloads.protobuf import write_indexes
 
-            data = write_indexes([0]) + data
-        return framed(Frame(name, 5), data)
+            made = write_indexes([0]) + made
+        return framed(Frame(name, CONFLUENT), made)
+
+    def encoded_like(self, codec: Codec, value: Any, frame: Frame, data: bytes) -> bytes:
+        """Return the bytes of a value behind the frame of a payload. PayloadError."""
+        if frame.json:
+            return encoded("json", value)
+        like = getattr(codec, "encode_like", None)  # of Protobuf
+        return codec.encode(value) if like is None else bytes(like(value, frame, data))
 
 
 def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:

@@ -21,6 +21,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError as NoMessageError
 from google.protobuf.message import EncodeError as NoBytesError
 
+from kcli.payloads.framing import Frame
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
@@ -74,8 +75,24 @@ class ProtobufCodec:
         """See Codec."""
         return self.message(data, start, self.first)
 
-    def confluent(self, data: bytes, start: int) -> Any:
-        """Read a message behind its indexes, as Confluent's serializers write it."""
+    def behind(self, frame: Frame, data: bytes) -> Any:
+        """Read a message behind its frame, and what serializers write there to choose it."""
+        kind, at = self.place(frame, data)
+        return self.message(data, at, kind)
+
+    def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
+        """Return the bytes of a value behind a frame, of the same message as the payload there. PayloadError."""
+        kind, at = self.place(frame, data)
+        return data[frame.start : at] + self.encoded(value, kind)
+
+    def place(self, frame: Frame, data: bytes) -> tuple[Descriptor, int]:
+        """Return which message a payload is, and where it begins. PayloadError."""
+        if frame.wide:
+            return self.apicurio(data, frame.start, frame.message)
+        return self.confluent(data, frame.start)
+
+    def confluent(self, data: bytes, start: int) -> tuple[Descriptor, int]:
+        """Return the message that indexes name, as Confluent's serializers write them, and where they end."""
         indexes, at = read_indexes(data, start)
         kinds, found = self.messages, None
         for index in indexes:
@@ -84,17 +101,17 @@ class ProtobufCodec:
             found = kinds[index]
             # As in Java, where entries of maps are no messages of the text.
             kinds = [each for each in found.nested_types if not each.GetOptions().map_entry]
-        return self.message(data, at, found or self.first)
+        return found or self.first, at
 
-    def apicurio(self, data: bytes, start: int, message: str | None) -> Any:
-        """Read a message behind its name, as Apicurio's serializer writes it. message: its name, from a header."""
+    def apicurio(self, data: bytes, start: int, message: str | None) -> tuple[Descriptor, int]:
+        """Return the message that Apicurio's serializer names, and where its name ends. message: it is in a header."""
         if message is not None:
-            return self.message(data, start, self.named(message))
+            return self.named(message), start
         size, at = varint(data, start)
         name = data[at : at + size]
         if len(name) < size or name[:1] != b"\n":
             raise PayloadError("no name of a message in front of it")
-        return self.message(data, at + size, self.named(name[2:].decode("utf-8", "replace")))
+        return self.named(name[2:].decode("utf-8", "replace")), at + size
 
     def named(self, name: str) -> Descriptor:
         """Return a message by its full or short name."""
@@ -121,11 +138,15 @@ class ProtobufCodec:
 
     def encode(self, value: Any) -> bytes:
         """See Codec."""
-        made = message_factory.GetMessageClass(self.first)()
+        return self.encoded(value, self.first)
+
+    def encoded(self, value: Any, kind: Descriptor) -> bytes:
+        """Return the bytes of a message of that kind. PayloadError."""
+        made = message_factory.GetMessageClass(kind)()
         try:
             data: bytes = json_format.ParseDict(value, made, descriptor_pool=self.pool).SerializeToString()
         except WRONG as error:
-            raise PayloadError(f"no message {self.first.full_name}: {' '.join(str(error).split())[:200]}") from None
+            raise PayloadError(f"no message {kind.full_name}: {' '.join(str(error).split())[:200]}") from None
         return data
 
 

@@ -86,6 +86,8 @@ class Registry:
         """Return the schema of that name; None: it has none. PayloadError."""
         if self.native:
             return self.native_schema(schema)
+        if schema.type == "globalId":
+            raise PayloadError("a globalId, which Apicurio's own API knows (.../apis/registry/v2), not Confluent's")
         kind = "guids" if schema.type == "guid" else "ids"
         found: Any = self.json(f"/schemas/{kind}/{schema.value}")
         if found is None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2
 
+from kcli.payloads import PayloadDecoder, PayloadOptions
+from kcli.payloads.framing import Frame, SchemaId
 from kcli.payloads.protobuf import NAME, ProtobufCodec, compiled, read_indexes, write_indexes
 from kcli.payloads.schema import PayloadError, Schema
 from tests.payloads.values import framed, local, members
@@ -51,6 +53,11 @@ def codec() -> ProtobufCodec:
     return ProtobufCodec(SCHEMA)
 
 
+def read(codec: ProtobufCodec, data: bytes, wide: bool = False, message: str | None = None) -> Any:
+    """What stands behind a frame."""
+    return codec.behind(Frame(SchemaId("schemaId", 7), 0, wide, message), data)
+
+
 def test_a_descriptor_as_base64_imports(codec: ProtobufCodec) -> None:
     """As the client of Python registers it: file and imports of its own as base64, Google's not at all."""
     files = descriptor_pb2.FileDescriptorSet.FromString(compiled(SCHEMA))
@@ -76,7 +83,7 @@ def test_entries_of_maps_as_messages() -> None:
 
 def test_a_message_is_json_and_back(codec: ProtobufCodec) -> None:
     data = codec.encode(VALUE)
-    assert codec.decode(data, 0) == VALUE and codec.confluent(b"\0" + data, 0) == VALUE
+    assert codec.decode(data, 0) == VALUE and read(codec, b"\0" + data) == VALUE
     empty = codec.decode(b"", 0)
     assert empty["id"] == 0 and empty["state"] == "NEW" and "who" not in empty and "at" not in empty
     assert codec.decode(codec.encode({"ratio": "NaN", "weight": "-Infinity"}), 0)["ratio"] == "NaN"
@@ -85,15 +92,15 @@ def test_a_message_is_json_and_back(codec: ProtobufCodec) -> None:
 
 def test_indexes_and_names_choose_a_message(codec: ProtobufCodec) -> None:
     deep, other = b"\x08\x05", b"\x12\x01t"
-    assert codec.confluent(write_indexes([0, 0, 0]) + deep, 0) == {"n": 5}
-    assert codec.confluent(write_indexes([1]) + other, 0) == {"text": "t"}
-    assert codec.apicurio(b"\x07\n\x05Other" + other, 0, None) == {"text": "t"}
-    assert codec.apicurio(other, 0, "shop.Other") == {"text": "t"}
+    assert read(codec, write_indexes([0, 0, 0]) + deep) == {"n": 5}
+    assert read(codec, write_indexes([1]) + other) == {"text": "t"}
+    assert read(codec, b"\x07\n\x05Other" + other, wide=True) == {"text": "t"}
+    assert read(codec, other, wide=True, message="shop.Other") == {"text": "t"}
     for wrong in (b"", b"\x01", b"\x80" * 11, write_indexes([7]) + other, write_indexes([1, 0]) + other):
         with pytest.raises(PayloadError):
-            codec.confluent(wrong, 0)
+            read(codec, wrong)
     with pytest.raises(PayloadError, match="no message 'Nobody'"):
-        codec.apicurio(other, 0, "Nobody")
+        read(codec, other, wide=True, message="Nobody")
     assert [read_indexes(write_indexes(each), 0)[0] for each in ([], [3], [1, 200])] == [[], [3], [1, 200]]
 
 
@@ -111,9 +118,9 @@ def test_messages_in_messages_are_bounded(codec: ProtobufCodec) -> None:
             data = b"\x0a" + (bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])) + data
         return data
 
-    assert codec.confluent(write_indexes([1]) + nested(50), 0)["again"]
+    assert read(codec, write_indexes([1]) + nested(50))["again"]
     with pytest.raises(PayloadError):
-        codec.confluent(write_indexes([1]) + nested(500), 0)
+        read(codec, write_indexes([1]) + nested(500))
 
 
 def test_a_file_has_what_it_imports_beside_it_and_names_its_message(tmp_path: Path) -> None:
@@ -157,3 +164,25 @@ def test_schemas_that_are_compiled_are_counted(tmp_path: Path, monkeypatch: pyte
     assert members(decoder, framed(1, b"\0\n\1x"))["data"] == {"n1": "x"}  # type: ignore[index]
     assert "more than 1 schemas" in members(decoder, framed(2, b"\0\n\1x"))["reason"]  # type: ignore[index]
     assert members(decoder, framed(1, b"\0\n\1y"))["data"] == {"n1": "y"}  # type: ignore[index]
+
+
+def test_the_way_back_has_the_frame_and_the_message_that_it_came_in(tmp_path: Path) -> None:
+    """Confluent's indexes, Apicurio's name in front or in a header; the id in four bytes, eight, or a header."""
+    (tmp_path / "7.proto").write_text(TEXT.replace('import "shop/item.proto";', ITEM.partition("shop;")[2]))
+    decoder = PayloadDecoder(PayloadOptions(schemas=(str(tmp_path),)))
+    other = b"\x12\x01t"
+    eight = [{"key": "apicurio.value.globalId", "value": {"base64": base64.b64encode((7).to_bytes(8, "big")).decode()}}]
+    named = [*eight, {"key": "apicurio.protobuf.type", "value": "Other"}]
+    front = b"\x07\n\x05Other"
+    for data, headers in (
+        (framed(7, write_indexes([2]) + other), []),
+        (framed(7, front + other, 8), []),
+        (front + other, eight),
+        (other, named),
+    ):
+        row: dict[str, Any] = {"value": {"base64": base64.b64encode(data).decode()}, "headers": headers}
+        decoder.add_to(row, "t")
+        assert row["_value"]["data"] == {"text": "t"}
+        assert decoder.encode("t", "value", row["_value"], row) == data
+        row["_value"]["data"]["text"] = "u"
+        assert decoder.encode("t", "value", row["_value"], row) == data[:-1] + b"u"

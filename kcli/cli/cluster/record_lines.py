@@ -74,7 +74,7 @@ def content(row: Row, which: Which, topic: str, decoder: PayloadDecoder | None) 
     """Return a key's or a value's bytes: what its payload says, by the schema or format that was named, or as it is."""
     payload = row.get(f"_{which}")
     if decoder is not None and isinstance(payload, dict) and "data" in payload:
-        made = decoder.encode(topic, which, payload)
+        made = decoder.encode(topic, which, payload, row)
         if made is not None:
             return made
     if which not in row and which == "value":
