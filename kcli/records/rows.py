@@ -37,7 +37,7 @@ def batch_rows(
         problems.append("a batch has a wrong checksum")
 
 
-def field_rows(
+def field_rows(  # noqa: PLR0913
     data: memoryview,
     problems: list[str],
     *,
@@ -47,8 +47,9 @@ def field_rows(
     aborted: Iterable[tuple[int, int]] = (),
     secrets: bool = False,
     unfold: Unfolding | None = None,
+    start: int = 0,
 ) -> Iterator[Row]:
-    """Yield the records of a records field.
+    """Yield the records of a records field. start: where in it the data begins.
 
     produced: it is a producer's, who counts from 0: offsets are those that `base_offset` gives, None without it.
     append_time: the time of all of them. aborted: (first offset, producer id) of aborted transactions, ascending: their
@@ -59,7 +60,7 @@ def field_rows(
     begun, ended = list(aborted), set[int]()
     count = 0
     for batch in scan(data, damages=damages):
-        if not produced and damages and is_cut(data, damages[-1]):
+        if not produced and damages and is_cut(data, damages[-1].start):
             break  # what looks like a batch in the one that is cut was wrapped in it
         while begun and begun[0][0] <= batch.last_offset:
             ended.add(begun.pop(0)[1])
@@ -75,16 +76,16 @@ def field_rows(
                 row["aborted"] = True
             yield row
     for damage in damages:
-        if not produced and is_cut(data, damage):
+        if not produced and is_cut(data, damage.start):
             return
         if not damage.lawful:
-            problems.append(f"at {damage.start:#x}: {damage.reason}")
+            problems.append(f"at {start + damage.start:#x}: {damage.reason}")
 
 
-def is_cut(data: memoryview, damage: Damage) -> bool:
+def is_cut(data: memoryview, at: int) -> bool:
     """Return whether the field ends within the batch there: a broker cuts the last one at the size asked for."""
-    left = len(data) - damage.start
-    return left < HEAD or entry_size(data, damage.start) > left
+    left = len(data) - at
+    return left < HEAD or entry_size(data, at) > left
 
 
 class SeenOffsets:

@@ -13,6 +13,7 @@ import pytest
 
 from kcli.errors import InputError, UsageError
 from kcli.pipeline.forks import hand_out_forked
+from tests.processes import running
 
 PARENT = """
 import sys, time
@@ -69,7 +70,7 @@ def test_a_fork_that_was_killed_ends_the_run() -> None:
 
 
 def test_forks_end_with_the_first_process(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)]) as parent:
+    with running(subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)])) as parent:
         while sum(1 for each in tmp_path.iterdir() if each.read_text()) < 2:
             time.sleep(0.02)
         parent.kill()

@@ -17,6 +17,7 @@ from kcli.core.records import batches as core
 from kcli.jsontext import dumps
 from kcli.pipeline.background import Background
 from kcli.records.batches import CONTROL
+from kcli.records.rows import is_cut
 from kcli.records.text import new_writer
 
 LINES = 1 << 20  # bytes of lines that are written at a time
@@ -109,13 +110,18 @@ class Gathered:
         self.starts: list[tuple[int, int]] = []  # of each batch: the number of its group, where it is in that
 
     def add(self, group: RecordGroup) -> bool:
-        """Add a group. False, and nothing added, where a batch is not plain."""
-        frames, status, _ = core.frames(group.data)
-        if status != core.END or not all(map(is_plain, frames)):
+        """Add a group. False, and nothing added, where it is not plain. The last batch of a Fetch may be cut off."""
+        frames, status, end = core.frames(group.data)
+        numbered = group.next_offset is not None
+        if status != core.END and (numbered or not is_cut(group.data, end)):
             return False
-        self.starts += [(len(self.groups), each[0]) for each in frames]
+        if not all(is_plain(frame, group) for frame in frames):
+            return False
+        for position, size, _, attributes, *_ in frames:
+            if not attributes & CONTROL:
+                self.starts.append((len(self.groups), position))
+                self.data += group.data[position : position + size]
         self.groups.append(group)
-        self.data += group.data
         return True
 
     def taken(self, choice: RecordChoice) -> Iterator[Any]:
@@ -178,10 +184,16 @@ class Gathered:
         return pyarrow.record_batch([made[name] for name in self.schema.names], schema=self.schema)
 
 
-def is_plain(frame: Sequence[Any]) -> bool:
-    """Return whether a batch is of magic 2 and sound, and holds no control records."""
-    magic, attributes, valid = frame[2], frame[3], frame[8]
-    return magic >= 2 and not attributes & CONTROL and valid
+def is_plain(frame: Sequence[Any], group: RecordGroup) -> bool:
+    """Return whether a batch is of magic 2 and sound, and no control batch, or one that may be passed over."""
+    position, size, magic, attributes = frame[:4]
+    if magic < 2 or not frame[8]:
+        return False
+    if not attributes & CONTROL:
+        return True
+    writer = new_writer(payloads=False, unfold=group.unfold)
+    control = group.data[position : position + size]
+    return group.next_offset is None and writer.write_records(control, 0, b"", b"") == size
 
 
 def numbers_in(column: Any) -> Any:

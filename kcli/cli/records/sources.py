@@ -179,6 +179,7 @@ class CapturedGroup(RecordGroup):
             aborted=found.aborted,
             secrets=self.secrets,
             unfold=self.unfold,
+            start=at,
         )
         for row in rows:
             yield self.place | row | self.seen

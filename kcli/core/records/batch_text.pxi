@@ -140,8 +140,9 @@ cdef class BatchText:
         to the headers, `behind`. first: the offset of the first, which they are counted from, below 0: they have none; None: they
         have those of their batches. timestamp: of all; None: they have their own.
 
-        Returns where it ends: before the first batch that is not whole and sound, of magic 2 and of no control records, whose records
-        can't all be read (nothing of it is written or noted), or behind one with which the lines have more than MOST_TEXT bytes.
+        Control batches are passed over. Returns where it ends: before the first batch that is not whole and sound, of magic 2, with
+        records that can all be read (nothing of it is written or noted), or that is a control batch among numbered ones; or behind one
+        with which the lines have more than MOST_TEXT bytes.
         """
         cdef Py_buffer view
         cdef Line line
@@ -169,7 +170,9 @@ cdef class BatchText:
         cdef int64_t next
         cdef int code
         while at[0] < size and self.out.size <= MOST_TEXT:
-            if read_batch(&b, p + at[0], p + size) != KB_OK or b.magic < 2 or b.attributes & KB_CONTROL or batch_checksum(&b) != b.crc:
+            if read_batch(&b, p + at[0], p + size) != KB_OK or b.magic < 2 or batch_checksum(&b) != b.crc:
+                return KC_OK
+            if b.attributes & KB_CONTROL and line.numbered:
                 return KC_OK
             before, next = self.out.size, line.next
             problem.code = KR_OK
@@ -183,7 +186,10 @@ cdef class BatchText:
                 self.out.size, line.next = before, next
                 return KC_OK
             self.batches += 1
-            self.records += b.count
+            if b.attributes & KB_CONTROL:
+                self.out.size = before
+            else:
+                self.records += b.count
             at[0] += b.size
         return KC_OK
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.capture.decoder import DecodeOptions
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import CapturedField, RecordField
 from kcli.cli.records import plain
 from kcli.cli.records.choice import RecordChoice
 from kcli.cli.records.formats import write_jsonl, write_parquet
 from kcli.cli.records.plain import write_plain_lines, write_plain_parquet
-from kcli.cli.records.sources import Problems, RecordGroup, record_groups
+from kcli.cli.records.sources import Problems, RecordGroup, captured_group, record_groups
 from kcli.records.builder import build_batch, build_marker
+from kcli.records.unfolding import Unfolding
+from kcli.schemas.apikeys import FETCH, PRODUCE
+from tests.capture.messages import request
 from tests.capture.wires import DATA, SAMPLES
 from tests.records.vectors import bad, good
 
@@ -37,7 +44,20 @@ def groups_of(path: Path, problems: Problems) -> Iterator[RecordGroup]:
     return record_groups([str(path)], problems, lambda _count: None, {}, None, None, DecodeOptions(), quiet=True)
 
 
-def assert_same(path: Path, **options: Any) -> int:
+def field_groups(path: Path, problems: Problems) -> Iterator[RecordGroup]:
+    """Yield the file as a records field of a Fetch, then as one of a Produce, both before another one."""
+    for api_key, offset in ((FETCH, None), (PRODUCE, 500), (PRODUCE, None)):
+        body = {"topics": []} if api_key == FETCH else {"acks": 1, "topicData": []}
+        frame = request(api_key, 7, 5, body)[4:]
+        exchange = Exchange(Link("a:1", "b:2"), 1, frame, 2, b"", Bodies(None))
+        for data in (path.read_bytes(), build_batch([(1, b"k", b"v", ())], 9)):
+            field = RecordField("t", None, 3, memoryview(data), offset, 77 if offset else None)
+            yield captured_group(CapturedField(exchange, "f", field), problems, False, Unfolding(shared=True))
+
+
+def assert_same(
+    path: Path, groups_of: Callable[[Path, Problems], Iterator[RecordGroup]] = groups_of, **options: Any
+) -> int:
     """Check that both ways write the same, say the same and count the same; return how many records there are."""
     found = [Problems() for _ in range(4)]
     choices = [choice_of(**options) for _ in range(4)]
@@ -84,6 +104,7 @@ def test_vectors(number: int, tmp_path: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(case.data)
         assert_same(path)
+        assert_same(path, field_groups)
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
@@ -109,6 +130,15 @@ def test_odd_keys_values_and_headers(codec: str, tmp_path: Path, monkeypatch: py
     path.write_bytes(b"".join([*batches, broken, batches[0], batches[3][:70]]))
     count = assert_same(path)
     assert count == 3 * len(records) + 7 + 2
+    assert assert_same(path, field_groups) > count
     for name, size in (("LINES", 100), ("GATHERED", 100), ("HELD", 1)):
         monkeypatch.setattr(plain, name, size)
     assert assert_same(path) == count
+
+
+@pytest.mark.parametrize("cut", [1, 30, 70, 100])
+def test_a_broker_cuts_the_last_batch_of_a_fetch(cut: int, tmp_path: Path) -> None:
+    batch = build_batch([(5, b"k", b"v" * 100, ())], 100)
+    path = tmp_path / "field"
+    path.write_bytes(batch + build_marker(True, 9, 2000, 5, 0, 1) + batch + batch[:cut])
+    assert assert_same(path, field_groups) == 3 * 2 + 3
