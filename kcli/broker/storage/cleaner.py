@@ -1,7 +1,8 @@
 """Compaction: of each key the latest record stays (Kafka's Cleaner and LogCleanerManager).
 
 * Only closed segments are cleaned, up to the first that holds a record of an open transaction, or one younger than
-  min.compaction.lag.ms. Offsets stay as they are; a batch keeps its first and last one.
+  min.compaction.lag.ms. Offsets stay as they are; a batch keeps its first and last one. Neighbours that fit into
+  segment.bytes together become one segment.
 * A tombstone (a record without a value) stays for delete.retention.ms after the first cleaning that met it: its batch
   has that time then as its delete horizon (KIP-534). So does the marker of a transaction without records left.
 * Records of aborted transactions go, and so do those without a key.
@@ -14,11 +15,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
-from kcli.broker.storage.producers import Aborted
-from kcli.broker.storage.segment import Segment
+from kcli.broker.storage.producers import Aborted, append_aborted, read_aborted
+from kcli.broker.storage.segment import FARTHEST, Segment
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
 from kcli.records.batches import CODEC_MASK, HORIZON, Batch, Record, scan
@@ -74,9 +76,10 @@ class Cleaning:
                     segments = [one for one in segments if one.base_offset <= each.base_offset]
                     break
                 yield
-        for each in segments:
-            if each in self.log.segments:
-                self.clean(each)
+        for group in self.groups(segments):
+            there = [each for each in group if each in self.log.segments]
+            if there:
+                self.clean(there)
                 yield
         if segments:
             self.end = max(self.first_dirty, segments[-1].next_offset, self.next_base(segments[-1]))
@@ -96,6 +99,20 @@ class Cleaning:
                 break
             found.append(each)
         return found
+
+    def groups(self, segments: list[Segment]) -> Iterator[list[Segment]]:
+        """Yield the neighbours that become one segment (Kafka's groupSegmentsBySize): by their sizes before."""
+        group: list[Segment] = []
+        size = 0
+        for each in segments:
+            fits = size + each.size <= self.log.settings.segment_bytes
+            if group and not (fits and each.next_offset - 1 - group[0].base_offset <= FARTHEST):
+                yield group
+                group, size = [], 0
+            group.append(each)
+            size += each.size
+        if group:
+            yield group
 
     # --- which record is the latest of its key
 
@@ -117,12 +134,13 @@ class Cleaning:
 
     # --- what stays
 
-    def clean(self, segment: Segment) -> None:
-        """Write a segment anew without what goes, if anything does."""
+    def clean(self, group: list[Segment]) -> None:
+        """Write segments anew as one without what goes, if anything does or there are several."""
+        segment, *others = group
         parts: list[bytes] = []
         places: list[Place] = []
-        position, changed = 0, False
-        for batch in batches_of(segment):
+        position, changed = 0, bool(others)
+        for batch in chain.from_iterable(map(batches_of, group)):
             made = self.cleaned(batch)
             changed = changed or made is not batch
             if made is not None:
@@ -132,7 +150,12 @@ class Cleaning:
                 places.append(Place(position, len(stored), batch.base_offset, batch.last_offset, latest))
                 position += len(stored)
         if changed:
-            segment.rewrite(parts, places)
+            for entry in [entry for each in others for entry in read_aborted(each.path_of(".txnindex"))]:
+                append_aborted(segment.path_of(".txnindex"), entry)
+            segment.rewrite(parts, places, others)
+            for each in others:
+                self.log.bases.remove(each.base_offset)
+                self.log.segments.remove(each)
 
     def cleaned(self, batch: Batch) -> Batch | bytes | None:
         """Return a batch after the cleaning: itself, other bytes, or None where it goes."""
@@ -180,7 +203,7 @@ class Cleaning:
 
     def drop_empty(self, segments: list[Segment]) -> None:
         """Delete segments without a batch, but for the first, which says where the log begins."""
-        for each in [one for one in segments if not one.size and one is not self.log.segments[0]]:
+        for each in [one for one in segments if not one.size and one in self.log.segments[1:]]:
             self.log.bases.remove(each.base_offset)
             self.log.segments.remove(each)
             each.delete()

@@ -16,7 +16,7 @@ from kcli.broker.storage.files import FilePool, files_in
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted
-from kcli.broker.storage.segment import FARTHEST, Segment
+from kcli.broker.storage.segment import FARTHEST, SUFFIXES, SWAP, Segment
 from kcli.core.records import batches as core
 from kcli.errors import InputError
 from kcli.records.batches import Batch
@@ -40,6 +40,8 @@ def open_log(
     remote: the folder of copies of closed segments; those that are only there are part of the log. note: gets a line
     for damage that is left out. Raises OSError for files that can't be read.
     """
+    if not clean:
+        finish_cleaning(folder)
     bases = bases_in(folder)
     if not bases:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,6 +64,21 @@ def open_log(
         recover(log, note)
     log.start_offset = min(max(start_offset, log.bases[0]), log.end_offset)
     return log
+
+
+def finish_cleaning(folder: Path) -> None:
+    """Put the segments that a cleaning wrote in their place where it was cut off, and delete those that are in them."""
+    for path in files_in(folder, SWAP):
+        base = path.name.partition(".")[0]
+        if is_number(base):
+            data = path.read_bytes()
+            heads = [Batch(memoryview(data), row) for row in core.frames(data, 0)[0]]
+            last = heads[-1].last_offset if heads else int(base)
+            names = [base, *(f"{each:0{DIGITS}d}" for each in bases_in(folder) if int(base) < each <= last)]
+            for name in names:
+                for suffix in SUFFIXES if name != base else (".index", ".timeindex"):
+                    (folder / f"{name}{suffix}").unlink(missing_ok=True)
+            path.replace(folder / f"{base}.log")
 
 
 def bases_in(folder: Path) -> list[int]:

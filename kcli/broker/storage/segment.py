@@ -15,6 +15,7 @@ CHUNK = 1 << 18
 # The largest offset of a segment, relative to its first.
 FARTHEST = (1 << 31) - 1
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
+SWAP = ".swap"
 
 
 @dataclass(slots=True)
@@ -93,15 +94,19 @@ class Segment:
         self.size = each.position + each.size
         self.next_offset = each.last_offset + 1
 
-    def rewrite(self, parts: Sequence[bytes], places: Sequence[Place]) -> None:
-        """Put other batches in the place of all there are, in a file of their own. OSError: all is as it was.
+    def rewrite(self, parts: Sequence[bytes], places: Sequence[Place], others: Sequence[Segment] = ()) -> None:
+        """Put other batches in the place of all there are, in a file of their own. others: segments behind, which go.
 
-        Who holds a slice of the old file can still read it.
+        Who holds a slice of an old file can still read it. Once the new one has its name with SWAP it counts, after a
+        crash, too. OSError: before that all is as it was.
         """
-        beside = self.path.with_name(self.path.name + ".cleaned")
+        beside, swap = (self.path.with_name(self.path.name + suffix) for suffix in (".cleaned", SWAP))
         beside.write_bytes(b"".join(parts))
+        beside.replace(swap)
+        for merged in others:
+            merged.delete()
         self.pool.forget(self.path)
-        beside.replace(self.path)
+        swap.replace(self.path)
         for index in (self.offsets, self.times):
             index.path.unlink(missing_ok=True)
         self.forget_indexes()

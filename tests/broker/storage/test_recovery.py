@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kcli.broker.storage.cleaner import Cleaning, CleaningRules
 from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.incoming import read_incoming, stored
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.recovery import open_log
-from kcli.records import build_marker
+from kcli.broker.storage.segment import Segment
+from kcli.records import build_batch, build_marker
+from kcli.records.batches import scan
 from tests.broker.talk import batch
 
 SMALL = LogSettings(segment_bytes=2000, index_interval_bytes=100)
@@ -177,3 +180,59 @@ def test_kafkas_preallocated_indexes_are_read(tmp_path: Path) -> None:
     for path in tmp_path.glob("*.*index"):
         path.write_bytes(path.read_bytes() + bytes(12 * 40))
     same(log, reopen(tmp_path, clean=True))
+
+
+def keyed(folder: Path) -> Log:
+    """A log of many segments, of whose keys few are left after a cleaning."""
+    log = open_log(folder, FilePool(), SMALL)
+    for number in range(300):
+        rows = [(number, b"k%d" % (number % 7 if number % 50 else number), b"%d" % number * 20, ())]
+        log.append(read_incoming(build_batch(rows), 1 << 20), epoch=0)
+    return log
+
+
+def records_of(log: Log) -> list[tuple[int, bytes | None]]:
+    found = (scan(each.slice(0, each.size).read()) for each in log.segments)
+    return [(record.offset, record.key) for batches in found for each in batches for record in each.records()]
+
+
+def test_small_neighbours_become_one_segment(tmp_path: Path) -> None:
+    """By their sizes before: those that the first cleaning made small."""
+    log = keyed(tmp_path)
+    before = list(log.bases)
+    Cleaning(log, 0, CleaningRules(0, 0)).run()
+    kept = records_of(log)
+    assert len(log.segments) > 3
+    Cleaning(log, log.active.base_offset, CleaningRules(0, 0)).run()
+    assert len(log.segments) == 2 and log.bases == [0, before[-1]]
+    assert log.segments[0].size <= SMALL.segment_bytes
+    assert records_of(log) == kept
+    assert sorted(int(each.stem) for each in tmp_path.glob("*.log")) == log.bases
+    assert [int(each.stem) for each in tmp_path.glob("*.index")] == [0]
+    for offset, _ in kept:
+        found = log.find(offset)
+        assert found is not None and found[1].base_offset == offset
+    same(log, reopen(tmp_path))
+
+
+@pytest.mark.parametrize("deleted", [0, 1, 2])
+def test_a_crash_while_segments_become_one(tmp_path: Path, deleted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = keyed(tmp_path)
+    Cleaning(log, 0, CleaningRules(0, 0)).run()
+    kept, count = records_of(log), len(log.segments)
+    files: list[Path] = []
+    delete = Segment.delete
+
+    def crash(segment: Segment) -> None:
+        if len(files) == deleted:
+            raise KeyboardInterrupt
+        files.append(segment.path)
+        delete(segment)
+
+    monkeypatch.setattr(Segment, "delete", crash)
+    with pytest.raises(KeyboardInterrupt):
+        Cleaning(log, log.active.base_offset, CleaningRules(0, 0)).run()
+    again = reopen(tmp_path)
+    assert records_of(again) == kept
+    assert len(again.segments) < count - deleted
+    assert not list(tmp_path.glob("*.swap"))
