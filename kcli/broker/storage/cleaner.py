@@ -5,7 +5,7 @@
   segment.bytes together become one segment.
 * A tombstone (a record without a value) stays for delete.retention.ms after the first cleaning that met it: its batch
   has that time then as its delete horizon (KIP-534). So does the marker of a transaction without records left.
-* Records of aborted transactions go, and so do those without a key.
+* Records of aborted transactions go, and nobody is told of these then; so do records without a key.
 * The last batch of a producer stays, without records: it has the sequence that the next one follows.
 * Messages of magic 0 and 1 stay as they are, unless none of the records in one is the latest of its key.
 """
@@ -19,7 +19,7 @@ from itertools import chain
 
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
-from kcli.broker.storage.producers import Aborted, append_aborted, read_aborted
+from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import FARTHEST, Segment
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
@@ -82,7 +82,9 @@ class Cleaning:
                 self.clean(there)
                 yield
         if segments:
-            self.end = max(self.first_dirty, segments[-1].next_offset, self.next_base(segments[-1]))
+            cleaned = max(segments[-1].next_offset, self.next_base(segments[-1]))
+            self.end = max(self.first_dirty, cleaned)
+            self.forget_aborted(segments, cleaned)
             self.drop_empty(segments)
 
     def next_base(self, segment: Segment) -> int:
@@ -150,8 +152,6 @@ class Cleaning:
                 places.append(Place(position, len(stored), batch.base_offset, batch.last_offset, latest))
                 position += len(stored)
         if changed:
-            for entry in [entry for each in others for entry in read_aborted(each.path_of(".txnindex"))]:
-                append_aborted(segment.path_of(".txnindex"), entry)
             segment.rewrite(parts, places, others)
             for each in others:
                 self.log.bases.remove(each.base_offset)
@@ -200,6 +200,17 @@ class Cleaning:
         """Return whether a batch is the last of its producer, whose sequence the next one has to follow."""
         known = self.log.producers.known.get(batch.producer_id)
         return bool(known and known.batches and known.batches[-1].last_offset == batch.last_offset)
+
+    def forget_aborted(self, segments: list[Segment], cleaned: int) -> None:
+        """Forget the aborted transactions that ended below an offset, whose records have all gone.
+
+        A reader that is told of one leaves out what its producer wrote, up to the marker: and that goes, too.
+        """
+        known = self.log.producers
+        known.aborted = [each for each in known.aborted if each.last_offset >= cleaned]
+        for each in segments:
+            if each in self.log.segments:
+                each.path_of(".txnindex").unlink(missing_ok=True)
 
     def drop_empty(self, segments: list[Segment]) -> None:
         """Delete segments without a batch, but for the first, which says where the log begins."""

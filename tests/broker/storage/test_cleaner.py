@@ -13,7 +13,7 @@ from kcli.broker.embedded import EmbeddedBroker
 from kcli.records import build_batch
 from kcli.records.batches import Batch, scan
 from tests.broker.talk import connected, parts, run, talking
-from tests.broker.transactions.producer import Producer
+from tests.broker.transactions.producer import Producer, read
 
 COMPACTED = {"cleanup.policy": "compact"}
 
@@ -125,6 +125,34 @@ def test_transactions() -> None:
         assert state(kafka) == {"k": "after", "only 1": "later"}
         control = [each for each in batches(kafka) if each.is_control]
         assert sum(each.count for each in control) == 0
+
+
+def test_nobody_is_told_of_aborted_transactions_without_records(tmp_path: Path) -> None:
+    """A consumer would leave out all that their producer wrote, up to a marker that has gone."""
+    told: list[int] = []
+
+    async def work(rounds: int) -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            if rounds:
+                talk.broker.create_topic("t", configs=COMPACTED | {"delete.retention.ms": "0"})
+                producer = Producer(talk)
+                await producer.init()
+                for commit in (False, True):
+                    await producer.add(0)
+                    await producer.send_rows([(1, b"%d" % commit, b"v", ())])
+                    await producer.end(commit=commit)
+            for _ in range(rounds):
+                told.append(len((await read(talk))[1]["abortedTransactions"] or ()))
+                talk.broker.replicas.compact()
+                talk.broker.clock.advance(1)
+            found, row = await read(talk)
+            assert [record.key for each in scan(found) if not each.is_control for record in each.records()] == [b"1"]
+            assert not row["abortedTransactions"]
+
+    run(work(3))
+    assert told == [1, 0, 0]
+    assert not list(tmp_path.glob("t-0/*.txnindex"))
+    run(work(0))
 
 
 def test_a_producers_last_batch_stays_without_records() -> None:
