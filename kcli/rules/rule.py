@@ -18,6 +18,8 @@ from kcli.shell import quoted
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
 LISTED = 20  # addresses of clients in a finding
 FILES = "{files}"  # in `see`: the captures, as words that are quoted already
+# In the SQL of `see`, behind a table `p`: rows of the topic, also where they have but its id.
+OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic) = '{topic}'"
 PLACED = 3  # clients whose addresses stand in a sentence
 
 

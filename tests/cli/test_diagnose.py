@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.diagnose.text import time_text
+from kcli.cli.diagnose.text import Period, time_text
 from kcli.cli.main import main
 from kcli.finding import Finding
 from tests.diagnose.captured import DATA
@@ -20,7 +20,7 @@ def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Ca
     assert main(["diagnose", BAD, "-q"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("warning   busy-fetch  pricing-cache-1 (127.0.0.1:")
-    assert lines[0].endswith("; 12:31:18 to 12:31:22Z")
+    assert lines[0].endswith("; 12:31:18Z to the end")
     assert lines[1].strip().startswith("do: set fetch.max.wait.ms to 500") and lines[2].strip().startswith(
         "ruled out: "
     )
@@ -39,8 +39,14 @@ def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Ca
 )
 def test_a_capture_of_more_than_a_day_needs_dates(last: str, dated: bool, words: str) -> None:
     evidence = {"from": "2026-11-22T12:31:18.4Z", "to": f"2026-11-22T{last}"}
-    assert time_text(Finding("f", "info", {}, evidence, ""), dated=dated) == words
-    assert time_text(Finding("f", "info", {}, {}, ""), dated=dated) == ""
+    assert time_text(Finding("f", "info", {}, evidence, ""), Period(dated)) == words
+    assert time_text(Finding("f", "info", {}, {}, ""), Period(dated)) == ""
+
+
+def test_what_is_seen_at_the_end_may_go_on() -> None:
+    found = Finding("f", "info", {}, {"from": "2026-11-22T12:31:18.4Z", "to": "2026-11-22T12:31:59.1Z"}, "")
+    assert time_text(found, Period(ending="2026-11-22T12:31:59.0Z")) == "; 12:31:18Z to the end"
+    assert time_text(found, Period(ending="2026-11-22T12:32:00.0Z")) == "; 12:31:18 to 12:31:59Z"
 
 
 def test_jsonl_is_a_finding_a_line(capsys: Capture) -> None:

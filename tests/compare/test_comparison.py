@@ -64,7 +64,7 @@ def test_the_round_trip_is_the_line_s_for_every_role() -> None:
         trips = {each.key[1]: each for each in found.changes if each.measure.name == "round-trip"}
         assert {*trips} == {"producer", "consumer"} and {each.verdict for each in trips.values()} == {verdict}
         for each in trips.values():
-            assert (each.before, each.after) == (pytest.approx(low, abs=1), pytest.approx(high, abs=1))
+            assert each.before == pytest.approx(low, abs=1) and each.after == pytest.approx(high, abs=1)
     assert verdicts(made("line-0", "line-20"), "round-trip") <= {SAME}  # the proxy's own, on both sides
 
 

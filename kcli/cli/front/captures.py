@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import broken, checked_text, finding_lines, spans_days
+from kcli.cli.diagnose.text import broken, checked_text, finding_lines, period_of
 from kcli.cli.front.screens import next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
@@ -26,7 +26,7 @@ FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
 SPARED = ("connections", "records/request")  # columns that go first where there is little room
-NOTE = "* as seen where the capture was taken, beyond the waits that requests allow; kcli stats has them whole"
+NOTE = "* without the time for which a request may wait, such as a Fetch for records (kcli stats: with it)"
 
 
 def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
@@ -52,9 +52,9 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
     yield from broken(f"{name}  capture, {', '.join(size_of(found))}", room, "")
     if found.findings:
         yield ""
-    dated = spans_days(found)
+    period = period_of(found)
     for each in found.findings[:FINDINGS]:
-        yield from finding_lines(each, room, colour=colour, whole=True, dated=dated)
+        yield from finding_lines(each, room, colour=colour, whole=True, period=period)
     if len(found.findings) > FINDINGS:
         yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
     if found.overview.busiest:
@@ -98,9 +98,9 @@ def cells_of(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         row["client_id"] or "(no client id)",
         f"{row['rate']:,.1f}",
-        "" if row["records"] is None else f"{row['records']:,.1f}",
+        "-" if row["records"] is None else f"{row['records']:,.1f}",
         f"{row['errors']:,}",
-        "" if row["p99_ms"] is None else f"{row['p99_ms']:,.1f}",
+        "-" if row["p99_ms"] is None else f"{row['p99_ms']:,.1f}",
         f"{row['connections']:,}",
     )
 

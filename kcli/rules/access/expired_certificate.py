@@ -43,19 +43,21 @@ SELECT e.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, arr
        count(*) AS weight,
        CASE WHEN min(n.alert) = 255 THEN concat('read in the log of the ', max(sender), ' why; most often: ')
             ELSE '' END AS unsaid,
-       CASE WHEN max(sender) = 'client' THEN 'renew the broker''s certificate, or give the client the CA that signed it'
-            ELSE 'renew the client''s certificate, or give the broker the CA that signed it' END AS remedy
+       concat('renew the certificate of the ', CASE max(sender) WHEN 'client' THEN 'broker' ELSE 'client' END, ', or ',
+              CASE WHEN min(n.alert) = 45 AND max(n.alert) = 45 THEN concat('set the clock of the ', max(sender))
+                   ELSE concat('give the ', max(sender),
+                               ' the CA that signed it (ssl.truststore.location, ssl.ca.location)') END) AS remedy
 FROM ended e JOIN named n ON e.alert = n.alert JOIN brokers b ON e.server = b.server
 GROUP BY e.server, b.broker, b.broker_name
 HAVING count(*) >= 2
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("alerts", "sender", "connections", "per_second", "seconds", "hosts"),
-    says="TLS handshakes with {broker_name} end in an alert of the {sender}: {alerts}, on {connections} connections of "
-    "{hosts}, {per_second} a second; no Kafka on them",
+    says="TLS handshakes with {broker_name} end as the {sender} refuses the certificate ({alerts}), on {connections} "
+    "connections of {hosts}, {per_second} a second; no Kafka on them",
     ruled_out="the network: the handshake came as far as the certificate",
-    advice="{unsaid}{remedy} (ssl.truststore.location, ssl.ca.location); openssl s_client -connect {server} shows it",
-    see="decode pcap {files} --format jsonl",
+    advice="{unsaid}{remedy}; openssl s_client -connect {server} shows it",
+    see="decode pcap {files} --errors",
     source="TLS alerts (RFC 5246, 7.2); ssl.keystore.location",
     explains={"connection-churn": ("host",)},
 )

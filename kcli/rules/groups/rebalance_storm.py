@@ -109,7 +109,11 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
        coalesce(leaves, 0) AS leaves, leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds,
        g.first_ns, g.last_ns, joins AS weight,
        CASE WHEN most_leaves >= 2 THEN concat(leaver, ' left ', most_leaves, ' times')
-            ELSE 'nobody says why it leaves' END AS why
+            ELSE 'nobody says why it leaves' END AS why,
+       CASE WHEN most_leaves >= 2
+            THEN concat('read the log of ', leaver, ': it leaves by itself (restarts, close(), max.poll.interval.ms)')
+            ELSE 'find the member that flaps; longer session.timeout.ms' END AS step,
+       CASE WHEN most_leaves >= 2 THEN 'decode pcap {files} --client {leaver} --api JoinGroup,LeaveGroup' END AS look
 FROM groups g
 JOIN busiest b ON g.group_id = b.group_id
 LEFT JOIN leaves l ON g.group_id = l.group_id
@@ -138,8 +142,7 @@ WHERE generations >= 4 AND most_joins >= 4
     says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
     "{joins} joins of {clients}; {why}",
     ruled_out="a deployment: the same members join again and again",
-    advice="find the member that flaps ({why}); longer session.timeout.ms, static membership (group.instance.id), "
-    "the CooperativeStickyAssignor",
+    advice="{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",
     explains={"connection-churn": ("client",), "errors-again": ("client",), "consumer-stuck": ("group",)},

@@ -1,6 +1,6 @@
 """The timestamps of a producer are hours off: its clock, or local time taken for UTC."""
 
-from kcli.rules.rule import Rule
+from kcli.rules.rule import OF_TOPIC, Rule
 
 RULE = Rule(
     finding="clock-skew",
@@ -57,8 +57,7 @@ LEFT JOIN where_from w ON s.client_id = w.client_id
     ruled_out="old data sent late: that differs from batch to batch",
     advice="{remedy} the host of {client_id}; message.timestamp.after.max.ms",
     see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
-    "max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches WHERE topic = '{topic}' GROUP BY ALL\" "
-    "{files}",
+    f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
     source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",
     explains={"errors-again": ("client",), "message-too-large": ("client",)},
 )

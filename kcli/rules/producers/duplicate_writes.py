@@ -63,6 +63,7 @@ found AS (
 )
 SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
        min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
+       CASE WHEN max(how) != 'byte for byte' THEN 'decode pcap {files} --client {client_id} --api Produce' END AS look,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
 FROM found
 WHERE topic IS NOT NULL

@@ -1,6 +1,6 @@
 """A transaction was begun and not ended."""
 
-from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 
 # The last stable offset is the first record of the oldest open transaction: who wrote that record has it open, from
 # that write on. It never goes back: two answers with the same one show that it stood still between them.
@@ -106,8 +106,8 @@ WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answ
     ruled_out="the readers: read_uncommitted goes on",
     advice="run kafka-transactions.sh find-hanging and abort --topic {topic}; look at {who}: "
     "why does it neither commit nor abort? transaction.timeout.ms bounds it",
-    see='sql "SELECT timestamp, partition, last_stable_offset, high_watermark FROM fetch_partitions '
-    "WHERE topic = '{topic}'\" {files}",
+    see='sql "SELECT timestamp, partition, last_stable_offset, high_watermark FROM fetch_partitions p '
+    f'{OF_TOPIC}" {{files}}',
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",), "busy-fetch": ()},
 )

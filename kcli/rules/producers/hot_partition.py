@@ -1,6 +1,6 @@
 """One key takes the bytes of a topic."""
 
-from kcli.rules.rule import Rule
+from kcli.rules.rule import OF_TOPIC, Rule
 
 RULE = Rule(
     finding="hot-partition",
@@ -50,6 +50,6 @@ WHERE t.most / t.bytes >= 2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 
     "{fair_percent} % were its share of {partitions} partitions ({hot_records} of {records} records)",
     ruled_out="a short sample: it holds all the time",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
-    see="sql \"SELECT partition, sum(size_in_bytes) FROM record_batches WHERE topic = '{topic}' GROUP BY ALL\" {files}",
+    see=f'sql "SELECT partition, sum(size_in_bytes) FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
     source="KIP-794 (partitioner.adaptive.partitioning.enable is for records without keys)",
 )

@@ -49,7 +49,7 @@ def test_a_wrong_capture_ends_with_1_and_names_the_culprit(capsys: pytest.Captur
     assert main([str(file), "--quiet"]) == 1
     said = capsys.readouterr().out
     assert "  p99 ms*  " in said
-    assert "\n* as seen where the capture was taken, beyond the waits that requests allow; " in said
+    assert "\n* without the time for which a request may wait, such as a Fetch for records " in said
     assert "slow-broker" in said and "\nNext:\n  kcli stats " in said
 
 
