@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-# Names stand in text with commas around each. Counts are of requests, unless they say of what.
+# Names stand in text with commas around each. Counts are of requests, unless they say of what. seconds: from the first
+# request to the last answer; left_seconds: between the ends of connections that clients closed.
 SIGNS = """
 WITH asked AS (
   SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, count(*) AS requests,
-         sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
+         coalesce(max(completed_ns) - min(ns), 0) / 1e9 AS seconds, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
          sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
          sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
          sum(CASE WHEN api = 'PRODUCE' AND (failed OR (response_bytes IS NULL AND acks != 0)) THEN 1
@@ -44,13 +45,16 @@ lines AS (
   SELECT sum(CASE WHEN opened THEN 1 ELSE 0 END) AS opened_connections,
          sum(CASE WHEN opened AND NOT accepted THEN 1 ELSE 0 END) AS refused_connections,
          sum(CASE WHEN c_fin_ns IS NOT NULL OR c_rst_ns IS NOT NULL THEN 1 ELSE 0 END) AS left_connections,
+         coalesce(max(left_ns) - min(left_ns), 0) / 1e9 AS left_seconds,
          sum(CASE WHEN c_alert IS NOT NULL OR s_alert IS NOT NULL OR s_first_bytes LIKE '1503%' THEN 1
                   ELSE 0 END) AS tls_alerts, sum(CASE WHEN c_first_bytes LIKE '1603%' THEN 1 ELSE 0 END) AS tls_hellos,
          sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
          sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
          max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
                       coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms
-  FROM tcp
+  FROM (
+    SELECT *, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS left_ns FROM tcp
+  ) AS ends
 ),
 told AS (SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM calls)),
 read AS (
@@ -60,7 +64,8 @@ read AS (
   FROM fetch_partitions
 ),
 sent AS (
-  SELECT count(*) AS batches, sum(CASE WHEN producer_id < 0 THEN 1 ELSE 0 END) AS plain_batches,
+  SELECT count(*) AS batches, coalesce(max(partition), 0) AS highest_partition,
+         sum(CASE WHEN producer_id < 0 THEN 1 ELSE 0 END) AS plain_batches,
          sum(CASE WHEN abs(max_timestamp * 1000 - unix_micros(timestamp)) > 600000000 THEN 1
                   ELSE 0 END) AS skewed_batches
   FROM record_batches

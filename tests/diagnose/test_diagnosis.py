@@ -10,7 +10,11 @@ import pytest
 
 from kcli.diagnose import Diagnosis, Scope, diagnose
 from kcli.diagnose import store as stores
+from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
+from kcli.rules import RULES
+from kcli.rules.judgement import rules_to_ask
 from tests.diagnose.captured import DATA
 
 
@@ -44,3 +48,12 @@ def test_rows_are_few_or_many_the_findings_are_the_same(path: Path, monkeypatch:
     few = diagnose([str(path)])
     monkeypatch.setattr(stores, "SMALL", -1)
     assert said(diagnose([str(path)])) == said(few)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.zst"))[2::5], ids=lambda path: path.name.partition(".")[0])
+def test_a_rule_that_is_not_asked_would_find_nothing(path: Path) -> None:
+    with FactStore() as store:
+        diagnose_into(store, [str(path)])
+        asked = rules_to_ask(store)
+        assert len(asked) < len(RULES) / 2, "most captures show no sign of most causes"
+        assert not [rule.finding for rule in RULES if rule not in asked and [*store.ask(rule.sql)]]

@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="errors-again",
     title="errors that come again and again",
-    when="failed >= 10",
+    when="failed >= 10 AND seconds >= 3",
     sql="""
 WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
 asked AS (SELECT client_id, api, count(*) AS requests FROM calls GROUP BY client_id, api),

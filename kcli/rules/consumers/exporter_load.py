@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
-    when="other_requests >= 100",
+    when="other_requests >= 100 AND seconds >= 4",
     sql="""
 WITH looks AS (
   SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis,

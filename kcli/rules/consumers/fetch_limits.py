@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="fetch-limits",
     title="fetch limits that are reached while records wait",
-    when="filled_fetches >= 20",
+    when="filled_fetches >= 20 AND seconds >= 3",
     sql="""
 WITH full_answers AS (
   SELECT f.client_id, f.topic, f.partition, f.ns, f.connection, f.correlation_id, f.records_bytes, f.max_bytes,

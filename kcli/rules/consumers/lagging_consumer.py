@@ -10,7 +10,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
-    when="largest_lag >= 20 OR commit_requests >= 3",
+    when="seconds >= 6 AND (largest_lag >= 20 OR commit_requests >= 3)",
     sql="""
 WITH last_ends AS (
   SELECT topic, partition, max(up_to) AS up_to

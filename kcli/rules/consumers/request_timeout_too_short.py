@@ -6,7 +6,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",
-    when="left_connections >= 3",
+    when="left_connections >= 3 AND left_seconds >= 2",
     sql="""
 WITH hung AS (
   SELECT c.connection, coalesce(c.client_id, '') AS client_id,

@@ -11,7 +11,7 @@ RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
     severity=CRITICAL,
-    when="heartbeats >= 3",
+    when="heartbeats >= 3 AND seconds >= 6",
     sql="""
 WITH work AS (
   SELECT client_id, ns, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns

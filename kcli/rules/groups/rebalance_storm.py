@@ -8,7 +8,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
-    when="joins >= 4",
+    when="joins >= 4 AND seconds >= 4",
     sql="""
 WITH rounds AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, completed_ns AS ns, member_id, error,

@@ -12,7 +12,7 @@ RULE = Rule(
     sql="""
 WITH sent AS (
   SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection, b.correlation_id,
-         b.producer_id, b.max_timestamp, p.base_offset, p.answered, p.answered AND p.error IS NULL AS written
+         b.producer_id, b.max_timestamp, p.base_offset, p.acks, p.answered, p.answered AND p.error IS NULL AS written
   FROM batches b
   JOIN produced p
     ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
@@ -27,7 +27,7 @@ twice AS (
   GROUP BY client_id, topic, partition, crc, size_in_bytes
   HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1
 ),
-lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered),
+lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered AND acks != 0),
 steps AS (
   SELECT client_id, topic, partition, ns, producer_id, base_offset - lag(base_offset + records) OVER w AS jump,
          lag(ns) OVER w AS before_ns

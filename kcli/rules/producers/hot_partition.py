@@ -5,7 +5,7 @@ from kcli.rules.rule import OF_TOPIC, Rule
 RULE = Rule(
     finding="hot-partition",
     title="partitions that take far more than their share",
-    when="batches >= 40",
+    when="batches >= 40 AND highest_partition >= 2 AND seconds >= 3",
     sql="""
 WITH sent AS (
   SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*) AS batches,
