@@ -206,9 +206,12 @@ class BrokerConnection:
             if self._waiters[0].doubt:
                 text += f": {self._waiters[0].doubt}"
             elif self._answers <= (NEGOTIATION if self.wants_login else 0):
-                text += (
-                    f" (security.protocol is {self.config['security.protocol']}: is that what this listener speaks?)"
-                )
+                protocol = self.config["security.protocol"]
+                given = self.config["ssl.keystore.location"] or self.config["ssl.keystore.certificate.chain"]
+                if protocol.endswith("SSL"):  # TLS 1.3 refuses a client's certificate when all is agreed on
+                    text += f" (does it want {'another' if given else 'a'} client certificate, ssl.keystore.location?)"
+                else:
+                    text += f" (security.protocol is {protocol}: is that what this listener speaks?)"
         return NetworkError(text)
 
     def _fail_waiters(self, error: NetworkError) -> None:

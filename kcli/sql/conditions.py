@@ -193,6 +193,8 @@ class SqlCondition:
         missing = NO_COLUMN.search(why)
         if missing is not None:
             why = f"no column {missing[1]}"
+            if f'"{missing[1]}"' in self.text:
+                why += f" (a text has single quotes: '{missing[1]}')"
         names = ", ".join(each.name for each in self.subject.columns)
         return UsageError(f"{self.subject.option}: {self.shown}: {why}; columns: {names}")
 

@@ -74,6 +74,7 @@ def test_only_the_columns_it_looks_at_are_wanted() -> None:
     ("text", "why"),
     [
         ("latency > 1", "no column latency"),
+        ('error = "NONE"', "no column NONE (a text has single quotes: 'NONE')"),
         ("api", "of type VARCHAR (a condition expected"),
         ("null", "(a condition expected"),
         ("", "empty"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -159,7 +160,7 @@ def opened_condition(text: str, dialect: str | None) -> SqlCondition:
 
 
 def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
-    """Return the ns of the time given to an option of that name."""
+    """Return the ns of the time given to an option of that name. What has no files may say how long ago, "-10m"."""
     if when is None:
         return None
 
@@ -169,6 +170,8 @@ def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
     try:
         if when.startswith("+"):
             after = parse_duration(when[1:], "s")
+        elif when.startswith("-") and not files:
+            return time.time_ns() - parse_duration(when[1:], "s")
         else:
             return parse_local_instant(when, begin)
     except FirstPacketError:

@@ -16,7 +16,7 @@ from kcli.capture.filters import Filter
 from kcli.capture.kafka.clock import SECOND
 from kcli.capture.wanted import KEYS, Wanted
 from kcli.cli.main import cli, main
-from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, words_of
+from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, moment, words_of
 from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
 
@@ -249,3 +249,11 @@ def test_all_formats_count_what_they_show(
     assert said.startswith(f"{count} of 78 exchanges on 11 connections; 30 B sent again;\n")
     assert main([*command.split(), TXN, "-o", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.startswith("78 exchanges on 11 connections (AddPartitionsToTxn 12, ")
+
+
+def test_how_long_ago_for_what_has_no_files() -> None:
+    before = time.time_ns()
+    found = moment("since", "-10m", ())
+    assert found is not None and before - 600 * 10**9 <= found <= time.time_ns() - 600 * 10**9
+    with pytest.raises(UsageError, match="no time"):
+        moment("since", "-10m", ["night.pcap"])
