@@ -22,7 +22,7 @@ from kcli.records.text import new_writer
 
 LINES = 1 << 20  # bytes of lines that are written at a time
 GATHERED = 16 << 20  # bytes of batches that become columns at a time
-HELD = 64 << 20  # bytes of a group of rows in a Parquet file, behind which it ends
+HELD = 32 << 20  # bytes of a group of rows in a Parquet file, behind which it ends
 
 
 def write_plain_lines(groups: Iterator[RecordGroup], choice: RecordChoice, out: BinaryIO) -> None:

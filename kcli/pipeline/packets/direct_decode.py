@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from kcli.capture.io.capture_file import CaptureFile
@@ -19,6 +19,7 @@ from kcli.pipeline.packets.shuffle import ShuffledRange, problem_text
 from kcli.pipeline.storage import StoredFile
 
 COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
+counts_of: Callable[[Any], tuple[int, ...]] = attrgetter(*COUNTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,14 @@ class Captures:
         """Read all packets up to a moment (ns)."""
         for number, source, limit in by_time(self.queue, until):
             self.entered(number)
+            made, before = self.scattered[number], counts_of(self.engine)
+            self.engine.since(made.first_ns, made.last_ns)
             try:
-                with self.counting(self.scattered[number]):
-                    self.read(number, source, limit)
+                self.read(number, source, limit)
             except OSError as error:
                 self.note(number, error)
+            finally:
+                self.count(made, before)
         self.engine.since(0, max((each.last_ns for each in self.scattered), default=0))
 
     def read(self, number: int, source: FileCursor, limit: int) -> None:
@@ -90,19 +94,13 @@ class Captures:
         for error in failures:
             self.note(number, error)
 
-    @contextlib.contextmanager
-    def counting(self, made: ShuffledRange) -> Iterator[None]:
-        """Count what goes through the engine as this file's."""
-        engine = self.engine
-        before = [getattr(engine, name) for name in COUNTS]
-        engine.since(made.first_ns, made.last_ns)
-        try:
-            yield
-        finally:
-            for name, count in zip(COUNTS, before, strict=True):
-                setattr(made, name, getattr(made, name) + getattr(engine, name) - count)
-            made.tcp = made.packets - made.others - made.cuts - made.fragments - made.unknown_links
-            made.first_ns, made.last_ns = engine.earliest, engine.latest
+    def count(self, made: ShuffledRange, before: tuple[int, ...]) -> None:
+        """Count what went through the engine since as this file's: many files take turns packet by packet."""
+        for name, was, now in zip(COUNTS, before, counts_of(self.engine), strict=True):
+            if now != was:
+                setattr(made, name, getattr(made, name) + now - was)
+        made.tcp = made.packets - made.others - made.cuts - made.fragments - made.unknown_links
+        made.first_ns, made.last_ns = self.engine.earliest, self.engine.latest
 
     def close(self) -> None:
         """Close the files that are still open."""
