@@ -27,9 +27,16 @@ class Stream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, room: Any) -> int:
-        """Read bytes into the buffer; return how many, 0 at the end. Raises UsageError if the file gives text."""
-        data = self.file.read(len(room))
+    def readinto(self, room: Any) -> int | None:
+        """Read bytes into the buffer; return how many; 0: the end, None: nothing yet, in a file that does not block.
+        Raises UsageError if the file gives text.
+        """
+        # A buffered pipe gives what is there at `read1`, and waits for all at `read`, which alone tells the end from
+        # nothing yet.
+        some = getattr(self.file, "read1", self.file.read)
+        data = some(len(room)) or self.file.read(1)
+        if data is None:
+            return None
         if not isinstance(data, bytes | bytearray | memoryview):
             raise UsageError(f"{self.name}: a file opened in binary mode expected (open(path, 'rb'))")
         room[: len(data)] = data

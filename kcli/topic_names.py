@@ -11,11 +11,12 @@ import re
 from collections.abc import Sequence
 
 from kcli.errors import InputError
+from kcli.schemas.secrets import METADATA_ID
 
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
 # It by name and by id: a broker's listener does not serve it to clients.
-RAFT_TOPICS = frozenset([CLUSTER_METADATA, "AAAAAAAAAAAAAAAAAAAAAQ"])
+RAFT_TOPICS = frozenset([CLUSTER_METADATA, METADATA_ID])
 # Topics that only the broker itself writes to.
 CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE = "__consumer_offsets", "__transaction_state", "__share_group_state"
 INTERNAL = frozenset([CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE])

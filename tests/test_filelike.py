@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,18 @@ def test_a_file_that_gives_text_is_refused_when_it_is_read() -> None:
     assert isinstance(stream, Stream)
     with pytest.raises(UsageError, match="binary mode expected"):
         stream.read(10)
+
+
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_a_pipe_gives_what_is_there(buffering: int) -> None:
+    end, begin = os.pipe()
+    with os.fdopen(end, "rb", buffering) as pipe, os.fdopen(begin, "wb", 0) as written:
+        stream, room = Stream(pipe), bytearray(100)
+        written.write(b"abc")
+        assert stream.readinto(room) == 3 and room.startswith(b"abc")
+        os.set_blocking(end, False)
+        assert stream.readinto(room) is None
+        written.write(b"d")
+        assert stream.readinto(room) == 1 and room.startswith(b"d")
+        written.close()
+        assert stream.readinto(room) == 0

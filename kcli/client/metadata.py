@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcli.client.address import Address
+from kcli.schemas.definition import ZERO_UUID
 
-NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+NO_ID = ZERO_UUID
 
 
 class Leader(NamedTuple):

@@ -37,7 +37,7 @@ class LiveInput(Stream):
         with contextlib.suppress(OSError, AttributeError):
             self.descriptor = (sys.stdin if pipe is None else pipe).fileno()
 
-    def readinto(self, room: Any) -> int | None:  # type: ignore[override]
+    def readinto(self, room: Any) -> int | None:
         """Read what has come (io.RawIOBase). Wait for the first bytes, and later at most IDLE_S; None: nothing came, so
         that findings can be looked for. Empty once `over`.
         """

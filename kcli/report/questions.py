@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcli.pipeline import queries
+from kcli.schemas.secrets import METADATA_ID
 from kcli.tables.connections import address_sql
+from kcli.topic_names import CLUSTER_METADATA
 
 SERIES = 8  # lines of a chart
 SHORT, LONG = 200, 1000  # rows of a table
@@ -37,7 +39,7 @@ FROM calls c JOIN (SELECT {key} AS name FROM calls GROUP BY {key} ORDER BY count
 GROUP BY time_ns, c.{key} ORDER BY time_ns, c.{key}
 """.replace("{series}", str(SERIES))
 # The metadata log has an id that no message names.
-TOPIC = """CASE WHEN topic_id = 'AAAAAAAAAAAAAAAAAAAAAQ' THEN '__cluster_metadata' ELSE coalesce(topic, topic_id) END"""
+TOPIC = f"""CASE WHEN topic_id = '{METADATA_ID}' THEN '{CLUSTER_METADATA}' ELSE coalesce(topic, topic_id) END"""
 FIGURES = """count(*) AS exchanges, sum(failed) AS with_errors, sum(request_bytes) AS request_bytes,
        sum(response_bytes) AS response_bytes, round(percentile_approx(latency_ms, 0.5), 3) AS p50_ms,
        round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 
@@ -84,7 +85,7 @@ def traits(field: Field, version: int) -> list[str]:
         found.append("classic length")
     if field.default is None and version in field.nullable:
         found.append("default null")
-    elif isinstance(field.default, int | float | str) and field.default not in (0, "", "A" * 22):
+    elif isinstance(field.default, int | float | str) and field.default not in (0, "", ZERO_UUID):
         found.append(f"default {str(field.default).lower() if isinstance(field.default, bool) else field.default}")
     return found
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
+from kcli.schemas.definition import ZERO_UUID
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 if TYPE_CHECKING:
     from kcli.core.sessions.fetches import HighWatermarks
 
 HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they have offsets and names
-NO_UUID = "A" * 22
+NO_UUID = ZERO_UUID
 SESSIONLESS = -1  # no session's id: of fetches outside any
 
 

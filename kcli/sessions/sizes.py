@@ -11,9 +11,10 @@ from typing import Any
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
+from kcli.schemas.definition import ZERO_UUID
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE
 
-NO_UUID = "A" * 22
+NO_UUID = ZERO_UUID
 
 
 def count_bytes(count: int, flexible: bool) -> int:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Self
 
+from kcli.schemas.definition import ZERO_UUID
+
 SESSIONS_SINCE = 7
 TOPIC_IDS_SINCE = 13
 
@@ -20,7 +22,7 @@ Asked = tuple[int, int, int, int, int]
 # Error code, high watermark, last stable offset, log start offset, bytes of records, preferred replica, diverging.
 Reported = tuple[int, int, int, int, int, int, bool]
 
-NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+NO_UUID = ZERO_UUID
 
 
 class FetchExchange:

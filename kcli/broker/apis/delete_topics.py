@@ -9,10 +9,11 @@ from typing import Any
 
 from kcli.broker.codes import NOT_HOSTED, error_code
 from kcli.broker.request import Request
+from kcli.schemas.definition import ZERO_UUID
 
 STATES_SINCE = 6
 DISABLED_SINCE = 3
-NO_ID = "A" * 22
+NO_ID = ZERO_UUID
 
 
 def handle(request: Request) -> dict[str, Any]:

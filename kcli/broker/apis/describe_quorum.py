@@ -9,8 +9,9 @@ from typing import Any
 
 from kcli.broker.codes import NOT_HOSTED, error_code
 from kcli.broker.request import Request
+from kcli.schemas.definition import ZERO_UUID
 
-NO_DIRECTORY = "A" * 22
+NO_DIRECTORY = ZERO_UUID
 UNKNOWN = error_code("UNKNOWN_TOPIC_OR_PARTITION")
 
 

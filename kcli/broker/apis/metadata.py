@@ -22,10 +22,11 @@ from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.model import release_order
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
-NO_ID = "A" * 22
+NO_ID = ZERO_UUID
 NO_LEADER_NOW = error_code("LEADER_NOT_AVAILABLE")
 # The first release whose KRaft was for production.
 KRAFT_SINCE = "3.3"

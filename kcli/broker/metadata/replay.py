@@ -15,11 +15,13 @@ from kcli.broker.resource_configs import TABLES
 from kcli.broker.security.state import SecurityState
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
+from kcli.schemas.secrets import METADATA_ID
+from kcli.topic_names import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from kcli.records.damage import Damage
 
-NAME, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
+NAME, TOPIC_ID = CLUSTER_METADATA, METADATA_ID
 LAST_PRODUCER_ID = 1 << 62
 
 

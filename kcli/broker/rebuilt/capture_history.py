@@ -3,7 +3,7 @@
 Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
 Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
 and from Produce requests whose response says where they came to be; the ends of a log from watermarks and ListOffsets.
-Batches wait in a temporary file (`seen_topics`).
+Batches wait in a temporary file (`captured_topics`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from kcli.schemas.apikeys import (
     METADATA,
     PRODUCE,
 )
+from kcli.schemas.definition import ZERO_UUID
 from kcli.sessions.trace import Key, topic_of
 from kcli.topic_names import RAFT_TOPICS
 
-NO_ID = "A" * 22
+NO_ID = ZERO_UUID
 LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15
@@ -167,7 +168,7 @@ class CaptureHistory:
                 self.name(row["topicId"], row["name"])
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
-        """Fetch: batches, log ends, and leaders where the response has them."""
+        """Take batches, log ends, and leaders where the response has them, from a Fetch."""
         refused = {
             (topic_of(row), each["partitionIndex"])
             for row in response["responses"]
@@ -223,7 +224,7 @@ class CaptureHistory:
             self.spans[place] = spans
 
     def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Produce: batches whose response gives their offsets."""
+        """Take batches whose response gives their offsets, from a Produce."""
         answers = {}
         for row in response["responses"]:
             for each in row["partitionResponses"]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.schemas.catalog import catalog
+from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.model import Field, Message
 
 TOPIC, TOPIC_ID, INDEX, GROUP = "topic", "topic id", "partition", "group"
@@ -31,7 +32,7 @@ TOPICS = frozenset(
     }
 )
 NO_PARTITIONS = "forgottenTopicsData"  # of a Fetch: those it asks for no more
-NO_TOPIC = "A" * 22
+NO_TOPIC = ZERO_UUID
 
 Topic = str | tuple[str]  # a name; an id where there is no name
 

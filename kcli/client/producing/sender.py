@@ -211,7 +211,7 @@ class Sender:
         self.accumulator.retry(batch, self._loop.time(), delay)
 
     def give_up(self, error: NetworkError) -> None:
-        """End: the first error stays, and what is not delivered counts as failed."""
+        """End sending: the first error stays, and what is not delivered counts as failed."""
         self.error = self.error or error
         self.statistics.failed = sum(
             len(batch.rows)

@@ -9,9 +9,10 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.rows.group_calls import Who, completed, error_of
 from kcli.pipeline.rows.single_rows import Rows
 from kcli.schemas.apikeys import METADATA
+from kcli.schemas.definition import ZERO_UUID
 
 KEPT = 1 << 16  # partitions and brokers that are remembered
-NO_TOPIC = "A" * 22
+NO_TOPIC = ZERO_UUID
 
 
 class MetadataRows:

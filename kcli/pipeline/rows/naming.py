@@ -14,12 +14,14 @@ from kcli.pipeline.context import RunContext
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import NAMED, Written, rewrite, with_column
+from kcli.schemas.definition import ZERO_UUID
+from kcli.schemas.secrets import METADATA_ID
 
 if TYPE_CHECKING:
     from kcli.core.codec.topic_names import NameInserter
 
 FEW_ROWS = 5000  # rows: so few are named by the driver itself
-KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic and of the cluster's metadata
+KEPT = frozenset({ZERO_UUID, METADATA_ID})  # ids of no topic and of the cluster's metadata
 
 Names = Mapping[str, tuple[str, int]]  # topic id -> name, and when it was learnt (ns)
 

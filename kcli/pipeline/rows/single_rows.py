@@ -13,9 +13,10 @@ from kcli.pipeline.rows.facts import ClientUses
 from kcli.pipeline.rows.logins import login_step
 from kcli.pipeline.rows.sayings import Sayings
 from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kcli.schemas.definition import ZERO_UUID
 
 UNSAID = {FETCH_SNAPSHOT}  # whose rows are no sayings
-NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+NO_UUID = ZERO_UUID
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 
 Put = Callable[[str, tuple[Any, ...]], None]

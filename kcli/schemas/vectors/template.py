@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.model import Field, Message
 
-ZEROS = {"bool": False, "string": "", "bytes": "", "float64": 0.0, "uuid": "A" * 22}
+ZEROS = {"bool": False, "string": "", "bytes": "", "float64": 0.0, "uuid": ZERO_UUID}
 
 
 def template(message: Message, version: int) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from typing import Any
 
 from kcli.core.snapshots.snapshot import count_facts, partition_facts
 from kcli.counting import counted
+from kcli.schemas.definition import ZERO_UUID
 from kcli.snapshots.image.partitions import FACTS, facts_of, id_text
 from kcli.snapshots.rules.levels import FEATURE, level_name
 
 Value = dict[str, Any]
 Partition = Value
 
-MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"  # Kafka's DirectoryId: not yet known, as before JBOD support (KIP-858)
+MIGRATING = ZERO_UUID  # Kafka's DirectoryId: not yet known, as before JBOD support (KIP-858)
 
 Summary = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # facts as bits of partitions.FACTS, leader, replicas, isr
 QuotaEntity = tuple[tuple[str, str | None], ...]

@@ -213,8 +213,8 @@ class SnapshotFetch:
             raise SnapshotFetchError(f"{self.asked}: {text}")
         size = partition["size"]
         if self.size is not None and size != self.size:
-            self.size, self.position = None, 0
-            return Restart(f"the snapshot's size changed from {self.size} to {size} bytes")
+            before, self.size, self.position = self.size, None, 0
+            return Restart(f"the snapshot's size changed from {before} to {size} bytes")
         self.size = size
         self.position += len(data)
         if data:

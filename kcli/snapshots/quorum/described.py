@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcli.finding import Finding
+from kcli.schemas.definition import ZERO_UUID
 from kcli.snapshots.quorum.findings import ANYWHERE, add_line, remove_line
 
-NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
+NO_DIRECTORY = ZERO_UUID
 STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from kcli.schemas.secrets import METADATA_ID
 from kcli.snapshots.quorum.node import Identity
 from kcli.snapshots.quorum.voters import VoterKey, last_voters
 from kcli.snapshots.reading.directory import EpochEntry, Listing, QuorumState
@@ -19,7 +20,6 @@ from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.findings import SnapshotFinding, registering
 from kcli.snapshots.rules.policy import violations
 
-METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ
 NO_SNAPSHOT = SnapshotId(-1, -1)
 COMMIT = 1000  # ms after which a batch is committed, but for one whose leader has lost its followers or stands still
@@ -98,8 +98,8 @@ def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         yield SnapshotFinding("error", "name", f"not spelled as Kafka does: {each.id.file_name} expected", None, name)
     for name, reason in found.unread:
         yield SnapshotFinding("error", "files", reason, None, name)
-    if found.topic_id is not None and found.topic_id != METADATA_TOPIC_ID:
-        text = f"topic id {found.topic_id}, {METADATA_TOPIC_ID} expected for __cluster_metadata"
+    if found.topic_id is not None and found.topic_id != METADATA_ID:
+        text = f"topic id {found.topic_id}, {METADATA_ID} expected for __cluster_metadata"
         yield SnapshotFinding("error", "files", text, None, "partition.metadata")
     if not found.listing.segments and not found.listing.snapshots:
         yield SnapshotFinding("error", "files", "neither a snapshot nor a log segment is here", None, "")

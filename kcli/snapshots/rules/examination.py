@@ -37,7 +37,7 @@ class Follower(Protocol):
         """Return what `walk` gives of a batch."""
 
     def give_up(self) -> None:
-        """Stop: a batch can't be read."""
+        """Stop examining, as a batch can't be read."""
 
 
 def examine(
