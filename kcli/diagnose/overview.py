@@ -16,8 +16,10 @@ FROM (SELECT count(*) AS exchanges, count(*) FILTER (WHERE failed) AS errors, co
       FROM calls) AS c LEFT JOIN span s ON true
 """
 BUSIEST = f"""
-WITH written AS (SELECT client_id, sum(records) * 1.0 / count(DISTINCT concat(connection, correlation_id)) AS records
-                 FROM batches WHERE api = 'PRODUCE' GROUP BY client_id),
+WITH written AS (SELECT client_id, sum(records) * 1.0 / count(*) AS records
+                 FROM (SELECT client_id, connection, correlation_id, sum(records) AS records
+                       FROM batches WHERE api = 'PRODUCE' GROUP BY client_id, connection, correlation_id) AS requests
+                 GROUP BY client_id),
      waited AS (SELECT client_id, percentile_approx({BEYOND_WAIT_MS}, 0.99) AS p99_ms FROM calls GROUP BY client_id),
      failures AS (SELECT client_id, count(DISTINCT concat(connection, ' ', correlation_id)) AS errors
                   FROM (SELECT client_id, connection, correlation_id, explode(errors) AS error FROM calls

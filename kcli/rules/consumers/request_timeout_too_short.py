@@ -15,23 +15,30 @@ WITH hung AS (
   FROM conns c
   WHERE NOT inner_client AND requests > 0
 ),
-answered AS (SELECT DISTINCT server, floor(completed_ns / 1e9) AS second FROM calls WHERE response_bytes IS NOT NULL),
-pending AS (
-  SELECT h.client_id, h.connection, h.end_ns, min_by(x.api, x.ns) AS api, min(x.ns) AS ns,
-         max(x.max_wait_ms) AS max_wait_ms,
-         bool_or(x.completed_ns > h.end_ns AND x.response_bytes IS NOT NULL) AS answered_later
+open AS (
+  SELECT h.client_id, h.connection, h.end_ns, x.server, x.api, x.ns, x.max_wait_ms, x.completed_ns, x.response_bytes
   FROM hung h
   JOIN calls x
     ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
     AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
   WHERE h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns) AND h.c_unacked_resent = 0
-    AND (x.response_bytes IS NOT NULL
-         OR EXISTS (
-           SELECT 1
-           FROM answered a
-           WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9) AND floor(h.end_ns / 1e9)
-         ))
-  GROUP BY h.client_id, h.connection, h.end_ns
+),
+answered AS (
+  SELECT DISTINCT server, floor(completed_ns / 1e9) AS second
+  FROM calls
+  WHERE response_bytes IS NOT NULL AND server IN (SELECT server FROM open WHERE response_bytes IS NULL)
+),
+pending AS (
+  SELECT client_id, connection, end_ns, min_by(api, ns) AS api, min(ns) AS ns, max(max_wait_ms) AS max_wait_ms,
+         bool_or(completed_ns > end_ns AND response_bytes IS NOT NULL) AS answered_later
+  FROM open x
+  WHERE response_bytes IS NOT NULL
+    OR EXISTS (
+      SELECT 1
+      FROM answered a
+      WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9) AND floor(x.end_ns / 1e9)
+    )
+  GROUP BY client_id, connection, end_ns
 ),
 summed AS (
   SELECT client_id, count(*) AS gave_up, count(DISTINCT api) AS apis, max_by(api, ns) AS api,
