@@ -86,17 +86,40 @@ places AS (
   FROM marks
   WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL
 ),
+moved AS (
+  SELECT client_id, topic, by_commits, sum(last_offset - first_offset) AS read, sum(last_end - first_end) AS grown,
+         sum(first_lag) AS first_lag, sum(last_lag) AS last_lag, max(marks) AS marks
+  FROM (
+    SELECT client_id, topic, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
+           max_by(fetch_offset, ns) AS last_offset, min_by(high_watermark, ns) AS first_end,
+           max_by(high_watermark, ns) AS last_end, min_by(lag, ns) AS first_lag, max_by(lag, ns) AS last_lag,
+           count(*) AS marks
+    FROM places
+    GROUP BY client_id, topic, by_commits, partition
+  ) AS p
+  GROUP BY client_id, topic, by_commits
+),
+slower AS (
+  SELECT *
+  FROM moved
+  WHERE last_lag >= 20 AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0
+    AND read > 0 AND read < 0.9 * grown
+),
+slower_places AS (
+  SELECT p.*
+  FROM places p JOIN slower s ON p.client_id = s.client_id AND p.topic = s.topic AND p.by_commits = s.by_commits
+),
 totals AS (
   SELECT client_id, topic, by_commits, min(ns) AS first_ns, max(ns) AS last_ns, max(gap_ns) AS gap_ns
   FROM (
-    SELECT *, ns - lag(ns) OVER (PARTITION BY client_id, topic, by_commits ORDER BY ns) AS gap_ns FROM places
+    SELECT *, ns - lag(ns) OVER (PARTITION BY client_id, topic, by_commits ORDER BY ns) AS gap_ns FROM slower_places
   ) AS p
   GROUP BY client_id, topic, by_commits
 ),
 thirds AS (
   SELECT client_id, topic, by_commits, partition, max_by(lag, ns) AS end_lag,
          CAST(least(floor(3.0 * (ns - first_ns) / greatest(last_ns - first_ns, 1)), 2) AS INT) AS third
-  FROM places JOIN totals USING (client_id, topic, by_commits)
+  FROM slower_places JOIN totals USING (client_id, topic, by_commits)
   GROUP BY 1, 2, 3, 4, 6
 ),
 known AS (
@@ -111,27 +134,12 @@ course AS (
   FROM summed
   GROUP BY client_id, topic, by_commits
 ),
-moved AS (
-  SELECT client_id, topic, by_commits, sum(last_offset - first_offset) AS read, sum(last_end - first_end) AS grown,
-         sum(first_lag) AS first_lag, sum(last_lag) AS last_lag, max(marks) AS marks
-  FROM (
-    SELECT client_id, topic, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
-           max_by(fetch_offset, ns) AS last_offset, min_by(high_watermark, ns) AS first_end,
-           max_by(high_watermark, ns) AS last_end, min_by(lag, ns) AS first_lag, max_by(lag, ns) AS last_lag,
-           count(*) AS marks
-    FROM places
-    GROUP BY client_id, topic, by_commits, partition
-  ) AS p
-  GROUP BY client_id, topic, by_commits
-),
 falling AS (
   SELECT m.*, t.first_ns, t.last_ns, gap_ns
-  FROM moved m
+  FROM slower m
   JOIN course c USING (client_id, topic, by_commits)
   JOIN totals t USING (client_id, topic, by_commits)
-  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2 AND last_lag >= 20
-    AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0 AND read > 0
-    AND read < 0.9 * grown
+  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2
 ),
 asks AS (
   SELECT client_id, latency_ms, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
