@@ -46,6 +46,14 @@ def test_a_follower_is_known_by_its_pauses_though_they_are_shorter_than_its_wait
     assert found.evidence["clients"] == ["book"] and found.evidence["plain_late"] == 0
 
 
+def test_a_follower_that_is_late_as_a_leader_too_is_the_one_that_acks_all_waits_for() -> None:
+    """Three brokers lead and follow each other; the third stops for 0.45 s again and again."""
+    found = only("slow-follower-routes")
+    assert found.finding == "slow-replication"
+    told(found, broker=["127.0.0.1:41404", "3"])
+    assert found.evidence["clients"] == ["route-src", "stop-src"] and found.evidence["leaders"] == 3
+
+
 def test_leaders_that_move_in_waves_without_pauses_between_their_errors() -> None:
     found = only("leader-moves-events")
     assert found.finding == "leader-moves"
@@ -59,3 +67,11 @@ def test_a_broker_that_stopped_before_the_capture_takes_connections_and_answers_
     told(found, broker=["127.0.0.1:24502", "2"], client=["fare-api", "fare-view"])
     assert found.evidence["other_answers"] > 500
     assert [each.finding for each in diagnosed("silent-fares").explained] == ["errors-again"]
+
+
+def test_fetches_that_wait_as_a_broker_falls_silent_are_left_waiting() -> None:
+    """It stops for 6.3 s: two followers have asked it just before, and may wait 0.5 s; its producers ask acks=all."""
+    found = only("silent-routes")
+    assert found.finding == "silent-broker"
+    told(found, broker=["127.0.0.1:41402", "2"])
+    assert found.evidence["connections"] == 2 and 5 < found.evidence["seconds"] < 7

@@ -4,7 +4,8 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # Its kernel still acknowledges what clients send, so the host and the line are well. From one answer to the next, or to
 # the end of the capture, requests that are answered at once wait for seconds on several connections. What waits by
-# itself does not count: polls, joins, acks=all. Nor does a request whose answer may be missing in the capture.
+# itself does not count: polls, as long as they may, joins, acks=all. Nor does a request whose answer may be missing in
+# the capture.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that take connections and answer nobody",
@@ -45,7 +46,9 @@ waiting AS (
                                                                              THEN coalesce(max_wait_ms, 500)
                                                                            ELSE 0 END AS waited_ms
   FROM silences s
-  JOIN calls c ON c.server = s.server AND c.ns > s.from_ns AND c.ns < s.to_ns
+  JOIN calls c
+    ON c.server = s.server AND c.ns < s.to_ns
+    AND c.ns > s.from_ns - CASE WHEN api = 'FETCH' THEN CAST(coalesce(max_wait_ms, 500) AS BIGINT) * 1000000 ELSE 0 END
   JOIN ends e ON c.connection = e.connection
   LEFT JOIN lost l ON c.connection = l.connection
   WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns

@@ -4,7 +4,8 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # Produce with acks=all is late where the same brokers answer everything else at once, and so for a tenth of the time or
 # more: a moment now and then is no trouble. A broker answers a connection's requests in order, so only the time since
-# the answer before counts there. The follower is the one that has an answer and does not ask on, just then.
+# the answer before counts there. The follower is the one that has an answer and does not ask on, just then; what it
+# answers late itself, as a leader of others, excuses nothing.
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a follower",
@@ -19,12 +20,6 @@ awaited AS (
                                                ns))) / 1e6 AS alone_ms
   FROM timed t CROSS JOIN usual u
   WHERE awaits_replicas
-),
-plain AS (
-  SELECT count(*) AS answers, sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late,
-         percentile_approx(own_ms, 0.5) AS median_ms
-  FROM timed
-  WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND server IN (SELECT server FROM awaited)
 ),
 summed AS (
   SELECT count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
@@ -60,6 +55,13 @@ blamed AS (
   GROUP BY p.replica_id
   ORDER BY matched DESC, p.replica_id
   LIMIT 1
+),
+plain AS (
+  SELECT count(*) AS answers, sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late,
+         percentile_approx(own_ms, 0.5) AS median_ms
+  FROM timed t LEFT JOIN (SELECT server AS own FROM nodes JOIN blamed ON node_id = replica_id) f ON t.server = f.own
+  WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND t.server IN (SELECT server FROM awaited)
+    AND (f.own IS NULL OR own_ms <= 100)
 )
 SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS plain_median_ms, b.replica_id AS follower,
        b.matched,

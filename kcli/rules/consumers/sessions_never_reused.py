@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import Rule
 
+# A session is of its connection for most clients: one that starts anew each time has no session to go on with.
 RULE = Rule(
     finding="sessions-never-reused",
     title="fetch sessions that are opened and never used",
@@ -14,6 +15,7 @@ FROM calls
 WHERE api = 'FETCH' AND NOT inner_client AND session_epoch IS NOT NULL AND session_epoch >= 0
 GROUP BY client_id
 HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 20
+  AND sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) > 2 * count(DISTINCT connection)
   AND sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) < sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1
                                                                     ELSE 0 END)
 """,
