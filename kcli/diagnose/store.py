@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,18 +117,25 @@ class FactStore(RuleTables):
     def number_words(self) -> Iterator[str]:
         """Number the texts that repeat, those of each column by themselves, and yield the columns."""
         for name, (columns, more) in WORDS.items():
-            found = {"", None}
-            for batch in (each for table in LARGEST for each in self.batches(table)):
-                for column in (batch.column(each) for each in columns if each in batch.schema.names):
-                    found.update(getattr(column, "dictionary", column).to_pylist())
-            if len(found) > MOST_WORDS:
+            found = self.words_in(columns)
+            if found is None:
                 continue
-            words = batch_of_columns([[each for each in found if each is not None]], WORD)
+            words = batch_of_columns([[*found]], WORD)
             self.connection.register("words", words)
             self.provide(more)
             self.execute(f"CREATE TYPE {name}_word AS ENUM (SELECT word FROM words {more} ORDER BY 1)")
             self.connection.unregister("words")
             yield name
+
+    def words_in(self, columns: Sequence[str]) -> set[str] | None:
+        """Return the texts in columns of captures' tables, and ""; None: there are more than MOST_WORDS."""
+        found: set[str | None] = {""}
+        for batch in (each for table in LARGEST for each in self.batches(table)):
+            for column in (batch.column(each) for each in columns if each in batch.schema.names):
+                found.update(getattr(column, "dictionary", column).to_pylist())
+            if len(found) > MOST_WORDS:
+                return None
+        return {each for each in found if each is not None}
 
     def may_be_nameless(self) -> bool:
         """Return whether topics are known by their ids alone; see RuleTables."""
