@@ -26,7 +26,7 @@ from kcli.pipeline.writing import Written
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FITTING_ROWS = 2_000_000  # of facts: more are better followed in many tasks, and only where a run has changed them
+FITTING_ROWS = 20_000_000  # of facts: more are better followed in many tasks, and only where a run has changed them
 
 
 class SparkEngine:
