@@ -29,6 +29,7 @@ __all__ = [
     "LIGHT",
     "broker_jars",
     "cache",
+    "classpath",
     "command",
     "compiled",
     "compiled_jar",
