@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.x509.oid import NameOID
 
 from kcli.broker import Broker
 from kcli.broker.security.listener_tls import Authority, made_authority, read_pair, server_context
@@ -21,6 +16,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError
 from kcli.proxy import Proxy
 from tests.broker.talk import METADATA, batch, run
+from tests.capture.tls.traffic import certificate
 from tests.proxy.talk import proxied
 
 
@@ -70,24 +66,9 @@ def test_what_goes_wrong_is_a_line(authority: Authority) -> None:
 
 def test_a_weak_certificate_is_shown_and_the_client_decides(authority: Authority) -> None:
     """As with Kafka's stores: OpenSSL by itself does not load RSA keys of 1,024 bits, or signatures of SHA-1."""
-    key = rsa.generate_private_key(65537, 1024)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "weak")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime.datetime(2026, 1, 1))
-        .not_valid_after(datetime.datetime(2096, 1, 1))
-        .sign(key, hashes.SHA256())
-    )
-    form = serialization.PrivateFormat.TraditionalOpenSSL
-    secret = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
-    text = made.public_bytes(serialization.Encoding.PEM).decode()
 
     async def work() -> None:
-        async with proxied(tls=server_context(secret + text, "x")) as both:
+        async with proxied(tls=server_context(certificate(1024).decode(), "x")) as both:
             anybody = ssl.create_default_context()
             anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
             _, writer = await asyncio.open_connection("127.0.0.1", both.proxy.port, ssl=anybody)

@@ -34,9 +34,9 @@ SUITES_12 = {
 
 
 @cache
-def certificate() -> bytes:
-    """A key and a certificate of its own for broker.test, as PEM."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+def certificate(bits: int = 2048) -> bytes:
+    """A key of RSA and a certificate of its own for broker.test, as PEM."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=bits)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "broker.test")])
     start = datetime.datetime(2024, 1, 1)
     made = (
