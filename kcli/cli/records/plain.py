@@ -210,18 +210,12 @@ def headers_of(headers: Any, kind: Any) -> Any:
     from kcli.payloads.record_table import as_text
 
     if not len(headers.values):
-        return pyarrow.Array.from_buffers(kind, len(headers), headers.buffers()[:2], children=[empty(kind.value_type)])
+        none = pyarrow.nulls(0, kind.value_type)
+        return pyarrow.Array.from_buffers(kind, len(headers), headers.buffers()[:2], children=[none])
     pairs = [as_text(headers.values.field("key")), headers.values.field("value")]
     return pyarrow.ListArray.from_arrays(
         headers.offsets, pyarrow.StructArray.from_arrays(pairs, names=["key", "value"])
     )
-
-
-def empty(kind: Any) -> Any:
-    """Return an array of that type without values."""
-    import pyarrow
-
-    return pyarrow.nulls(0, kind)
 
 
 PLAIN: dict[str, Callable[[Iterator[RecordGroup], RecordChoice, BinaryIO], None]] = {
