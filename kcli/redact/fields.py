@@ -38,6 +38,11 @@ class Rule(NamedTuple):
     inside: str = ""
 
 
+def stays(rule: Rule, keep: frozenset[str]) -> bool:
+    """Return whether a field stays as it is by the kinds that are kept. A host may be an address, a kind of its own."""
+    return rule.kind in keep and (rule.way != "host" or "addresses" in keep)
+
+
 NO_RULE = Rule("nothing")  # of a field that the tables lack
 
 

@@ -21,7 +21,7 @@ from kcli.grammar.request_start import api_of
 from kcli.grammar.words.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
-from kcli.redact.fields import NO_RULE, Rule, Way, rules_of
+from kcli.redact.fields import NO_RULE, Rule, Way, rules_of, stays
 from kcli.redact.logins import Login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
 from kcli.redact.rewriters import rewriter_of
@@ -192,9 +192,7 @@ class FrameRedactor:
 
     def content(self, data: bytes, field: Place) -> bytes:
         """Return the replacement of a string's or bytes' content."""
-        if field.rule.kind is not None and field.rule.kind in self.keep:
-            return data
-        return self.ways[field.rule.way](data, field)
+        return data if stays(field.rule, self.keep) else self.ways[field.rule.way](data, field)
 
     def replaced(self, rule: Rule, data: bytes) -> bytes:
         """Return the replacement of a field's content, for a rule that needs nothing but the content."""
@@ -235,8 +233,8 @@ class FrameRedactor:
         return data if rule.kind in self.keep else self.names.uuid(data)
 
     def host(self, data: bytes, _field: Place) -> bytes:
-        """Replace a host's name; addresses may be kept without the names."""
-        return data if "addresses" in self.keep and is_address(data) else self.names.host(data)
+        """Replace a host; names may be kept without the addresses, and these without the names."""
+        return data if ("addresses" if is_address(data) else "hosts") in self.keep else self.names.host(data)
 
     def resource(self, data: bytes, field: Place) -> bytes:
         """Replace the name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""

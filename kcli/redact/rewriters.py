@@ -19,7 +19,7 @@ from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.structs import Struct
 from kcli.redact.batches import FILL
-from kcli.redact.fields import NO_RULE, Rule, rules_of
+from kcli.redact.fields import NO_RULE, Rule, rules_of, stays
 from kcli.schemas.apikeys import API_VERSIONS
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def flexible(word: object, path: str) -> Iterator[str]:
 
 def replacement_of(frames: Frames, type_: str, rule: Rule) -> Replacement | None:
     """Return the replacement of a field's content of that type and rule; None if it stays."""
-    if rule.kind is not None and rule.kind in frames.keep:
+    if stays(rule, frames.keep):
         return None
     if type_ == "uuid":
         return frames.names.uuid

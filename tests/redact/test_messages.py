@@ -93,6 +93,20 @@ def test_everything_may_be_kept() -> None:
     assert redactor().request(request) != request
 
 
+def test_a_host_written_as_an_address_is_kept_with_the_addresses() -> None:
+    """As one that stays in a message beside its pseudonym in the packets tells what stands for what."""
+    hosts = ("broker-1.example", "10.1.2.3", "fe80::1")
+    brokers = [{"nodeId": at, "host": host, "port": 9092} for at, host in enumerate(hosts)]
+    answer = frames.encode_response({"correlationId": 7}, 3, 12, {"brokers": brokers})
+    for keep, stay in (({"hosts"}, hosts[:1]), ({"addresses"}, hosts[1:]), ({"hosts", "addresses"}, hosts)):
+        made = [redactor(*keep).response(answer, 3, 12), redactor(*keep).interpreted_response(answer, 3, 12, b"")]
+        for each in made:
+            body = frames.decode_response(bytes(each or b""), 3, 12).body
+            assert [row["host"] for row in body["brokers"]] == [
+                host if host in stay else NAMES.host(host.encode()).decode() for host in hosts
+            ]
+
+
 def encoded(key: int, version: int, body: dict[str, Any]) -> bytes:
     header = {"requestApiKey": key, "requestApiVersion": version, "correlationId": 7, "clientId": "somebody"}
     return frames.encode_request(header, body)
