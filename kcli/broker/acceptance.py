@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kcli.broker.codes import error_code
 from kcli.broker.storage.incoming import read_incoming
 from kcli.counting import counted
 from kcli.errors import DecodeError
@@ -22,6 +21,7 @@ from kcli.records.acceptance import MAGIC_2_SINCE, MOST_BYTES, RefusedError, Tim
 from kcli.records.record_faults import odd_payloads
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import error_code
 from kcli.schemas.model import release_order
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.consumer.member import ConsumerMember
 from kcli.broker.operations import allowed
@@ -14,6 +13,7 @@ from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup, ShareMember
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 # --- describing
 

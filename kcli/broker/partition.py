@@ -7,14 +7,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable
 from typing import NamedTuple, Protocol
 
-from kcli.broker.codes import error_code
 from kcli.broker.configs import TopicConfigs
 from kcli.broker.fetch.offset_ranges import OffsetRanges
 from kcli.broker.storage.log import Log
+from kcli.schemas.errors import error_code
 from kcli.topic_names import INTERNAL, folder_prefix
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
+# The text that Kafka gives along with UNKNOWN_TOPIC_OR_PARTITION.
+NOT_HOSTED = "This server does not host this topic-partition."
 STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 
 NO_LEADER = -1

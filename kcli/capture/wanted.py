@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 from kcli.errors import UsageError
-from kcli.schemas.errors import ERRORS, error_code
+from kcli.schemas.errors import ERRORS, find_error_code
 from kcli.schemas.lookup import Catalog
 
 KEYS = 128  # API keys that exist are below
@@ -102,7 +102,7 @@ def numbers_in(names: Iterable[Name], number_of: Callable[[Name], int]) -> tuple
 def code_of(name: Name) -> int:
     """Return an error's code by its name, or by the code itself. UsageError."""
     error = str(name)
-    found = error_code(error)
+    found = find_error_code(error)
     if found is None and re.fullmatch(r"-?\d{1,5}", error):
         found = int(error)
     if found is None:

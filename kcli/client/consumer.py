@@ -17,6 +17,7 @@ from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.client.handshake import Session
+from kcli.client.metadata import MOVED
 from kcli.client.offsets import next_offset
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import FETCH
@@ -25,7 +26,6 @@ from kcli.sessions.client import ClientSession
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, Partition, Position
 
-MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
 REMOTE_DIALECT = "kip-1018"
 ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
 

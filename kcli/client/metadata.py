@@ -17,8 +17,11 @@ from typing import Any, NamedTuple
 
 from kcli.client.address import Address
 from kcli.schemas.definition import ZERO_UUID
+from kcli.schemas.errors import error_code
 
 NO_ID = ZERO_UUID
+# Errors of a partition whose leader is another one, or leads in another epoch.
+MOVED = (error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH"))
 
 
 class Leader(NamedTuple):

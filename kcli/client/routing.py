@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from kcli.client.cluster import Client
+from kcli.client.metadata import MOVED
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, PRODUCE
 
@@ -21,7 +22,6 @@ RESPONSES = {
     FETCH: ("responses", "partitions", "partitionIndex"),
     LIST_OFFSETS: ("topics", "partitions", "partitionIndex"),
 }
-MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
 TRIES = 10
 
 Ask = Callable[[int], Awaitable[Mapping[str, Any] | None]]

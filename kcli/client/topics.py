@@ -11,10 +11,10 @@ from kcli.client.cluster import Client
 from kcli.counting import counted
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
-from kcli.schemas.errors import error_name, is_retriable
+from kcli.schemas.errors import error_code, error_name, is_retriable
 from kcli.sessions.trace import Key
 
-UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
+UNKNOWN_TOPIC, TOPIC_EXISTS = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("TOPIC_ALREADY_EXISTS")
 # Node ids by topic and partition, leaders first.
 Replicas = Mapping[str, Sequence[Sequence[int]]]
 EARLIEST, LATEST = -2, -1

@@ -27,7 +27,8 @@ RETRIABLE = frozenset(code for code, _, retriable, _ in rows if retriable)
 # What a coordinator answers that has moved, or that is not ready yet.
 COORDINATOR_ERRORS = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 
-codes = {old: code for code, _, _, names in rows for old in names} | {name: code for code, name in ERRORS.items()}
+codes = {name: code for code, name in ERRORS.items()}
+older_codes = {old: code for code, _, _, names in rows for old in names}
 
 
 def error_name(code: int) -> str:
@@ -35,9 +36,15 @@ def error_name(code: int) -> str:
     return ERRORS.get(code) or f"ERROR_{code}"
 
 
-def error_code(name: str) -> int | None:
-    """Return the code of a name, also of one from an earlier release; None when there is none of that name."""
-    return codes.get(name.upper())
+def error_code(name: str) -> int:
+    """Return 6 for "NOT_LEADER_OR_FOLLOWER". Raises KeyError for a name that Kafka does not have, a caller's bug."""
+    return codes[name]
+
+
+def find_error_code(text: str) -> int | None:
+    """Return the code of a name in any case, also of one from an earlier release; None when none is named so."""
+    name = text.upper()
+    return codes.get(name, older_codes.get(name))
 
 
 def is_retriable(code: int) -> bool:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcli.schemas.errors import error_name
-from kcli.sessions.epochs import NO_SESSION
+from kcli.sessions.epochs import EPOCH_MISMATCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.figures import Latencies
 from kcli.sessions.rules import Kind, kind_of
 from kcli.sessions.trace import FetchExchange
 
 # Errors that mean that a session is no more, or is not what the fetcher thinks.
-FAULTS = (70, 71, 106)
+FAULTS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH)
 
 
 class PartitionReport(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.errors import ERRORS, RETRIABLE, error_code
+from kcli.schemas.errors import ERRORS, RETRIABLE, find_error_code
 from kcli.schemas.importing.jars import read_jars
 from kcli.schemas.layout import holds, layout
 from kcli.schemas.lookup import STOCK
@@ -104,7 +104,7 @@ def test_errors_are_those_of_the_enum() -> None:
 def test_errors_of_older_releases_are_known_by_their_names(release: str) -> None:
     for row in facts(RELEASES[release]):
         if row[0] == "error":
-            assert error_code(row[2]) == int(row[1])
+            assert find_error_code(row[2]) == int(row[1])
 
 
 @pytest.mark.parametrize("release", ["3.9", "4.4"])

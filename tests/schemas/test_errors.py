@@ -1,6 +1,6 @@
 import pytest
 
-from kcli.schemas.errors import ERRORS, error_code, error_name, is_retriable
+from kcli.schemas.errors import ERRORS, error_name, find_error_code, is_retriable
 
 
 @pytest.mark.parametrize(
@@ -9,16 +9,16 @@ from kcli.schemas.errors import ERRORS, error_code, error_name, is_retriable
 )
 def test_names_and_codes(code: int, name: str) -> None:
     assert error_name(code) == name
-    assert error_code(name.lower()) == code
+    assert find_error_code(name.lower()) == code
 
 
 def test_a_name_of_an_earlier_release() -> None:
-    assert error_code("NOT_LEADER_FOR_PARTITION") == 6
+    assert find_error_code("NOT_LEADER_FOR_PARTITION") == 6
 
 
 def test_what_is_not_there() -> None:
     assert error_name(999) == "ERROR_999"
-    assert error_code("NO_SUCH_ERROR") is None
+    assert find_error_code("NO_SUCH_ERROR") is None
 
 
 def test_retriable() -> None:

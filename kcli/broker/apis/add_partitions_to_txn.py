@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation, Resource
 from kcli.broker.transactions.attempts import attempt
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 FENCED_SINCE, SEVERAL_SINCE = 2, 4
 Codes = Mapping[Key, int]

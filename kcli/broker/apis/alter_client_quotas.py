@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.quotas import entity_fault, value_fault
 from kcli.broker.security.state import Entity, entity_of, entity_rows
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kcli.broker.apis.describe_configs import check_permission
-from kcli.broker.codes import error_code
 from kcli.broker.configs import MIN_IN_SYNC, RELOADED, broker_config, is_of_one_broker, parse
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.new_topics import check_topic_configs
@@ -20,6 +19,7 @@ from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, TOPICS
 from kcli.broker.security.acls import Operation
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 from kcli.topic_names import name_fault
 
 # Makes of the configs that a resource has and of the request those that it gets; None takes one back.

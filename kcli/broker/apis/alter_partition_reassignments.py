@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

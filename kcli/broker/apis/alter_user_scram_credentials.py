@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.scram import ALGORITHMS, LEAST_ITERATIONS, MOST_ITERATIONS, credential_of
 from kcli.broker.security.state import Row, scram_record
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 TWICE = "A user credential cannot be altered twice in the same request"
 

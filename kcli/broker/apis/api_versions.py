@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.features import rows as finalized_rows
 from kcli.broker.metadata.features import supported_by
 from kcli.broker.metadata.registry import offered
@@ -21,6 +20,7 @@ from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import error_code
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 

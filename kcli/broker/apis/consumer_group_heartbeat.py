@@ -11,7 +11,6 @@ import base64
 import secrets
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.groups.consumer.assignors import ASSIGNORS
 from kcli.broker.groups.consumer.group import JOINING, Beat, GroupLimits
 from kcli.broker.groups.consumer.member import LEFT_FOR_NOW
@@ -20,6 +19,7 @@ from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.errors import InputError, UsageError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 LEFT, IDS_SINCE = -1, 1
 NOT_ASKED = -1

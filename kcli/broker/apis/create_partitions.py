@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.new_topics import MOST_PARTITIONS, refuse_excess
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

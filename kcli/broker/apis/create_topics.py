@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis.describe_configs import topic_rows
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics, refuse_excess
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 FIELDS = ("name", "value", "readOnly", "configSource", "isSensitive")
 

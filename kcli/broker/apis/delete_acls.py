@@ -6,10 +6,10 @@ from typing import Any
 
 from kcli.broker.apis.create_acls import DISABLED
 from kcli.broker.apis.describe_acls import filter_of
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.acls import AclFilter
 from kcli.broker.security.state import resource_row, rule_row
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.codes import NOT_HOSTED, error_code
+from kcli.broker.partition import NOT_HOSTED
 from kcli.broker.request import Request
 from kcli.schemas.definition import ZERO_UUID
+from kcli.schemas.errors import error_code
 
 STATES_SINCE = 6
 DISABLED_SINCE = 3

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.quotas import IP, KEYS
 from kcli.broker.security.state import Entity, entity_rows
+from kcli.schemas.errors import error_code
 
 EXACT, DEFAULT, ANY = range(3)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.config_kinds import Kind
 from kcli.broker.configs import (
     ALL_BROKERS,
@@ -29,6 +28,7 @@ from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TABLES, TOPICS
 from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 UNKNOWN = Kind(0, "unknown", str)
 FORMER = Kind(2, "string", str)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.operations import allowed
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.schemas.errors import error_code
 
 NOT_FOUND_SINCE = 6
 ASKED = "includeAuthorizedOperations"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import NOT_HOSTED, error_code
-from kcli.broker.partition import Partition
+from kcli.broker.partition import NOT_HOSTED, Partition
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.apis.metadata import partition_row
-from kcli.broker.codes import error_code
 from kcli.broker.operations import allowed
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.schemas.errors import error_code
 
 MOST = 2000
 

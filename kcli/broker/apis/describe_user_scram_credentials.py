@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.codes import NOT_HOSTED, error_code
-from kcli.broker.partition import NO_LEADER, Partition
+from kcli.broker.partition import NO_LEADER, NOT_HOSTED, Partition
 from kcli.broker.request import Request
+from kcli.schemas.errors import error_code
 
 PREFERRED, UNCLEAN = 0, 1
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.fetch.records_slot import RecordsSlots
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
 from kcli.broker.storage.segment import Slice
+from kcli.schemas.errors import error_code
 from kcli.snapshots.reading.names import SnapshotId
 
 # A partition's row of the response; gets the partition (None: not the metadata log's) and its row of the request.

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.coordinators import NOT_AVAILABLE
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
 BATCHES_SINCE = 4
 GROUP, TRANSACTION = 0, 1

@@ -10,12 +10,12 @@ from typing import Any
 
 from kcli.broker.apis import alter_configs
 from kcli.broker.apis.describe_configs import check_permission
-from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, LOGGERS, TABLES, TOPICS, check_logger
 from kcli.broker.security.acls import Operation
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable
 from typing import Any
 
 from kcli.broker.apis.consumer_group_heartbeat import limits_of
-from kcli.broker.codes import error_code
 from kcli.broker.groups.codes import FENCED, INCONSISTENT, UNKNOWN_MEMBER
 from kcli.broker.groups.consumer.classic import joined, partitions_named, subscription_of
 from kcli.broker.groups.consumer.group import JOINING, Beat, ConsumerGroup
@@ -24,6 +23,7 @@ from kcli.broker.response import Answer
 from kcli.broker.security.acls import Resource
 from kcli.errors import InputError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 ID_REQUIRED_SINCE = 4
 NO_PROTOCOL_SINCE = 7

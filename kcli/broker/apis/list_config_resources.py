@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TOPICS
+from kcli.schemas.errors import error_code
 
 KINDS = (GROUPS, CLIENT_METRICS, LOGGERS, BROKERS, TOPICS)
 TYPES_SINCE = 1

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
@@ -19,6 +18,7 @@ from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
 from kcli.errors import InputError
 from kcli.records.batches import scan
+from kcli.schemas.errors import error_code
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 NONE = (-1, -1)

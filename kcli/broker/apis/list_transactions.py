@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.patterns import regular
 from kcli.broker.request import Request
 from kcli.broker.transactions.transaction import Transaction, TransactionState
 from kcli.errors import InputError, UsageError
+from kcli.schemas.errors import error_code
 
 NAMES = {each.title for each in TransactionState}
 

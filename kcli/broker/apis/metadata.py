@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.new_topics import NewTopics, refuse_excess
 from kcli.broker.operations import allowed
 from kcli.broker.partition import NO_LEADER, Partition, Topic
@@ -23,6 +22,7 @@ from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.definition import ZERO_UUID
+from kcli.schemas.errors import error_code
 from kcli.schemas.model import release_order
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 

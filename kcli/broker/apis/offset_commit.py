@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.consumer.assignors import Partition
@@ -23,6 +22,7 @@ from kcli.broker.groups.state import State
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
+from kcli.schemas.errors import error_code
 
 NOT_FOUND_SINCE, TOPIC_IDS_SINCE = 9, 10
 NOT_FOUND = error_code("GROUP_ID_NOT_FOUND")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.schemas.errors import error_code
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
 NOTHING = Committed(-1, -1, "", -1)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.acceptance import produce_refusal
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
@@ -29,7 +28,7 @@ from kcli.broker.storage.incoming import Incoming, read_incoming, recoded, upgra
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
 NO_PRODUCER = -1
 ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 11, 12, 13

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

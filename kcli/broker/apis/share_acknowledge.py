@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.fetch.fetching import by_topic
 from kcli.broker.request import Request
 from kcli.broker.share.acknowledging import acknowledge, check, error_row, limits_of
 from kcli.broker.share.sessions import FIRST, LAST
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:

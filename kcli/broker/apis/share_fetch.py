@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator
 from typing import Any, NamedTuple
 
-from kcli.broker.codes import error_code
 from kcli.broker.fetch.fetching import by_topic
 from kcli.broker.fetch.purgatory import DelayedFetch
 from kcli.broker.fetch.records_slot import RecordsSlots
@@ -24,6 +23,7 @@ from kcli.broker.share.sessions import LAST, ShareSession
 from kcli.broker.storage.segment import Slice
 from kcli.records.acceptance import RefusedError
 from kcli.records.batches import scan
+from kcli.schemas.errors import error_code
 
 STRICT = 1
 BY_DEFAULT = 500  # records, where a version does not say

@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from kcli.broker.apis import fetch, fetch_snapshot
-from kcli.broker.codes import error_code
 from kcli.broker.fetch.fetching import by_topic
 from kcli.broker.fetch.partition_reads import PartitionRead
 from kcli.broker.fetch.records_slot import RecordsSlots
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
+from kcli.schemas.errors import error_code
 from kcli.sessions.values import FetchResponse
 from kcli.snapshots.reading.names import SnapshotId
 

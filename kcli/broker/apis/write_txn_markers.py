@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation
 from kcli.broker.transactions.markers import end_in
 from kcli.broker.transactions.transaction import BUMPING
+from kcli.schemas.errors import error_code
 from kcli.topic_names import CONSUMER_OFFSETS
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kcli.broker.codes import error_code
 from kcli.broker.fetch.partition_reads import PartitionRead
 from kcli.broker.response import Lazy
 from kcli.broker.storage.headers import walk
@@ -19,6 +18,7 @@ from kcli.errors import InputError
 from kcli.records.conversion import Slice as Source
 from kcli.records.conversion import UnsupportedCompressionError
 from kcli.records.fetching import FetchSend
+from kcli.schemas.errors import error_code
 from kcli.sessions.values import Result
 
 UNSUPPORTED_VERSION, CORRUPT = error_code("UNSUPPORTED_VERSION"), error_code("CORRUPT_MESSAGE")

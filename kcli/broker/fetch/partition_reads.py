@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Key, Partition, Shown
@@ -24,6 +23,7 @@ from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice
 from kcli.schemas.definition import ZERO_UUID
+from kcli.schemas.errors import error_code
 from kcli.sessions.values import Position, Result
 from kcli.snapshots.reading.names import SnapshotId
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.broker.codes import error_code
+from kcli.schemas.errors import error_code
 
 UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")
 REBALANCING, FENCED = error_code("REBALANCE_IN_PROGRESS"), error_code("FENCED_INSTANCE_ID")

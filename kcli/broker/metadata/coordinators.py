@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kcli.broker.codes import error_code
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.state_topic import partition_for
 from kcli.broker.partition import NO_LEADER
+from kcli.schemas.errors import error_code
 from kcli.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 NOT_COORDINATOR, NOT_AVAILABLE = error_code("NOT_COORDINATOR"), error_code("COORDINATOR_NOT_AVAILABLE")

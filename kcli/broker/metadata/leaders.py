@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.schemas.apikeys import FETCH, PRODUCE
+from kcli.schemas.errors import error_code
 
 HINTED = frozenset([error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH")])
 # The first version that has them.

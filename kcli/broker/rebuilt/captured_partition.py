@@ -12,9 +12,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Shown
 from kcli.broker.rebuilt.captured_topics import SeenPartition
+from kcli.schemas.errors import error_code
 from kcli.sessions.trace import Reported
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from kcli.broker.clock import Clock
-from kcli.broker.codes import error_code
 from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.broker.security.outcome import OTHER_NAME, LoginError
 from kcli.broker.security.scram import NAMES, Credential, ScramServer
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kcli.schemas.errors import error_code
 
 PLAIN, OAUTH = "PLAIN", "OAUTHBEARER"
 MECHANISMS = (PLAIN, *NAMES.values(), OAUTH)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kcli.broker.codes import error_code
 from kcli.broker.security.acls import Operation, Resource
 from kcli.schemas import apikeys as keys
+from kcli.schemas.errors import error_code
 
 
 class Needs(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import Key, Partition
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import Acknowledgement, ShareLimits, SharePartition
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 EARLIEST = "earliest"
 

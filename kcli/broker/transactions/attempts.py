@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.errors import error_code
 
 Made = TypeVar("Made")
 

@@ -16,9 +16,9 @@ from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import BrokerError, NetworkError, UsageError
 from kcli.schemas.apikeys import ALTER_PARTITION_REASSIGNMENTS, ELECT_LEADERS, LIST_PARTITION_REASSIGNMENTS, METADATA
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
-ELECTION_NOT_NEEDED = 84
+ELECTION_NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 SETTLE_SECONDS = 0.1
 
 

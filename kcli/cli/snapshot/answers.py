@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.client.calls import call
 from kcli.schemas.apikeys import DESCRIBE_CONFIGS, FETCH, METADATA
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 from kcli.snapshots.image.diff import Change, row_change
 from kcli.snapshots.live.fetch_messages import find_body, first_partition
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TOPIC, DYNAMIC_TOPIC_CONFIG = 2, 1
 AT_ONCE = 200  # topics of one request
-NO_SUCH_TOPIC = 3
+NO_SUCH_TOPIC = error_code("UNKNOWN_TOPIC_OR_PARTITION")
 ID_SINCE = 10  # Metadata: topics have ids
 
 

@@ -12,18 +12,18 @@ from typing import Any
 from kcli.client.calls import call, call_of
 from kcli.client.cluster import Client
 from kcli.client.handshake import Session
+from kcli.client.metadata import MOVED
 from kcli.client.producing.accumulator import Accumulator, Queue, Waiting
 from kcli.client.producing.leaders import Leaders
 from kcli.client.producing.statistics import Statistics
 from kcli.errors import BrokerError, NetworkError
 from kcli.records import build_batch
 from kcli.schemas.apikeys import PRODUCE
-from kcli.schemas.errors import error_name, is_retriable
+from kcli.schemas.errors import error_code, error_name, is_retriable
 
 # Topics go by name up to here, by id from v13 on.
 NEWEST_BY_NAME = 12
-MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
-OUT_OF_ORDER, DUPLICATE = 45, 46
+OUT_OF_ORDER, DUPLICATE = error_code("OUT_OF_ORDER_SEQUENCE_NUMBER"), error_code("DUPLICATE_SEQUENCE_NUMBER")
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 LEVELS = {"gzip": "compression.gzip.level", "lz4": "compression.lz4.level", "zstd": "compression.zstd.level"}
 

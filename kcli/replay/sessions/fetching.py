@@ -29,14 +29,14 @@ from kcli.replay.sessions.positions import Positions
 from kcli.replay.sessions.target import LiveKeys, Target
 from kcli.replay.sessions.wants import SessionMachine, Wants
 from kcli.schemas.apikeys import FETCH
+from kcli.schemas.errors import error_code
 from kcli.sessions.client import ClientSession
 from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
 from kcli.sessions.rules import SessionState
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 
-NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH = 6, 74, 75
-MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
+MOVED = tuple(map(error_code, ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")))
 # Not what a captured client asks for: when it names such a partition itself, that is always news to the session.
 CARRIED_BYTES = (1 << 20) + 1
 

@@ -15,10 +15,11 @@ from kcli.errors import NetworkError
 from kcli.replay.topics import LiveTopics
 from kcli.replay.traffic.survey import Route, Survey, coordinator_keys, names_of, text_of
 from kcli.schemas.apikeys import FIND_COORDINATOR
+from kcli.schemas.errors import error_code
 
 READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
 PAUSE = 0.1
-NOT_READY = (14, 15)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE
+NOT_READY = (error_code("COORDINATOR_LOAD_IN_PROGRESS"), error_code("COORDINATOR_NOT_AVAILABLE"))
 # What a broker answers that is not, or not any more, the one for a request.
 MOVED = frozenset(["NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"])
 

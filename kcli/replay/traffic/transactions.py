@@ -21,11 +21,11 @@ from kcli.schemas.apikeys import (
     PRODUCE,
     TXN_OFFSET_COMMIT,
 )
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
 IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
 OF_CLIENTS = 3  # the newest AddPartitionsToTxn that is a client's
-CONCURRENT = 51  # the transaction before still ends
+CONCURRENT = error_code("CONCURRENT_TRANSACTIONS")  # the transaction before still ends
 RETRIES, PAUSE = 50, 0.1
 ENDING = frozenset(["PrepareCommit", "PrepareAbort"])  # states in which marks are still to be written
 SHORT_PAUSE = 0.005
