@@ -1,8 +1,19 @@
-"""Findings in captures: cause, victim, evidence and advice; rules over the tables, causes before consequences."""
+"""Findings in captures: cause, victim, evidence and advice; rules over the tables, causes before consequences.
 
-from kcli.diagnose.diagnosis import Diagnosis, Scope, diagnose
-from kcli.diagnose.scope import Unjudged
+Names that need the tables are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from kcli.finding import CRITICAL, INFO, WARNING, Finding
-from kcli.rules.rule import Rule
+from kcli.lazy import importing
 
-__all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Rule", "Scope", "Unjudged", "diagnose"]
+if TYPE_CHECKING:
+    from kcli.diagnose.diagnosis import Diagnosis, Scope, diagnose
+    from kcli.diagnose.scope import Unjudged
+
+__all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Scope", "Unjudged", "diagnose"]
+
+__getattr__ = importing(__name__, {"diagnosis": "Diagnosis Scope diagnose", "scope": "Unjudged"})

@@ -10,6 +10,7 @@ from typing import Any
 from kcli import diagnose
 from kcli.counting import counted
 from kcli.diagnose import Diagnosis
+from kcli.diagnose.telling import NAMED, ToldFinding, period_of, told
 from kcli.report.asking import Answers, Asked
 from kcli.rules.prepared import ROUTINE_ERRORS
 
@@ -18,16 +19,18 @@ LEVELS = {diagnose.CRITICAL: BAD, diagnose.WARNING: WARNING, diagnose.INFO: NOTE
 ORDER = (BAD, WARNING, NOTE, GOOD)
 MANY = 0.05  # of the exchanges
 FEW_REBALANCES = 2
-NAMED = 3  # in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """level: bad, warning, note or good. section: the answer that shows more, if one does."""
+    """level: bad, warning, note or good. section: the answer that shows more, if one does. told: what `kcli diagnose`
+    says, of its findings.
+    """
 
     level: str
     text: str
     section: str
+    told: ToldFinding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,9 @@ class Verdict:
 
 def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     """Return the verdict on captures: what `kcli diagnose` finds, what it can't judge, and who would be refused."""
-    found = [Finding(LEVELS[each.severity], sentence(each), "") for each in diagnosis.findings]
+    period = period_of(diagnosis)
+    every = [told(each, period) for each in diagnosis.findings]
+    found = [Finding(LEVELS[each.severity], each.text, "", each) for each in every]
     found += [Finding(NOTE, f"Not judged: {part.what}; {part.remedy}.", "") for part in diagnosis.unjudged]
     found += [Finding(NOTE, each.text, each.section) for rule in (refused, unread) for each in rule(answers)]
     verdict = verdict_of(found)
@@ -57,29 +62,6 @@ def unread_headline(diagnosis: Diagnosis) -> str:
     """Return what was seen in captures of which nothing can be judged."""
     parts = [part.what for part in diagnosis.unjudged if " of TLS" in part.what or " without Kafka" in part.what]
     return f"Nothing to judge: {parts[0]}" if parts else "No Kafka in here"
-
-
-def sentence(each: diagnose.Finding) -> str:
-    """Return a finding of `kcli diagnose` in one line, with its subject and what to do."""
-    unsaid = [f"{kind} {worded(name)}" for kind, name in each.subject.items() if not is_said(name, each.text)]
-    subject = f" ({', '.join(unsaid)})" if unsaid else ""
-    end = "" if each.advice.endswith("?") else "."
-    return f"{each.finding}{subject}: {each.text}. What to do: {each.advice}{end}"
-
-
-def is_said(name: object, text: str) -> bool:
-    """Return whether a text has a subject's name; of many the first few."""
-    return all(str(each) in text for each in names_of(name)[:NAMED])
-
-
-def names_of(name: object) -> list[object]:
-    return name if isinstance(name, list) else [name]
-
-
-def worded(name: object) -> str:
-    """Return a subject's name; the first few of many."""
-    names = names_of(name)
-    return ", ".join(map(str, names[:NAMED])) + (" ..." if len(names) > NAMED else "")
 
 
 def judge(answers: Answers) -> Verdict:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.diagnose.text import Period, time_text
+from kcli.cli.diagnose.text import finding_lines
 from kcli.cli.main import main
 from kcli.finding import Finding
 from tests.diagnose.captured import DATA
@@ -28,25 +28,11 @@ def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Ca
     assert "checks over" in lines[4] and lines[4].endswith(": 1 warning.")
 
 
-@pytest.mark.parametrize(
-    ("last", "dated", "words"),
-    [
-        ("12:31:18.9Z", False, "; 12:31:18Z"),
-        ("12:31:19.1Z", False, "; 12:31:18 to 12:31:19Z"),
-        ("12:32:19.1Z", False, "; 12:31:18 to 12:32:19Z"),
-        ("12:32:19.1Z", True, "; 2026-11-22 12:31:18 to 2026-11-22 12:32:19Z"),
-    ],
-)
-def test_a_capture_of_more_than_a_day_needs_dates(last: str, dated: bool, words: str) -> None:
-    evidence = {"from": "2026-11-22T12:31:18.4Z", "to": f"2026-11-22T{last}"}
-    assert time_text(Finding("f", "info", {}, evidence, ""), Period(dated)) == words
-    assert time_text(Finding("f", "info", {}, {}, ""), Period(dated)) == ""
-
-
-def test_what_is_seen_at_the_end_may_go_on() -> None:
-    found = Finding("f", "info", {}, {"from": "2026-11-22T12:31:18.4Z", "to": "2026-11-22T12:31:59.1Z"}, "")
-    assert time_text(found, Period(ending="2026-11-22T12:31:59.0Z")) == "; 12:31:18Z to the end"
-    assert time_text(found, Period(ending="2026-11-22T12:32:00.0Z")) == "; 12:31:18 to 12:31:59Z"
+def test_a_command_that_is_too_long_for_its_line_begins_one() -> None:
+    found = Finding("f", "warning", {}, {}, "wait", "a text", see="kcli stats night.pcap --by client --by connection")
+    lines = list(finding_lines(found, 60, colour=False, whole=True))
+    assert lines[-2:] == ["          see:", "  kcli stats night.pcap --by client --by connection"]
+    assert list(finding_lines(found, None, colour=False, whole=True))[-1] == f"          see: {found.see}"
 
 
 def test_jsonl_is_a_finding_a_line(capsys: Capture) -> None:

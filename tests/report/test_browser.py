@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kcli.diagnose.telling import ToldFinding
 from kcli.report.asking import Answers
 from kcli.report.page import render
+from kcli.report.verdict import Finding, Verdict
 from tests.report.answers import HOSTILE, answers_of, busy_capture, hostile_capture
 from tests.report.browser import LINES, Page, chromium, order, reads
 
@@ -154,6 +156,22 @@ def test_dark_and_light_narrow_and_wide(width: int, dark: bool, page: Page, repo
     assert wide <= width
     page.run("document.getElementById('theme').click()")
     assert page.run("return document.documentElement.classList.contains('dark')") is not dark
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 420, 1320])
+def test_findings_with_their_commands_fit(width: int, page: Page, answers: Answers, tmp_path: Path) -> None:
+    query = "SELECT connection, client_id, closed, closed_by, closed_how, unanswered FROM connections ORDER BY closed"
+    told = ToldFinding("slow-broker", "critical", "late", (("do", "wait"),), f'kcli sql "{query}" {"night" * 40}.pcap')
+    path = tmp_path / "report.html"
+    path.write_text(render(answers, "t", "s", Verdict("bad", "1 thing", [Finding("bad", "late", "", told)])))
+    page.open(path, width)
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    assert page.run("return document.querySelector('.told').innerText.split('\\n').map(each => each.trim())") == [
+        "CRITICAL slow-broker late",
+        "do: wait",
+        f"see: {told.see}",
+    ]
     assert page.complaints() == []
 
 

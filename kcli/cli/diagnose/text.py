@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcli.capture.kafka.clock import instant
 from kcli.cli.terminal.cells import wrap
+from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.lines import joined, paint
+from kcli.diagnose.telling import ANY_TIME, Period, period_of, told
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Finding
 
 COLOURS = {"critical": "red", "warning": "yellow", "info": "cyan"}
 SHOWN = 8  # findings in full; of the rest the first line
-DAY = 86400  # seconds
 WIDTH = len("CRITICAL")
-LAST_S, LAST_PART = 1.0, 0.05  # what is seen in the last second, or in this part of a capture, may well go on
-
-
-@dataclass(frozen=True)
-class Period:
-    """The time of a diagnosis. dated: a time of day does not tell the day. ending: what is seen from then on (ISO 8601)
-    lasts to its end; None: that is not known.
-    """
-
-    dated: bool = False
-    ending: str | None = None
 
 
 def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[str]:
@@ -42,51 +30,24 @@ def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[
         yield f"The last {len(found.findings) - SHOWN} in full: --format jsonl"
 
 
-def period_of(found: Diagnosis) -> Period:
-    """Return the time that captures are of."""
-    first, seconds = found.overview.first_ns, found.overview.seconds
-    before_end = seconds - max(LAST_S, seconds * LAST_PART)
-    return Period(seconds > DAY, None if first is None else instant(first + int(before_end * 1e9)))
-
-
 def finding_lines(
-    each: Finding, room: int | None, *, colour: bool, whole: bool, period: Period = Period()
+    each: Finding, room: int | None, *, colour: bool, whole: bool, period: Period = ANY_TIME
 ) -> Iterator[str]:
     """Yield the lines of one finding: what and when, what to do, what it is not, and where to look."""
-    word = each.severity.upper() if each.severity == "critical" else each.severity
+    found = told(each, period)
+    word = found.severity.upper() if found.severity == "critical" else found.severity
     indent = " " * (WIDTH + 2)
     head = f"{word:{WIDTH}}  "
-    first, *rest = broken(
-        f"{each.finding}  {each.text}{time_text(each, period)}", None if room is None else room - len(head), ""
-    )
-    style = {"fg": COLOURS[each.severity], "bold": each.severity == "critical"}
+    first, *rest = broken(f"{found.finding}  {found.text}", None if room is None else room - len(head), "")
+    style = {"fg": COLOURS[found.severity], "bold": found.severity == "critical"}
     yield joined(paint(head, colour, **style), first)
     yield from (indent + line for line in rest)
     if not whole:
         return
-    yield from broken(f"do: {each.advice}", room, indent)
-    if each.ruled_out and each.severity != "info":
-        yield from broken(f"ruled out: {each.ruled_out}", room, indent)
-    if each.see:
-        yield f"{indent}see: {each.see}"
-
-
-def time_text(each: Finding, period: Period) -> str:
-    """Say when what a finding counts began and ended, by the second."""
-    if "from" not in each.evidence:
-        return ""
-    first, last = (day_time(each.evidence[name], dated=period.dated) for name in ("from", "to"))
-    if first == last:
-        return f"; {first}Z"
-    if period.ending is not None and each.evidence["to"] >= period.ending:
-        return f"; {first}Z to the end"
-    return f"; {first} to {last}Z"
-
-
-def day_time(instant: str, *, dated: bool) -> str:
-    """Shorten an ISO 8601 time to the second of the day. dated: with the date."""
-    day, _, clock = instant.partition("T")
-    return f"{day} {clock[:8]}" if dated else clock[:8]
+    for name, text in found.details:
+        yield from broken(f"{name}: {text}", room, indent)
+    if found.see:
+        yield from ShownCommand("see:", found.see).lines(room, indent)
 
 
 def checked_text(found: Diagnosis) -> str:

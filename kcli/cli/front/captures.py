@@ -9,13 +9,15 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import broken, checked_text, finding_lines, period_of
+from kcli.cli.diagnose.text import broken, checked_text, finding_lines
 from kcli.cli.front.screens import next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
+from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
+from kcli.diagnose.telling import period_of
 from kcli.extras import require
 from kcli.shell import file_words
 
@@ -56,17 +58,18 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
     for each in found.findings[:FINDINGS]:
         yield from finding_lines(each, room, colour=colour, whole=True, period=period)
     if len(found.findings) > FINDINGS:
-        yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
+        more = counted(len(found.findings) - FINDINGS, "more finding")
+        yield from ShownCommand(f"and {more}:", f"kcli diagnose {words}").lines(room)
     if found.overview.busiest:
         yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room, ""))
     if found.overview.clients > len(found.overview.busiest):
-        more = found.overview.clients - len(found.overview.busiest)
-        yield f"and {counted(more, 'more client')}: kcli stats {words} --by client"
+        more = counted(found.overview.clients - len(found.overview.busiest), "more client")
+        yield from ShownCommand(f"and {more}:", f"kcli stats {words} --by client").lines(room)
     yield ""
     yield from broken(checked_text(found), room, "")
     for part in found.unjudged:
         yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
-    yield from next_lines(next_of(found, words))
+    yield from next_lines(next_of(found, words), room)
 
 
 def size_of(found: Diagnosis) -> Iterator[str]:

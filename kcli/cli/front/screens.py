@@ -12,6 +12,8 @@ import click
 from kcli.cli.options.file_type import name_of, start_of
 from kcli.cli.options.inputs import read_bytes
 from kcli.cli.options.pipes import copied
+from kcli.cli.terminal.commands import listed_commands
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
@@ -176,11 +178,11 @@ def shown(lines: Iterator[str]) -> int:
 
 def next_commands(path: str, *commands: str) -> None:
     """Print what to ask next of a file, whose place in each command is {}."""
-    for line in next_lines(f"kcli {command.format(quoted(path))}" for command in commands):
+    for line in next_lines([f"kcli {command.format(quoted(path))}" for command in commands], terminal_room(None)):
         print_line(line)
 
 
-def next_lines(commands: Iterable[str]) -> Iterator[str]:
-    """Yield what to ask next, a command a line, to be copied."""
+def next_lines(commands: Iterable[str], room: int | None) -> Iterator[str]:
+    """Yield what to ask next, each command on lines of its own, to be copied."""
     yield "Next:"
-    yield from (f"  {command}" for command in commands)
+    yield from listed_commands(commands, room)

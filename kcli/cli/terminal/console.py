@@ -66,9 +66,14 @@ def warn(text: str, quiet: bool = False) -> None:
         note(f"kcli: {text}")
 
 
+def note_room() -> int | None:
+    """Return the cells of a line on standard error's terminal; None where it is none."""
+    return terminal_width() if is_terminal(sys.stderr) else None
+
+
 def note(text: str) -> None:
     """Print one line on stderr; on a terminal it is broken between words."""
-    room = terminal_width() if is_terminal(sys.stderr) else None
+    room = note_room()
     if room is None or len(text) <= room:
         print_note(text)
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from tests.diagnose.captured import DATA
 from tests.processes import ended
 
 pytest.importorskip("duckdb")
@@ -44,6 +47,18 @@ def test_a_page_of_what_is_chosen(samples: Path, tmp_path: Path, capsys: pytest.
     (tmp_path / "tables" / "_kcli").mkdir(parents=True)
     assert main(["report", str(tmp_path / "tables"), "--errors", "-o", str(out)]) == 2
     assert "the options that choose exchanges are for captures" in capsys.readouterr().err
+
+
+def test_the_page_and_the_terminal_tell_a_finding_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Severity, times, what was ruled out and the command that shows more."""
+    file, out = str(DATA / "busy-fetch-pricing.pcap.zst"), tmp_path / "report.html"
+    assert main(["diagnose", file, "-q"]) == 1
+    *lines, _checked = capsys.readouterr().out.splitlines()
+    assert main(["report", file, "-q", "-o", str(out)]) == 0
+    verdict = out.read_text().partition('<div class="verdict')[2].partition("</ul>")[0]
+    told = " ".join(html.unescape(re.sub("<[^>]+>", " ", verdict)).split())
+    assert len(lines) == 4 and "; 12:31:18Z to the end" in told
+    assert all(" ".join(line.split()) in told for line in lines)
 
 
 def test_no_kafka_has_a_page_all_the_same(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_table_by_api(capsys: Capture) -> None:
     assert lines[0].split()[:3] == ["api", "exchanges", "errors"] and len(lines) == 19
     assert lines[1].split()[:3] == ["ADD_PARTITIONS_TO_TXN", "12", "4"]
     assert lines[1].endswith("CONCURRENT_TRANSACTIONS 3, PRODUCER_FENCED 1")
-    assert "78 exchanges on 11 connections" in said.err
+    assert "78 exchanges (" in said.err
 
 
 def test_lines_of_json_have_the_promised_names(capsys: Capture) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally, bytes_text
 from kcli.capture.kafka.clock import SECOND
 from kcli.capture.unread import unread_phrases
+from kcli.cli.terminal.commands import ShownCommand, listed_commands
 from kcli.counting import counted
 from kcli.filelike import name_of
+from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
 from kcli.shell import file_words
 
@@ -29,23 +31,24 @@ def closing(
     key_logs: Sequence[str] = (),
     shown: int | None = None,
     interrupted: bool = False,
+    room: int | None = None,
 ) -> list[str]:
     """Return the last lines: totals, oddities, whether every byte is accounted for, and what to try next.
 
     shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
-    that bytes may wait in it.
+    that bytes may wait in it. room: cells of a line with a command; other lines are as long as they are.
     """
-    first = f"{counted(tally.exchanges, 'exchange')} on {counted(engine.connections, 'connection')}"
-    if table is not None and table.exchanges < tally.exchanges:
-        first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.shown):,} of ')}"
+    first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "TCP connection")
     if table is not None:
-        first += f", {counted(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
+        if table.exchanges < tally.exchanges:
+            first, links = f"{table.exchanges:,} of {first}", f"on {len(table.shown):,} of {links}"
+        links += f", {counted(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
     elif shown is not None:
         first = f"{shown:,} of {first}"
     elif tally.exchanges:
         first += f" ({apis_text(tally)})"
     span = max(0, engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
-    parts = [first, *oddities(tally, engine)]
+    parts = [f"{first}, {links}", *oddities(tally, engine)]
     lines = ["; ".join(parts) + ";"]
     all_there = accounted(tally.unaccounted(engine), interrupted)
     lines.append(
@@ -54,29 +57,37 @@ def closing(
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
         again = "" if STANDARD_INPUT in files else file_words(files, key_logs)
-        lines += legend(table, again)
-        word = "port" if len(table.ports) == 1 else "ports"
-        ports = f"Brokers on {word} {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
-        lines.append(ports + following(again))
+        lines += legend(table, again, room)
+        if table.ports:
+            lines.append(f"Brokers on port{'s' * (len(table.ports) > 1)} {', '.join(sorted(table.ports, key=int))}.")
+        lines += following(tally, table, again, room)
     return lines
 
 
-def following(again: str) -> str:
-    """Return what to try next. again: the captures as a command takes them; "": they were standard input, which was
+def following(tally: Tally, table: Table, again: str, room: int | None) -> Iterator[str]:
+    """Yield what to try next. again: the captures as a command takes them; "": they were standard input, which was
     read once.
     """
+    has_errors = 0 < table.failed < table.exchanges  # all of them: that is what was asked for
     if not again:
-        return "Next: the same with --errors, --api Fetch or --format tree"
-    decode = f"kcli decode pcap {again} --errors (or --api Fetch, or --format tree)"
-    return f"Next: {decode}; kcli fetch-session explain {again}"
+        yield f"Next: the same with {'--errors or ' if has_errors else ''}--format tree"
+        return
+    yield "Next:"
+    commands = [f"kcli decode pcap {again} --errors"] if has_errors else []
+    commands.append(f"kcli decode pcap {again} --format tree")
+    if tally.apis[FETCH]:
+        commands.append(f"kcli fetch-session explain {again}")
+    yield from listed_commands(commands, room)
 
 
-def legend(table: Table, again: str) -> list[str]:
-    """Return the connections in the table; of many the first ones. again: see `following`."""
+def legend(table: Table, again: str, room: int | None) -> Iterator[str]:
+    """Yield the connections in the table; of many the first ones. again: see `following`."""
     more = len(table.shown) - LEGEND
-    where = f": kcli stats --by connection {again}" if again else ""
-    rest = [f"and {more:,} more{where}"] if more > 0 else []
-    return [f"  {each}" for each in [*table.legend(LEGEND), *rest]]
+    yield from (f"  {each}" for each in table.legend(LEGEND))
+    if more > 0 and again:
+        yield from ShownCommand(f"and {more:,} more:", f"kcli stats {again} --by connection").lines(room, "  ")
+    elif more > 0:
+        yield f"  and {more:,} more"
 
 
 def accounted(missing: int, interrupted: bool) -> str:

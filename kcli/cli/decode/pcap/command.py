@@ -32,7 +32,7 @@ from kcli.cli.options.inputs import (
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.traces import broker_capture_option, destination_of, traces_option
-from kcli.cli.terminal.console import is_terminal, note, progress, shows_colour, terminal_room
+from kcli.cli.terminal.console import is_terminal, note, note_room, progress, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import write_all
@@ -213,8 +213,8 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
 
     sys.stdout.flush()
     shown = None if source.chosen.takes_all else source.passed
-    names, keys = source.file_names, options["key_logs"]
-    for line in closing(source.tally, source.engine, table, names, key_logs=keys, shown=shown, interrupted=interrupted):
+    read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
+    for line in closing(source.tally, source.engine, table, source.file_names, **read):
         note(line)
 
 

@@ -57,7 +57,7 @@ def test_filtered_lines_are_the_same_lines(capsys: Capture) -> None:
 def test_the_summary_is_on_standard_error(capsys: Capture) -> None:
     assert main(["decode", "pcap", TXN, "--format", "jsonl"]) == 0
     said = capsys.readouterr()
-    assert said.err.startswith("78 exchanges on 11 connections (") and "every byte accounted for" in said.err
+    assert said.err.startswith("78 exchanges (") and "every byte accounted for" in said.err
     assert main(["decode", "pcap", TXN, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -68,7 +68,7 @@ def test_the_table(capsys: Capture) -> None:
     assert said.out.splitlines()[1].startswith("2026-11-21T01:21:58.865082Z  c1    lab-java             ApiVersions 5 ")
     assert main(["decode", "pcap", TXN, "--time", "relative"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("   +0.517 s  c1    lab-java             ApiVersions 5 ")
-    assert f"Next: kcli decode pcap {TXN} --errors (or " in said.err
+    assert f"Next:\n  kcli decode pcap {TXN} --errors\n" in said.err
     assert main(["decode", "pcap", TXN, "--records", "full", "--api", "Produce", "--quiet"]) == 0
     assert "pay-in[0] 0" in capsys.readouterr().out
 

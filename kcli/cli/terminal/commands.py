@@ -1,0 +1,75 @@
+"""Commands that are shown to be copied: each begins a line of its own where it is long, and a shell joins its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kcli.cli.terminal.cells import width
+
+INDENT = "  "
+MORE = INDENT * 2  # in front of the other lines of a command
+END = " \\"
+LEAST = 20  # cells of a line, however narrow the terminal is
+
+
+class ShownCommand(NamedTuple):
+    """A command behind what it is good for, as "and 3 more:"."""
+
+    label: str
+    command: str
+
+    def lines(self, room: int | None, indent: str = "") -> Iterator[str]:
+        """Yield the label and the command: on one line, or on lines of their own where they are too long for it."""
+        line = f"{indent}{self.label} {self.command}"
+        if room is None or width(line) <= room:
+            yield line
+        else:
+            yield indent + self.label
+            yield from command_lines(self.command, room)
+
+
+def listed_commands(commands: Iterable[str], room: int | None) -> Iterator[str]:
+    """Yield commands one below the other."""
+    for each in commands:
+        yield from command_lines(each, room)
+
+
+def command_lines(command: str, room: int | None) -> Iterator[str]:
+    """Yield a command, indented, on lines of at most `room` cells. All but the last end with a backslash."""
+    if room is None or width(INDENT + command) <= room:
+        yield INDENT + command
+        return
+    line = ""
+    for part in parts_of(command):
+        indent = MORE if line else INDENT
+        if line and width(line + " " + part) <= max(room, LEAST) - len(END):
+            line += " " + part
+            continue
+        if line:
+            yield line + END
+        line = indent + part
+        while width(line) > max(room, LEAST) - len(END) and "'" not in part:
+            head = line[: max(room, LEAST) - 1]
+            yield head + "\\"  # within a word: what follows begins its line
+            line = line[len(head) :]
+    yield line
+
+
+def parts_of(command: str) -> Iterator[str]:
+    """Yield what stays on one line: words, and those of a query in double quotes, whose white space may be any.
+
+    The command is one whose words `kcli.shell.quoted` has quoted.
+    """
+    start, quote, literal, is_query = 0, "", False, False
+    for at, char in enumerate(command):
+        if char == quote:
+            quote, literal = "", False
+        elif not quote and char in "\"'":
+            quote, is_query = char, command[:at].endswith(" sql ")
+        elif quote == '"' and char == "'":
+            literal = not literal
+        elif char == " " and (not quote or (quote == '"' and is_query and not literal)):
+            yield command[start:at]
+            start = at + 1
+    yield command[start:]

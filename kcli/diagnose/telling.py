@@ -1,0 +1,97 @@
+"""What is said of a finding, on every screen and page: who, what, when, what to do, what it is not, where to look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcli.capture.kafka.clock import instant
+from kcli.finding import INFO, Finding
+
+if TYPE_CHECKING:
+    from kcli.diagnose.diagnosis import Diagnosis
+
+DAY = 86400  # seconds
+LAST_S, LAST_PART = 1.0, 0.05  # what is seen in the last second, or in this part of a capture, may well go on
+NAMED = 3  # of a kind of subject
+
+
+@dataclass(frozen=True)
+class Period:
+    """The time of a diagnosis. dated: a time of day does not tell the day. ending: what is seen from then on (ISO 8601)
+    lasts to its end; None: that is not known.
+    """
+
+    dated: bool = False
+    ending: str | None = None
+
+
+ANY_TIME = Period()
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFinding:
+    """A finding in words. text: with its subject and times. details: ("do", what to do) and so on, in order. see: a
+    command; "": none.
+    """
+
+    finding: str
+    severity: str
+    text: str
+    details: tuple[tuple[str, str], ...]
+    see: str
+
+
+def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
+    """Put a finding into words."""
+    details = [("do", each.advice)]
+    if each.ruled_out and each.severity != INFO:
+        details.append(("ruled out", each.ruled_out))
+    text = f"{each.text}{unsaid_subject(each)}{time_text(each, period)}"
+    return ToldFinding(each.finding, each.severity, text, tuple(details), each.see)
+
+
+def period_of(found: Diagnosis) -> Period:
+    """Return the time that captures are of."""
+    first, seconds = found.overview.first_ns, found.overview.seconds
+    before_end = seconds - max(LAST_S, seconds * LAST_PART)
+    return Period(seconds > DAY, None if first is None else instant(first + int(before_end * 1e9)))
+
+
+def time_text(each: Finding, period: Period) -> str:
+    """Say when what a finding counts began and ended, by the second."""
+    if "from" not in each.evidence:
+        return ""
+    first, last = (day_time(each.evidence[name], dated=period.dated) for name in ("from", "to"))
+    if first == last:
+        return f"; {first}Z"
+    if period.ending is not None and each.evidence["to"] >= period.ending:
+        return f"; {first}Z to the end"
+    return f"; {first} to {last}Z"
+
+
+def day_time(instant: str, *, dated: bool) -> str:
+    """Shorten an ISO 8601 time to the second of the day. dated: with the date."""
+    day, _, clock = instant.partition("T")
+    return f"{day} {clock[:8]}" if dated else clock[:8]
+
+
+def unsaid_subject(each: Finding) -> str:
+    """Return the names of a finding's subject that its text has not: "; group a, b"."""
+    unsaid = {kind: names_of(names) for kind, names in each.subject.items() if not is_said(names, each.text)}
+    return "".join(f"; {kind}{'s' * (len(names) > 1)} {worded(names)}" for kind, names in unsaid.items())
+
+
+def is_said(name: object, text: str) -> bool:
+    """Return whether a text has a subject's name; of many the first few."""
+    return all(str(each) in text for each in names_of(name)[:NAMED])
+
+
+def names_of(name: object) -> list[object]:
+    return name if isinstance(name, list) else [name]
+
+
+def worded(name: object) -> str:
+    """Return a subject's name; the first few of many."""
+    names = names_of(name)
+    return ", ".join(map(str, names[:NAMED])) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
