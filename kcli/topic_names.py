@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 
 from kcli.errors import InputError
-from kcli.schemas.secrets import METADATA_ID
 
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
+METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # Uuid.METADATA_TOPIC_ID
 # It by name and by id: a broker's listener does not serve it to clients.
 RAFT_TOPICS = frozenset([CLUSTER_METADATA, METADATA_ID])
 # Topics that only the broker itself writes to.

@@ -26,8 +26,7 @@ from kcli.core.columns.exchange_counts import records_in
 from kcli.jsontext import loads
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
-from kcli.schemas.secrets import METADATA_ID
-from kcli.topic_names import CLUSTER_METADATA
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.grammar.words.trace import Span
-from kcli.schemas.secrets import ALWAYS, METADATA_ID, METADATA_TOPIC, is_secret_config
+from kcli.schemas.secrets import ALWAYS, is_secret_config
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 INDICES = r"\[\d+\]"
 UNKNOWN_TAGS = "_unknownTaggedFields"
@@ -101,7 +102,7 @@ def hide_records(value: Any, metadata: bool = False) -> None:
             metadata = value["topicId"] == METADATA_ID
         for name in ("name", "topicName", "topic"):
             if isinstance(value.get(name), str):
-                metadata = value[name] == METADATA_TOPIC
+                metadata = value[name] == CLUSTER_METADATA
         if metadata and "sizeInBytes" in value and isinstance(value.get("base64"), str):
             value["base64"] = redacted(value["sizeInBytes"])
         for item in value.values():

@@ -24,14 +24,14 @@ from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.secrets import holds_secret, is_secret_value
 from kcli.schemas.catalog import catalog
-from kcli.topic_names import partition_of
+from kcli.topic_names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE, partition_of
 
 # Topic -> the kind of its records in the tables.
 TOPICS = {
-    "__consumer_offsets": "group",
-    "__transaction_state": "transaction",
-    "__share_group_state": "share",
-    "__cluster_metadata": "metadata",
+    CONSUMER_OFFSETS: "group",
+    TRANSACTION_STATE: "transaction",
+    SHARE_STATE: "share",
+    CLUSTER_METADATA: "metadata",
 }
 FRAME_VERSION = 1
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcli.pipeline import queries
-from kcli.schemas.secrets import METADATA_ID
 from kcli.tables.connections import address_sql
-from kcli.topic_names import CLUSTER_METADATA
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 SERIES = 8  # lines of a chart
 SHORT, LONG = 200, 1000  # rows of a table

@@ -13,9 +13,6 @@ from functools import lru_cache
 ALWAYS = "always"
 BY_NAME = "by name"  # a config's value: as `is_secret_config` judges the name that stands before it
 
-METADATA_TOPIC = "__cluster_metadata"
-METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # Uuid.METADATA_TOPIC_ID
-
 BROKER_LOGGER = 8  # ConfigResource.Type: its configs are levels of logging, by a logger's name
 LISTENER = r"(?s)listener\.name\.[^.]*\.(.*)"  # DynamicBrokerConfig.ListenerConfigRegex
 # Behind a listener's name these may have a SASL mechanism's before them (DynamicBrokerConfig.ListenerMechanismConfigs).

@@ -18,7 +18,7 @@ from kcli.records.internal import record_members
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 from kcli.records.spans import batch_spans
 from kcli.records.text import batches_json, new_writer
-from kcli.schemas.secrets import METADATA_TOPIC
+from kcli.topic_names import CLUSTER_METADATA
 from tests.oracle.records.batches import BatchText
 
 MARK = b"S3CRET-" * 5
@@ -131,12 +131,12 @@ def test_columns(codec: str) -> None:
 
 
 def test_metadata_records_decoded() -> None:
-    members = record_members(METADATA_TOPIC)
+    members = record_members(CLUSTER_METADATA)
     answer = json.loads(b"{" + members(None, SCRAM)[1:] + b"}")["_record"]
     assert answer["data"]["storedKey"] == redacted(len(MARK))
     cut = json.loads(b"{" + members(None, SCRAM[:-3])[1:] + b"}")["_record"]
     assert cut["value"] == redacted(len(SCRAM) - 3)
-    shown = json.loads(b"{" + record_members(METADATA_TOPIC, secrets=True)(None, SCRAM)[1:] + b"}")["_record"]
+    shown = json.loads(b"{" + record_members(CLUSTER_METADATA, secrets=True)(None, SCRAM)[1:] + b"}")["_record"]
     assert isinstance(shown["data"]["storedKey"], str)
 
 

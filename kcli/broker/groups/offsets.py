@@ -11,8 +11,8 @@ from kcli.broker.metadata.state_topic import StateTopic
 from kcli.broker.storage.log import is_commit
 from kcli.errors import InputError
 from kcli.grammar import messages
+from kcli.topic_names import CONSUMER_OFFSETS
 
-TOPIC = "__consumer_offsets"
 OFFSET_KEY = 1
 OFFSET_KEYS = (b"\0\0", b"\0\1")
 VALUE_VERSION = 3
@@ -37,13 +37,13 @@ class OffsetStore:
     """The topic that keeps committed offsets, made with the first commit. note: gets a line for what can't be read."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
-        self.topic = StateTopic(controller, TOPIC, note)
+        self.topic = StateTopic(controller, CONSUMER_OFFSETS, note)
         self.key = messages.data("OffsetCommitKey", 0)
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
     def place(self, group: str) -> Place:
         """Return the partition that keeps a group's offsets, as a transaction names it."""
-        return TOPIC, self.topic.partition(group).index
+        return CONSUMER_OFFSETS, self.topic.partition(group).index
 
     def write(
         self, group: str, offsets: Mapping[Place, Committed | None], producer: tuple[int, int] | None = None
@@ -97,7 +97,7 @@ class OffsetStore:
                     else:
                         other(key, record.value)
                 except InputError as error:
-                    self.topic.note(f"{TOPIC}-{partition}: left out: record {record.offset}: {error}")
+                    self.topic.note(f"{CONSUMER_OFFSETS}-{partition}: left out: record {record.offset}: {error}")
             if batch.is_transactional:
                 open_.setdefault((partition, batch.producer_id), []).extend(commits)
             else:

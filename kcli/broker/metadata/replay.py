@@ -15,8 +15,7 @@ from kcli.broker.resource_configs import TABLES
 from kcli.broker.security.state import SecurityState
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
-from kcli.schemas.secrets import METADATA_ID
-from kcli.topic_names import CLUSTER_METADATA
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 if TYPE_CHECKING:
     from kcli.records.damage import Damage

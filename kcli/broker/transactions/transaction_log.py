@@ -10,8 +10,8 @@ from kcli.broker.partition import by_topic
 from kcli.broker.transactions.transaction import Transaction, TransactionState
 from kcli.errors import InputError
 from kcli.grammar import messages
+from kcli.topic_names import TRANSACTION_STATE
 
-TOPIC = "__transaction_state"
 KEY_VERSION, VALUE_VERSION = 0, 1
 
 
@@ -19,7 +19,7 @@ class TransactionLog:
     """The topic of transactions, made with the first one. note: gets a line for what can't be read."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
-        self.topic = StateTopic(controller, TOPIC, note)
+        self.topic = StateTopic(controller, TRANSACTION_STATE, note)
         self.key = messages.data("TransactionLogKey", KEY_VERSION)
         self.value = messages.data("TransactionLogValue", VALUE_VERSION)
 
@@ -47,7 +47,7 @@ class TransactionLog:
                     if record.key is not None and record.value is not None:
                         yield self.decode(record.key, record.value)
                 except (InputError, ValueError) as error:
-                    self.topic.note(f"{TOPIC}-{partition}: left out: record {record.offset}: {error}")
+                    self.topic.note(f"{TRANSACTION_STATE}-{partition}: left out: record {record.offset}: {error}")
 
     def decode(self, key: bytes, value: bytes) -> Transaction:
         """Decode the transaction of a record. Raises InputError or ValueError if it can't be read."""

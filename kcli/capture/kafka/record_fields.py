@@ -15,8 +15,7 @@ from kcli.grammar.topics import NAME_FIELDS
 from kcli.jsontext import loads
 from kcli.records.unfolding import Unfolding
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
-from kcli.schemas.secrets import METADATA_ID
-from kcli.topic_names import CLUSTER_METADATA
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder

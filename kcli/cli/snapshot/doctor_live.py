@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kcli.cli.options.client import configure
+from kcli.cli.snapshot.quorum_calls import LEAST_FETCH, describe_quorum
 from kcli.client.address import Address
 from kcli.client.calls import call
 from kcli.client.cluster import Client
@@ -21,9 +22,7 @@ from kcli.snapshots.quorum.described import described
 if TYPE_CHECKING:
     from kcli.client.handshake import Session
 
-ASKED = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
 CONTROLLERS = 2  # DescribeCluster.endpointType (KIP-919)
-LEAST_FETCH = 12  # answers of non-leaders say whom they follow
 PATIENCE = 10.0  # seconds for one controller
 
 
@@ -77,7 +76,7 @@ async def describe(session: Session, answer: Answer) -> None:
             answer.cluster_id = told["clusterId"] or None
             answer.controllers = {f"{each['host']}:{each['port']}": each["brokerId"] for each in told["brokers"]}
     if DESCRIBE_QUORUM in ranges:
-        told = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), ASKED)
+        told = await describe_quorum(session)
         answer.quorum = described(told)
         for node in told.get("nodes") or ():
             answer.controllers |= {f"{each['host']}:{each['port']}": node["nodeId"] for each in node["listeners"]}

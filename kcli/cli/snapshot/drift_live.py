@@ -36,8 +36,8 @@ from kcli.schemas.apikeys import (
 )
 from kcli.snapshots.image.diff import Change
 from kcli.snapshots.image.texts import SECURITY_PROTOCOLS
+from kcli.snapshots.live.follow import LogFollower
 from kcli.snapshots.quorum.described import Described, stale_members
-from kcli.snapshots.reading.follow import LogFollower
 
 if TYPE_CHECKING:
     from kcli.client.handshake import Session

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import click
 
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.inputs import quiet_option
 from kcli.cli.snapshot.files import private_part, publish, settle
+from kcli.cli.snapshot.quorum_calls import answers, find_controllers
 from kcli.cli.terminal.console import progress, warn
 from kcli.cli.terminal.lines import print_line
-from kcli.client.address import Address
-from kcli.client.calls import call
 from kcli.client.cluster import Client
-from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
-from kcli.errors import BrokerError, InputError, NetworkError, UsageError
-from kcli.schemas.apikeys import DESCRIBE_QUORUM, FETCH, FETCH_SNAPSHOT
-from kcli.snapshots.live.fetch import Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
+from kcli.errors import InputError, UsageError
+from kcli.snapshots.live.fetch import SnapshotFetch
+from kcli.snapshots.live.quorum_reader import Restart, Write
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
-
-LEAST_FETCH = 12  # the first version with snapshot ids
-PAUSE = 0.2  # seconds between answers that bring nothing
 
 
 @click.command()
@@ -92,7 +86,7 @@ async def run(
         with progress(None, "snapshot", quiet) as advance:
             await drive(client, machine, sink, advance)
             if not sink.finish():  # what was resumed was of another file: once more, from nothing
-                machine.state, machine.position, machine.size = "find", 0, None
+                machine.start_over()
                 await drive(client, machine, sink, advance)
                 if not sink.finish():
                     raise InputError(f"{sink.part}: fetched whole, but it is not sound: see `kcli snapshot verify`")
@@ -101,53 +95,9 @@ async def run(
         await client.close()
 
 
-async def find_controllers(client: Client) -> list[Endpoint]:
-    """Return the bootstrap addresses, if they are controllers, and the quorum's others, which take over when these are
-    gone; for a broker those it names.
-    """
-    failure: NetworkError | None = None
-    for address in client.bootstrap:
-        try:
-            session = await client.session_at(address)
-        except NetworkError as error:
-            failure = failure or error
-            continue
-        if FETCH_SNAPSHOT not in session.versions.ranges:
-            return await describe_quorum(session, address)
-        given = [Endpoint(each.host, each.port) for each in client.bootstrap]
-        with contextlib.suppress(NetworkError):  # before 3.9 a quorum does not say where its controllers are
-            given += [each for each in await describe_quorum(session, address) if each not in given]
-        return given
-    assert failure is not None
-    raise failure
-
-
-async def describe_quorum(session: Session, address: Address) -> list[Endpoint]:
-    """Return where the controllers are, the leader first (DescribeQuorum v2, KIP-853)."""
-    unknown = f"{address} is no controller (it has no FetchSnapshot): give a controller's listener to --bootstrap"
-    if DESCRIBE_QUORUM not in session.versions.ranges or session.versions.ranges[DESCRIBE_QUORUM].hi < 2:
-        raise NetworkError(unknown)
-    partitions = [{"partitionIndex": 0}]
-    asked = {"topics": [{"topicName": "__cluster_metadata", "partitions": partitions}]}
-    answer = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
-    leaders = [each["leaderId"] for topic in answer["topics"] for each in topic["partitions"]]
-    nodes = sorted(answer.get("nodes") or (), key=lambda node: node["nodeId"] not in leaders)
-    found = [Endpoint(each["host"], each["port"]) for node in nodes for each in node["listeners"]]
-    if not found:
-        raise NetworkError(unknown)
-    return found
-
-
 async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance: Callable[[int], None]) -> None:
     """Ask and answer until the file is whole."""
-    while machine.state != "done":
-        turns = machine.turns
-        try:
-            taken = machine.take(await ask(client, machine))
-        except NetworkError as error:
-            if not is_lost(error):
-                raise
-            taken = lose(machine, error)
+    async for taken in answers(client, machine):
         if isinstance(taken, Write):
             sink.write(taken, machine)
             advance(machine.position)
@@ -158,28 +108,6 @@ async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance:
             if begin is None:
                 return
             machine.resume(begin)
-        if machine.turns > turns > 2:
-            await asyncio.sleep(PAUSE)
-
-
-def is_lost(error: NetworkError) -> bool:
-    """Return whether a connection failed, rather than a refusal."""
-    return not isinstance(error, BrokerError | SnapshotFetchError)
-
-
-def lose(machine: SnapshotFetch, error: NetworkError) -> Restart | None:
-    """Turn to another controller; when there is none, say what the last one did."""
-    try:
-        return machine.lost()
-    except SnapshotFetchError as last:
-        raise SnapshotFetchError(f"{last}: {error}") from None
-
-
-async def ask(client: Client, machine: SnapshotFetch) -> dict[str, Any]:
-    """Send the request that the fetch wants next, and return the response's body."""
-    session = await client.session_at(Address(*machine.target))
-    version = session.versions.best(machine.api_key, low=LEAST_FETCH if machine.api_key == FETCH else 0)
-    return await call(session.connection, machine.api_key, version, machine.request(version))
 
 
 class PartFile:

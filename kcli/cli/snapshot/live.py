@@ -15,18 +15,17 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.options.client import configure
-from kcli.cli.snapshot.fetch import ask, find_controllers, is_lost, lose
+from kcli.cli.snapshot.quorum_calls import answers, find_controllers
 from kcli.cli.terminal.console import warn
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import NetworkError
-from kcli.snapshots.live.fetch import Restart, Write
+from kcli.snapshots.live.follow import LogFollower
+from kcli.snapshots.live.quorum_reader import Committed, Write
 from kcli.snapshots.reading.files import metadata_directory
-from kcli.snapshots.reading.follow import Committed, LogFollower
 
 ADDRESSES = re.compile(r"[^/,@\s]+:\d{1,5}(,[^/,@\s]+:\d{1,5})*")
-PAUSE = 0.2  # seconds between answers that bring nothing
 LEADERLESS = 60.0  # seconds to wait for a leader
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -110,27 +109,11 @@ async def committed(
     that.
     """
     search = LeaderSearch(follower, patience)
-    while True:
+    async for taken in answers(client, follower):
         search.look()
-        turns = follower.turns
-        try:
-            taken = follower.take(await ask(client, follower))
-        except NetworkError as error:
-            if not is_lost(error):
-                raise
-            taken = lose(follower, error)
-            follower.state = "follow"
         if isinstance(taken, Write) and follower.id is not None:
-            place = folder / follower.id.file_name
-            with place.open("r+b" if place.exists() else "wb") as file:
+            with (folder / follower.id.file_name).open("r+b" if taken.position else "wb") as file:
                 file.seek(taken.position)
                 file.write(taken.data)
         if isinstance(taken, Committed):
             yield taken
-        if (
-            isinstance(taken, Restart)
-            or follower.turns > turns > 2
-            or follower.refusals > 2
-            or (isinstance(taken, Committed) and not taken.data)
-        ):
-            await asyncio.sleep(PAUSE)

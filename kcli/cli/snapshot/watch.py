@@ -16,20 +16,18 @@ import click
 from kcli.cli.options.client import configure
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.snapshot.changes import change_options, event_json, event_text, is_implied, take_filters
-from kcli.cli.snapshot.fetch import find_controllers
 from kcli.cli.snapshot.live import client_config_option, committed
+from kcli.cli.snapshot.quorum_calls import describe_quorum, find_controllers
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.client.address import Address
-from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError
 from kcli.jsontext import dumps
-from kcli.schemas.apikeys import DESCRIBE_QUORUM
+from kcli.snapshots.live.follow import LogFollower
 from kcli.snapshots.quorum.described import Described, ReplicaKey, described
-from kcli.snapshots.reading.follow import LogFollower
 from kcli.snapshots.report import instant
 
 if TYPE_CHECKING:
@@ -186,10 +184,7 @@ def members_text(members: dict[ReplicaKey, int]) -> str:
 
 async def quorum_of(client: Client, follower: LogFollower) -> Described | None:
     """Ask the leader for the quorum (DescribeQuorum); None without an answer."""
-    asked = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
     try:
-        session = await client.session_at(Address(*follower.target))
-        answer = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
+        return described(await describe_quorum(await client.session_at(Address(*follower.target))))
     except NetworkError:
         return None
-    return described(answer)

@@ -10,10 +10,10 @@ from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint
 from kcli.grammar.slips.miscounts import batch_ends, miscounted
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes
+from kcli.topic_names import LONGEST_NAME
 
 PRINTABLE = range(0x20, 0x7F)
 SHORTER = 8  # lengths that are tried for a string without one, from all its printable bytes downwards
-LONGEST_NAME = 249  # bytes, of a topic; other strings are shorter
 ENTRIES, ENTRIES_BELOW = 200, 20  # of an array without a count, at the top and in other arrays
 CHARACTERS = "does it count characters, not bytes of UTF-8?"
 UNITS = "does it count units of UTF-16 (Java's length()), not bytes of UTF-8?"

@@ -15,7 +15,7 @@ from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import NAMED, Written, rewrite, with_column
 from kcli.schemas.definition import ZERO_UUID
-from kcli.schemas.secrets import METADATA_ID
+from kcli.topic_names import METADATA_ID
 
 if TYPE_CHECKING:
     from kcli.core.codec.topic_names import NameInserter

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.schemas.secrets import METADATA_ID
 from kcli.snapshots.reading.names import SnapshotId
-from kcli.topic_names import CLUSTER_METADATA
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 TOPIC, TOPIC_ID = CLUSTER_METADATA, METADATA_ID
 BY_ID = 13  # the first Fetch version that names topics by id only

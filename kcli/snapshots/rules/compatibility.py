@@ -16,12 +16,13 @@ from kcli.snapshots.image.texts import migration_state
 from kcli.snapshots.rules.levels import FEATURE, NAMES, level_name
 from kcli.snapshots.rules.supported import FEATURES, LEAST, release_of
 from kcli.snapshots.writing.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
+from kcli.topic_names import SHARE_STATE
 
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks
 KRAFT = "kraft.version"
 ZOOKEEPER_GONE = 22  # 4.0-IV0
 MIGRATION_ADVICE = "finish it under 3.9, as 4.0 and later leave ZooKeeper's brokers behind"
-STATE_TOPICS = {"__share_group_state": 26}  # topics in which a feature has its state
+STATE_TOPICS = {SHARE_STATE: 26}  # topics in which a feature has its state
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from kcli.schemas.secrets import METADATA_ID
 from kcli.snapshots.quorum.node import Identity
 from kcli.snapshots.quorum.voters import VoterKey, last_voters
 from kcli.snapshots.reading.directory import EpochEntry, Listing, QuorumState
@@ -19,6 +18,7 @@ from kcli.snapshots.report import instant
 from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.findings import SnapshotFinding, registering
 from kcli.snapshots.rules.policy import violations
+from kcli.topic_names import METADATA_ID
 
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ
 NO_SNAPSHOT = SnapshotId(-1, -1)

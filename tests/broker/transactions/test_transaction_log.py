@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from kcli.broker.transactions.transaction import Transaction, TransactionState
-from kcli.broker.transactions.transaction_log import TOPIC, TransactionLog
+from kcli.broker.transactions.transaction_log import TransactionLog
+from kcli.topic_names import TRANSACTION_STATE
 from tests.broker.talk import run, talking
 
 
@@ -20,4 +21,4 @@ def test_a_transaction_is_read_as_it_was_written_and_what_is_damaged_is_noted() 
 
     notes: list[str] = []
     run(work())
-    assert len(notes) == 1 and notes[0].startswith(f"{TOPIC}-") and "record 2" in notes[0]
+    assert len(notes) == 1 and notes[0].startswith(f"{TRANSACTION_STATE}-") and "record 2" in notes[0]

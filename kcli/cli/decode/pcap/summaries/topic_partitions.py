@@ -7,7 +7,7 @@ from typing import Any
 from kcli.cli.decode.pcap.summaries import Message
 from kcli.cli.decode.pcap.summaries.phrases import SHOWN, listed
 from kcli.counting import counted
-from kcli.schemas.secrets import METADATA_ID, METADATA_TOPIC
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 PARTITIONS = ("partitions", "partitionData", "partitionResponses", "partitionIndexes", "resultsByPartition")
 TOPICS = ("topics", "topicData", "responses", "topicResults", "v3AndBelowTopics", "topicPartitions")
@@ -25,7 +25,7 @@ def topics_of(message: Message) -> list[Message]:
 def topic_name(topic: Message) -> str:
     """Return the name of a topic's entry, else its id; "?" without either. The metadata topic's id is its name."""
     if topic.get("topicId") == METADATA_ID:
-        return METADATA_TOPIC
+        return CLUSTER_METADATA
     for name in ("name", "topic", "topicName", "_topicName", "topicId"):
         if topic.get(name):
             return str(topic[name])

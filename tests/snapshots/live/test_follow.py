@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kcli.records.builder import build_control_batch
-from kcli.snapshots.live.fetch import Endpoint, Restart, SnapshotFetchError, Write
-from kcli.snapshots.reading.follow import Committed, LogFollower
+from kcli.snapshots.live.follow import LogFollower
+from kcli.snapshots.live.quorum_reader import Committed, Endpoint, Restart, SnapshotFetchError, Write
 from kcli.snapshots.reading.names import SnapshotId
 
 RECORD = (b"\0\0\0\4", b"\0\0\0")

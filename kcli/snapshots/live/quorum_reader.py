@@ -1,0 +1,284 @@
+"""Reading the metadata log of a KRaft quorum as a state machine without sockets (KIP-630, KIP-595, KIP-853).
+
+A reader sends Fetch to the leader until that names a snapshot, and FetchSnapshot until it has the whole of it. Of what
+Fetch asks for, and of what comes after the snapshot, `fetch` and `follow` have rules of their own. Common to both:
+
+    answer                                  to a Fetch                   to a FetchSnapshot
+    NOT_LEADER_OR_FOLLOWER, BROKER_NOT_     ask the leader that the      -> Fetch: another node's file with the same id
+      AVAILABLE, a lost connection          answer names, else the next  may hold the records in another order
+    FENCED_ or UNKNOWN_LEADER_EPOCH         again with the epoch given   again with the epoch given
+    SNAPSHOT_NOT_FOUND, -1 (see below)      -                            -> Fetch, from nothing: a newer one is there
+    POSITION_OUT_OF_RANGE                   -                            from nothing, once; then -> Fetch
+    anything else                           failed                       failed
+
+The caller sends `request(version)` of `api_key` to `target`, hands the answer to `take`, and writes
+what that returns: bytes and their position.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kcli.errors import NetworkError
+from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
+from kcli.schemas.errors import error_code, error_name
+from kcli.snapshots.live.fetch_messages import Body, download_body, first_partition, offered_id
+from kcli.snapshots.reading.names import SnapshotId
+
+OTHER_LEADER = (error_code("NOT_LEADER_OR_FOLLOWER"), error_code("BROKER_NOT_AVAILABLE"))
+OTHER_EPOCH = (error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH"))
+SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE = error_code("SNAPSHOT_NOT_FOUND"), error_code("POSITION_OUT_OF_RANGE")
+# So 3.9 to 4.4 answer for a snapshot that is gone: they fail to write the response with SNAPSHOT_NOT_FOUND.
+SERVER_ERROR = error_code("UNKNOWN_SERVER_ERROR")
+MOST_TURNS = 60  # answers in a row without a byte of progress
+
+
+class SnapshotFetchError(NetworkError):
+    """The quorum refuses the request, or does not answer."""
+
+
+class Endpoint(NamedTuple):
+    """The host and port of a node of the quorum."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Bytes for the file of the current id, at this position."""
+
+    position: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Drop what was written of the current file; `reason` for the user."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Whole batches behind those before, all below the high watermark; data: empty where there is nothing new."""
+
+    base_offset: int
+    data: bytes
+
+
+Taken = Write | Restart | Committed | None
+
+
+class QuorumReader(ABC):
+    """Finds the leader, and downloads the snapshot that it names; see the module's table.
+
+    FETCHING: the state in which it sends Fetch; the other one is "download". bootstrap: controllers to ask first;
+    max_bytes: of one answer. id, size: of the snapshot, once known; position: bytes that are safe; leader, epoch: if
+    known.
+    """
+
+    FETCHING: str
+
+    def __init__(self, bootstrap: Sequence[Endpoint], *, cluster_id: str | None, max_bytes: int) -> None:
+        self.bootstrap = list(bootstrap)
+        self.cluster_id, self.max_bytes = cluster_id, max_bytes
+        self.state = self.FETCHING
+        self.id: SnapshotId | None = None
+        self.size: int | None = None
+        self.position = 0
+        self.leader: int | None = None
+        self.epoch = 0
+        self.known: dict[int, Endpoint] = {}
+        self.current = 0  # index into bootstrap, while no leader is known
+        self.turns = 0
+        self.restarts = 0
+        self.refusals = 0  # by nodes that don't lead, in a row
+
+    # Of each kind of reader
+
+    @abstractmethod
+    def fetch_body(self, version: int) -> Body:
+        """Return the body of a Fetch."""
+
+    @abstractmethod
+    def take_fetch(self, partition: Mapping[str, Any]) -> Committed | None:
+        """Take in the leader's answer to a Fetch, which has no error."""
+
+    @abstractmethod
+    def take_whole(self) -> None:
+        """Leave the state "download": the snapshot is whole."""
+
+    # What to send
+
+    @property
+    def target(self) -> Endpoint:
+        """The node to ask: the leader where its address is known, else the bootstrap controllers in turn."""
+        if self.leader is not None and self.leader in self.known:
+            return self.known[self.leader]
+        return self.bootstrap[self.current % len(self.bootstrap)]
+
+    @property
+    def asked(self) -> str:
+        """The node that was asked, "host:port"."""
+        return f"{self.target.host}:{self.target.port}"
+
+    @property
+    def api_key(self) -> int:
+        """The API of the next request: Fetch, or FetchSnapshot while a snapshot comes."""
+        return FETCH if self.state == self.FETCHING else FETCH_SNAPSHOT
+
+    def request(self, version: int) -> Body:
+        """Return the body of the next request, in this version of `api_key`."""
+        if self.state == self.FETCHING:
+            body = self.fetch_body(version)
+        else:
+            assert self.id is not None
+            body = download_body(self.id, self.epoch, self.position, self.max_bytes)
+        return body | ({"clusterId": self.cluster_id} if self.cluster_id else {})
+
+    # What came
+
+    def take(self, body: Mapping[str, Any]) -> Taken:
+        """Process the response to `request()`. Raises SnapshotFetchError: nothing more can be read."""
+        self.turns += 1
+        if self.turns > MOST_TURNS:
+            raise SnapshotFetchError(f"no progress in {MOST_TURNS} answers; the last leader known is {self.leader}")
+        self.learn_nodes(body.get("nodeEndpoints") or ())
+        if body["errorCode"] == SERVER_ERROR and self.state == "download":
+            return self.gone()
+        if body["errorCode"]:
+            raise SnapshotFetchError(f"{self.asked} refused the request: {named(body['errorCode'])}")
+        partition = first_partition(body)
+        if partition is None:
+            raise SnapshotFetchError(f"{self.asked} answered without the metadata partition: is it a controller?")
+        code = partition["errorCode"]
+        if code in OTHER_LEADER:
+            return self.turn_to_leader(partition)
+        if code in OTHER_EPOCH:
+            return self.learn_epoch(partition)
+        if self.state == "download":
+            return self.take_download(partition, code)
+        if code:
+            raise SnapshotFetchError(f"{self.asked} does not give the metadata log: {named(code)}")
+        return self.take_fetch(partition)
+
+    def lost(self) -> Restart | None:
+        """Ask the next node: the connection to `target` failed, or could not be made."""
+        self.turns += 1
+        if self.turns > MOST_TURNS:
+            raise SnapshotFetchError("no controller answers")
+        return self.turn_away()
+
+    def take_download(self, partition: Mapping[str, Any], code: int) -> Write | Restart:
+        """Take in the leader's answer to a FetchSnapshot. Restart: it begins anew, elsewhere."""
+        if code == SNAPSHOT_NOT_FOUND:
+            return self.gone()
+        if code == POSITION_OUT_OF_RANGE:
+            return self.overshot()
+        if code:
+            raise SnapshotFetchError(f"{self.asked} does not give snapshot {self.id}: {named(code)}")
+        return self.take_bytes(partition)
+
+    def take_bytes(self, partition: Mapping[str, Any]) -> Write | Restart:
+        """Return the bytes to write. Raises SnapshotFetchError: they are not the requested ones."""
+        data, position = bytes(partition["unalignedRecords"] or b""), partition["position"]
+        said = offered_id(partition)
+        if said != self.id or position != self.position:
+            text = f"asked for snapshot {self.id} at {self.position}, it sent {said} at {position}"
+            raise SnapshotFetchError(f"{self.asked}: {text}")
+        size = partition["size"]
+        if self.size is not None and size != self.size:
+            before, self.size, self.position = self.size, None, 0
+            return Restart(f"the snapshot's size changed from {before} to {size} bytes")
+        self.size = size
+        self.position += len(data)
+        if data:
+            self.turns = 0
+        if self.position > size:
+            raise SnapshotFetchError(f"{self.asked} sent {self.position} bytes of a snapshot of {size}")
+        if self.position == size:
+            self.take_whole()
+        return Write(position, data)
+
+    def download(self, snapshot: SnapshotId | None) -> None:
+        """Go on with this snapshot, from where it was left if it is the current one."""
+        if snapshot != self.id:
+            self.id, self.position, self.size = snapshot, 0, None
+        self.state = "download"
+
+    # Turning
+
+    def learn_nodes(self, nodes: Sequence[Mapping[str, Any]]) -> None:
+        """Take in endpoints of nodes (NodeEndpoints, KIP-853)."""
+        for node in nodes:
+            if node.get("host"):
+                self.known[node["nodeId"]] = Endpoint(node["host"], node["port"])
+
+    def turn_to_leader(self, partition: Mapping[str, Any]) -> Restart | None:
+        """Turn to the leader that the answer names, or to the next controller."""
+        before, asked = self.leader, self.asked
+        self.learn_leader(partition)
+        if self.leader is not None and self.leader != before and self.leader in self.known:
+            return self.fetch_again(f"node {self.leader} leads now")
+        self.refusals += 1
+        if self.leader is not None and self.leader not in self.known and self.refusals > 2 * len(self.bootstrap):
+            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {asked} does not give"
+            raise SnapshotFetchError(f"{leads} (before 3.9 none does): give every controller to --bootstrap")
+        return self.turn_away()
+
+    def turn_away(self) -> Restart | None:
+        """Ask the next node: this one does not lead."""
+        self.leader = None
+        self.current += 1
+        return self.fetch_again("the leader is lost")
+
+    def fetch_again(self, reason: str) -> Restart | None:
+        """Send Fetch again. Restart: bytes that were written are of no use."""
+        began = self.state == "download" and self.position > 0
+        self.start_over()
+        return Restart(f"{reason}: another node's file may differ") if began else None
+
+    def start_over(self) -> None:
+        """Send Fetch again; a download begins with its first byte."""
+        self.state, self.position, self.size = self.FETCHING, 0, None
+
+    def learn_leader(self, partition: Mapping[str, Any]) -> None:
+        """Take in the leader that an answer names, unless its epoch is older."""
+        current = partition.get("currentLeader") or {}
+        if current.get("leaderEpoch", -1) >= self.epoch:
+            self.epoch = current["leaderEpoch"]
+            self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
+
+    def learn_epoch(self, partition: Mapping[str, Any]) -> Restart | None:
+        """Take the leader epoch of the response: the requested one was too old, or newer than this node's."""
+        current = partition.get("currentLeader") or {}
+        if current.get("leaderEpoch", -1) < 0:
+            return self.turn_away()
+        changed = self.leader is not None and current["leaderId"] != self.leader
+        self.epoch = current["leaderEpoch"]
+        self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
+        return self.fetch_again(f"node {self.leader} leads now") if changed else None
+
+    def gone(self) -> Restart:
+        """Find a newer snapshot: this one was deleted."""
+        lost, self.id = self.id, None
+        self.start_over()
+        return Restart(f"snapshot {lost} is gone, a newer one has to be there")
+
+    def overshot(self) -> Restart:
+        """Start over: the file so far is longer than the leader's, so it is another one."""
+        self.restarts += 1
+        if self.restarts > 1:
+            self.state = self.FETCHING
+        if self.restarts > 3:
+            raise SnapshotFetchError(f"{self.asked} has no byte {self.position} of snapshot {self.id}")
+        at, self.position, self.size = self.position, 0, None
+        return Restart(f"the leader's file has no byte {at}")
+
+
+def named(code: int) -> str:
+    return f"{error_name(code)} ({code})"
