@@ -23,9 +23,9 @@ from kcli.broker.fetch.purgatory import CapturedMoment
 from kcli.broker.partition import Partition, Shown
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_partition import NOTHING_YET, Fetched, PartitionState, moved, state_behind
-from kcli.broker.rebuilt.captured_sessions import CapturedSessions, place_of
+from kcli.broker.rebuilt.captured_sessions import CapturedSessions, captured_key
 from kcli.broker.rebuilt.record_spans import Span
-from kcli.broker.rebuilt.session_capacity import Place
+from kcli.broker.rebuilt.session_capacity import FetchKey
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.epochs import FULL_EPOCH
 from kcli.sessions.trace import Captured, Key, Reported
@@ -61,7 +61,7 @@ class CapturedState:
         self._label = ""
         self._nodes = tuple(broker.node_ids)
         self.sessions = CapturedSessions(broker, history)
-        self._lacking: set[Place] = set()
+        self._lacking: set[FetchKey] = set()
         self._converted = frozenset(history.uncertain())
 
     # --- what the broker asks
@@ -148,7 +148,7 @@ class CapturedState:
             return "what the broker's own compression made of records that it converted"
         if self.sessions.is_older(captured):
             return "the order and the positions of partitions in a session that it has only a part of"
-        return "records that no answer has" if place_of(captured) in self._lacking else ""
+        return "records that no answer has" if captured_key(captured) in self._lacking else ""
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         """Announce the next fetch; `begun` is called when it has arrived."""
@@ -167,8 +167,8 @@ class CapturedState:
         self._begun = None
         self._tick(captured.response_ns or captured.ns)
         fetcher = self._fetcher(label)
-        place = place_of(captured)
-        spans, node = self.history.spans.get(place, {}), self.node(captured)
+        fetch = captured_key(captured)
+        spans, node = self.history.spans.get(fetch, {}), self.node(captured)
         answered: list[Partition] = []
         used = 0
         for key, reported in captured.reported:
@@ -193,7 +193,7 @@ class CapturedState:
         self.sessions.foresee(captured)
         gate = self._gates.pop(label, None)
         if gate is not None and not gate.done():
-            restore, lacks = partial(self._restore, fetcher), partial(self._lacking.add, place)
+            restore, lacks = partial(self._restore, fetcher), partial(self._lacking.add, fetch)
             gate.set_result(CapturedMoment(answered, restore, captured.throttle_ms, lacks))
 
     # --- states
@@ -213,7 +213,7 @@ class CapturedState:
         asked: set[Key] = set()
         for each in steps:
             asked.update(key for key, _ in each.asked)
-            for key, span in self.history.spans.get(place_of(each), {}).items():
+            for key, span in self.history.spans.get(captured_key(each), {}).items():
                 if key not in asked:
                     made.setdefault(key, span.first)
         return made

@@ -16,8 +16,8 @@ from kcli.broker.fetch.conversion import NEWEST_MAGIC, newest_magic
 from kcli.broker.rebuilt.addresses import Addresses
 from kcli.broker.rebuilt.captured_topics import BatchSpool, SeenPartition, SeenTopic, merge
 from kcli.broker.rebuilt.record_spans import LAST_END, Span, cut_batch, span_of
-from kcli.broker.rebuilt.seen_sessions import SeenSessions, place_of
-from kcli.broker.rebuilt.session_capacity import Place
+from kcli.broker.rebuilt.seen_sessions import SeenSessions, exchange_key
+from kcli.broker.rebuilt.session_capacity import FetchKey
 from kcli.broker.storage.incoming import numbered, read_incoming, stamped, stored
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
@@ -48,7 +48,7 @@ class CaptureHistory:
     def __init__(self) -> None:
         self.addresses = Addresses()
         self.sessions = SeenSessions()
-        self.spans: dict[Place, dict[Key, Span]] = {}
+        self.spans: dict[FetchKey, dict[Key, Span]] = {}
         self.names: dict[str, str] = {}
         self.former: set[str] = set()
         self._current: dict[str, str] = {}
@@ -86,7 +86,7 @@ class CaptureHistory:
             TAKE[item.api_key](self, item.request, item.response)
         if item.api_key == FETCH:
             self.take_fetch(item.request, item.response, item.api_version)
-            self.take_spans(item.response, place_of(item))
+            self.take_spans(item.response, exchange_key(item))
 
     def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
         """Return the topic of a message's row, by id or by name."""
@@ -212,7 +212,7 @@ class CaptureHistory:
             if known is None or (known.size, known.last) < (cut.size, cut.last):
                 partition.cut[cut.base] = cut
 
-    def take_spans(self, response: Mapping[str, Any], place: Place) -> None:
+    def take_spans(self, response: Mapping[str, Any], fetch: FetchKey) -> None:
         """Note the offset ranges of the records of one response."""
         spans = {
             (topic_of(row), each["partitionIndex"]): span
@@ -221,7 +221,7 @@ class CaptureHistory:
             if (span := span_of(each.get("records") or b"")) is not None
         }
         if spans:
-            self.spans[place] = spans
+            self.spans[fetch] = spans
 
     def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Take batches whose response gives their offsets, from a Produce."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kcli.broker.broker import Broker
 from kcli.broker.node import Node
 from kcli.broker.rebuilt.capture_history import CaptureHistory
-from kcli.broker.rebuilt.session_capacity import Place
+from kcli.broker.rebuilt.session_capacity import FetchKey
 from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.epochs import FULL_EPOCH, ID_NOT_FOUND
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
@@ -35,7 +35,7 @@ class CapturedSessions:
         # Ids of sessions that the broker ended, and the captured one did not; shards of which more is not known.
         self._ended: set[int] = set()
         self._unclear: set[tuple[str, int]] = set()
-        self._turns: dict[Place, int] = {}
+        self._turns: dict[FetchKey, int] = {}
         for each in self.history.sessions.by_server.values():
             self._turns |= each.turns
 
@@ -63,22 +63,22 @@ class CapturedSessions:
         asked, answered = captured.ns, captured.response_ns or captured.ns
         if captured.error == ID_NOT_FOUND:
             return answered
-        slots = self.history.sessions.by_server.get(captured.server)
-        if slots is None or not slots.full or not captured.session_id:
+        capacity = self.history.sessions.by_server.get(captured.server)
+        if capacity is None or not capacity.is_full or not captured.session_id:
             return asked
-        return slots.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
+        return capacity.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
 
     def departure(self, captured: Captured) -> int:
         """Return when the broker made a response (ns): its time in the capture, or earlier, as other responses show."""
         answered = captured.response_ns or captured.ns
-        slots = self.history.sessions.by_server.get(captured.server)
-        if slots is None or not slots.full or not captured.granted:
+        capacity = self.history.sessions.by_server.get(captured.server)
+        if capacity is None or not capacity.is_full or not captured.granted:
             return answered
-        return slots.granted_at(place_of(captured), answered)
+        return capacity.granted_at(captured_key(captured), answered)
 
     def foresee(self, captured: Captured) -> None:
         """Prepare the session that this fetch may get: of the shard whose turn it was, with the captured id."""
-        node, turn = self.node(captured), self._turns.get(place_of(captured))
+        node, turn = self.node(captured), self._turns.get(captured_key(captured))
         if node is not None and turn is not None:
             node.sessions.cache.foresee(turn, captured.granted)
 
@@ -91,13 +91,13 @@ class CapturedSessions:
 
         ends: the fetcher's position in each partition where nothing else tells it. now: ms.
         """
-        node, slots = self.node(captured), self.history.sessions.by_server.get(captured.server)
-        if node is None or slots is None or captured.session_epoch <= FULL_EPOCH or captured.error:
+        node, capacity = self.node(captured), self.history.sessions.by_server.get(captured.server)
+        if node is None or capacity is None or captured.session_epoch <= FULL_EPOCH or captured.error:
             return
         if label not in self._steps:
             return
         session = node.sessions.cache.get(captured.session_id)
-        if session is None and slots.granted(captured.session_id) and captured.session_id not in self._ended:
+        if session is None and capacity.saw_grant(captured.session_id) and captured.session_id not in self._ended:
             self._ended.add(captured.session_id)
         elif session is None:
             self._adopt(label, captured, node, ends(), now)
@@ -137,16 +137,16 @@ class CapturedSessions:
 
     def unknown(self, captured: Captured) -> str:
         """Return why the capture does not tell whether a fetch has a session; "" where it does."""
-        slots = self.history.sessions.by_server.get(captured.server)
-        if slots is None or not slots.full:
+        capacity = self.history.sessions.by_server.get(captured.server)
+        if capacity is None or not capacity.is_full:
             return ""
-        if any(not slots.granted(session) for session in self.older):
+        if any(not capacity.saw_grant(session) for session in self.older):
             return "which sessions there were before, and since when"
         session = captured.granted or captured.session_id
-        shard = session // slots.id_range if session else self._turns.get(place_of(captured), -1)
+        shard = capacity.shard_of(session) if session else self._turns.get(captured_key(captured), -1)
         if (captured.server, shard) in self._unclear:
             return "what followed from something else that it does not tell"
-        reason = slots.unclear(shard, captured.ns, captured.response_ns or captured.ns)
+        reason = capacity.doubt(shard, captured.ns, captured.response_ns or captured.ns)
         if reason:
             self._unclear.add((captured.server, shard))
         return reason
@@ -194,6 +194,6 @@ class CapturedSessions:
         return next((asked[2] for each in same for _, asked in each.asked), DEFAULT_BYTES)
 
 
-def place_of(captured: Captured) -> Place:
-    """Return the place of a fetch in the capture."""
-    return Place(captured.connection, captured.correlation_id, captured.ns)
+def captured_key(captured: Captured) -> FetchKey:
+    """Return the key of a fetch."""
+    return FetchKey(captured.connection, captured.correlation_id, captured.ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kcli.broker.rebuilt.addresses import Addresses
-from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
+from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.apikeys import API_VERSIONS, FETCH
 from kcli.sessions.epochs import SHARDS
@@ -22,7 +22,7 @@ class SeenSessions:
     """
 
     def __init__(self) -> None:
-        self.by_server: dict[str, SessionSlots] = {}
+        self.by_server: dict[str, SessionCapacity] = {}
         self.shards = SHARDS
         self.newest_fetch = -1
 
@@ -40,14 +40,14 @@ class SeenSessions:
             self.newest_fetch = max(self.newest_fetch, ranges.get(FETCH, -1))
         elif item.api_key == FETCH and item.api_version >= SESSIONS_SINCE and "sessionId" in request:
             self.newest_fetch = max(self.newest_fetch, item.api_version)
-            slots = self.by_server.setdefault(item.link.server, SessionSlots())
-            slots.take(place_of(item), item.response_ns or item.request_ns, request, response)
+            capacity = self.by_server.setdefault(item.link.server, SessionCapacity())
+            capacity.take(exchange_key(item), item.response_ns or item.request_ns, request, response)
 
     def settle(self, addresses: Addresses) -> None:
         """Put together what came to one broker at several addresses, and find out how many shards there are."""
         addresses.assign(self.by_server)
         alone = next(iter(addresses.nodes)) if len(addresses.nodes) == 1 else None
-        by_node: dict[int | None, SessionSlots] = {}
+        by_node: dict[int | None, SessionCapacity] = {}
         for server, each in sorted(self.by_server.items()):
             first = by_node.setdefault(addresses.node(server) if alone is None else alone, each)
             if first is not each:
@@ -58,12 +58,12 @@ class SeenSessions:
             each.shards = self.shards
 
 
-def place_of(item: Exchange) -> Place:
-    """Return the place of an exchange in the capture."""
-    return Place(item.connection, item.correlation_id, item.request_ns)
+def exchange_key(item: Exchange) -> FetchKey:
+    """Return the key of an exchange that is a fetch."""
+    return FetchKey(item.connection, item.correlation_id, item.request_ns)
 
 
-def shards_of(newest_fetch: int, brokers: Iterable[SessionSlots]) -> int:
+def shards_of(newest_fetch: int, brokers: Iterable[SessionCapacity]) -> int:
     """Return how many shards a session cache has. newest_fetch: the newest version of Fetch that a
     broker knows, or -1.
     """
@@ -71,5 +71,5 @@ def shards_of(newest_fetch: int, brokers: Iterable[SessionSlots]) -> int:
         return SHARDS
     if newest_fetch < PERHAPS_SHARDED:
         return 1
-    steps = [step for each in brokers for step in each.steps()]
+    steps = [step for each in brokers for step in each.shard_steps()]
     return SHARDS if steps.count(1) * 2 >= len(steps) else 1

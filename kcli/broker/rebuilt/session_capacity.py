@@ -18,76 +18,107 @@ from kcli.sessions.epochs import EVICTION_MS, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FO
 # How long a request may lie in a broker before it is looked at.
 LATE_NS = 50 * 10**6
 # How far a broker's clock, and when it looks at it, may be from a packet's time.
-AROUND_NS = 10**9
+CLOCK_NS = 10**9
 
 
-class Place(NamedTuple):
-    """The place of a fetch in a capture: its connection ("server-client"), correlation id, and time of the request
-    (ns).
-    """
+class FetchKey(NamedTuple):
+    """A fetch of a capture: its connection ("server-client"), correlation id, and time of the request (ns)."""
 
     connection: str
     correlation_id: int
-    ns: int
+    asked_ns: int
 
 
-class SessionSlots:
-    """The fetches of one captured broker, in order."""
+class Span(NamedTuple):
+    """A time that a request was under way, or that a session was alive (ns)."""
 
-    def __init__(self) -> None:
-        self.full = False
-        self.shards = SHARDS
-        # Session id -> when it was granted, and when it was last known to be there (ns).
-        self._lives: dict[int, tuple[int, int]] = {}
-        # Who asked for a session, when it was answered (ns), and the id that it got (0: none).
-        self._attempts: list[tuple[Place, int, int]] = []
-        # Session id, and when the fetch that gave it back was asked and answered (ns).
-        self._closes: list[tuple[int, int, int]] = []
+    begin: int
+    end: int
+
+    def overlaps(self, begin: int, end: int) -> bool:
+        """Return whether the two have a moment in common."""
+        return self.begin <= end and self.end >= begin
+
+
+class SessionRequest(NamedTuple):
+    """A fetch that asked for a session; session: the id that it got, 0 where it was refused."""
+
+    fetch: FetchKey
+    answered_ns: int
+    session: int
 
     @property
-    def id_range(self) -> int:
+    def span(self) -> Span:
+        """The time that it was under way."""
+        return Span(self.fetch.asked_ns, self.answered_ns)
+
+
+class SessionEnd(NamedTuple):
+    """A fetch that gave a session back."""
+
+    session: int
+    span: Span
+
+
+class SessionCapacity:
+    """The fetches of one captured broker, in order. is_full: somebody was refused, or evicted."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+        self.shards = SHARDS
+        # By session id, from its grant (0: not in the capture) to when it was last known to be there.
+        self._lives: dict[int, Span] = {}
+        self._requests: list[SessionRequest] = []
+        self._ends: list[SessionEnd] = []
+
+    @property
+    def ids_per_shard(self) -> int:
         """How many session ids a shard has."""
         return (2**31 - 1) // self.shards
 
-    def take(self, place: Place, told_ns: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+    def shard_of(self, session: int) -> int:
+        """Return the shard that a session id is in."""
+        return session // self.ids_per_shard
+
+    def take(self, fetch: FetchKey, answered_ns: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Take in a fetch that knows of sessions."""
         named, granted, error = request["sessionId"], response["sessionId"], response["errorCode"]
         if error:
-            self.full = self.full or error == ID_NOT_FOUND
+            self.is_full = self.is_full or error == ID_NOT_FOUND
         elif request["sessionEpoch"] == FULL_EPOCH:
-            self._end(named, place.ns)
+            self._extend(named, fetch.asked_ns)
             if granted or response["responses"]:
-                self._attempts.append((place, told_ns, granted))
+                self._requests.append(SessionRequest(fetch, answered_ns, granted))
             if granted:
-                self._lives[granted] = (told_ns, told_ns)
+                self._lives[granted] = Span(answered_ns, answered_ns)
             elif response["responses"]:
-                self.full = True
+                self.is_full = True
         if named and request["sessionEpoch"] <= FULL_EPOCH:
-            self._closes.append((named, place.ns, told_ns))
+            self._ends.append(SessionEnd(named, Span(fetch.asked_ns, answered_ns)))
         if not error and (granted == named or request["sessionEpoch"] == FINAL_EPOCH):
-            self._end(named, place.ns)
+            self._extend(named, fetch.asked_ns)
 
-    def _end(self, session: int, ns: int) -> None:
+    def _extend(self, session: int, ns: int) -> None:
         """Note that a session lived until then, at least."""
         if session:
-            since, until = self._lives.get(session, (0, 0))
-            self._lives[session] = (since, max(until, ns))
+            known = self._lives.get(session, Span(0, 0))
+            self._lives[session] = Span(known.begin, max(known.end, ns))
 
-    def steps(self) -> list[int]:
-        """Return by how many shards each session is after the one before; mostly 1 if there are shards."""
-        granted = [granted // self.id_range for _, _, granted in self._attempts if granted]
-        return [(other - one) % self.shards for one, other in pairwise(granted)]
-
-    def merge(self, other: SessionSlots) -> None:
+    def merge(self, other: SessionCapacity) -> None:
         """Add the fetches that came to the same broker at another address."""
-        self.full = self.full or other.full
+        self.is_full = self.is_full or other.is_full
         self._lives |= other._lives
-        self._closes += other._closes
-        self._attempts = sorted(self._attempts + other._attempts, key=lambda attempt: attempt[1])
+        self._ends += other._ends
+        self._requests = sorted(self._requests + other._requests, key=lambda request: request.answered_ns)
 
-    def granted(self, session: int) -> bool:
+    def shard_steps(self) -> list[int]:
+        """Return by how many shards each session is after the one before; mostly 1 if there are shards."""
+        shards = [self.shard_of(request.session) for request in self._requests if request.session]
+        return [(other - one) % self.shards for one, other in pairwise(shards)]
+
+    def saw_grant(self, session: int) -> bool:
         """Return whether the capture shows how a session began."""
-        return self._lives.get(session, (0, 0))[0] > 0
+        return session in self._lives and self._lives[session].begin > 0
 
     def taken_in(self, session: int, asked_ns: int, answered_ns: int, *, ends: bool) -> int:
         """Return when the broker took in a request of a session (ns). ends: it gives the session's slot back.
@@ -95,93 +126,93 @@ class SessionSlots:
         That is while it is under way, but not before another fetch was refused in the same shard: a slot given back, or
         a session just old enough to be evicted, would have gone to that fetch.
         """
-        late = self._refused.get(session // self.id_range, ())
-        before = answered_ns if ends else min(answered_ns, asked_ns + LATE_NS)
-        at = [until for since, until in late if asked_ns < until and (until < before if not ends else since < before)]
-        return max(at) + 1 if at else asked_ns
+        refusals = self._refusals.get(self.shard_of(session), ())
+        if ends:
+            earlier = [refused.end for refused in refusals if refused.overlaps(asked_ns + 1, answered_ns - 1)]
+        else:
+            latest = min(answered_ns, asked_ns + LATE_NS)
+            earlier = [refused.end for refused in refusals if asked_ns < refused.end < latest]
+        return max(earlier) + 1 if earlier else asked_ns
 
-    def granted_at(self, place: Place, answered_ns: int) -> int:
+    def granted_at(self, fetch: FetchKey, answered_ns: int) -> int:
         """Return when a session was granted (ns): with the response, or before another fetch that
         found the shard full.
         """
-        return self._early.get(place, answered_ns)
+        return self._early_grants.get(fetch, answered_ns)
 
     @cached_property
-    def _early(self) -> dict[Place, int]:
-        """Who was granted a session before somebody was refused whose answer is older: the shard was full by then."""
-        made: dict[Place, int] = {}
-        room = (self.slots or 0) // self.shards
-        for shard, refused in self._refused.items():
-            grants = [each for each in self._attempts if each[2] and each[2] // self.id_range == shard]
-            closes = [since for session, since, _ in self._closes if session // self.id_range == shard]
-            for _, at in sorted(refused, key=lambda span: span[1]):
-                before = sum(made.get(place, answered) <= at for place, answered, _ in grants)
-                free = room - before + sum(since <= at for since in closes)
-                waiting = [place for place, answered, _ in grants if place.ns <= at < made.get(place, answered)]
+    def _early_grants(self) -> dict[FetchKey, int]:
+        """When sessions were granted before a refusal that was answered earlier: the shard was full by then."""
+        made: dict[FetchKey, int] = {}
+        slots = (self.slots or 0) // self.shards
+        for shard, refusals in self._refusals.items():
+            grants = [each for each in self._requests if each.session and self.shard_of(each.session) == shard]
+            ends = [each.span.begin for each in self._ends if self.shard_of(each.session) == shard]
+            for at in sorted(refused.end for refused in refusals):
+                granted = sum(made.get(each.fetch, each.answered_ns) <= at for each in grants)
+                free = slots - granted + sum(end <= at for end in ends)
+                waiting = [
+                    each.fetch for each in grants if each.fetch.asked_ns <= at < made.get(each.fetch, each.answered_ns)
+                ]
                 made.update(dict.fromkeys(waiting[: max(free, 0)], at - 1))
         return made
 
-    def unclear(self, shard: int, asked_ns: int, answered_ns: int) -> str:
+    def doubt(self, shard: int, asked_ns: int, answered_ns: int) -> str:
         """Return why the holders of this shard's slots after a fetch are unknown; "" where they are known."""
-        spans = self._events.get(shard, ())
-        if sum(since <= answered_ns and until >= asked_ns for since, until in spans) > 1:
+        if sum(span.overlaps(asked_ns, answered_ns) for span in self._changes.get(shard, ())) > 1:
             return "which of several requests that were under way at once came first"
         just_old = (
-            asked_ns - AROUND_NS <= since + EVICTION_MS * 10**6 <= answered_ns + AROUND_NS
-            for session, (since, _) in self._lives.items()
-            if since and session // self.id_range == shard
+            asked_ns - CLOCK_NS <= life.begin + EVICTION_MS * 10**6 <= answered_ns + CLOCK_NS
+            for session, life in self._lives.items()
+            if life.begin and self.shard_of(session) == shard
         )
         return "whether a session was just old enough to be evicted" if any(just_old) else ""
 
     @cached_property
-    def _events(self) -> dict[int, list[tuple[int, int]]]:
-        """By shard, when who asked for a session there, or gave one back, was under way."""
-        made: dict[int, list[tuple[int, int]]] = {}
-        for place, answered, _ in self._attempts:
-            made.setdefault(self.turns[place], []).append((place.ns, answered))
-        for session, since, until in self._closes:
-            made.setdefault(session // self.id_range, []).append((since, until))
+    def _changes(self) -> dict[int, list[Span]]:
+        """By shard, the requests that asked for a session there, or gave one back."""
+        made: dict[int, list[Span]] = {}
+        for request in self._requests:
+            made.setdefault(self.turns[request.fetch], []).append(request.span)
+        for end in self._ends:
+            made.setdefault(self.shard_of(end.session), []).append(end.span)
         return made
 
     @cached_property
-    def _refused(self) -> dict[int, list[tuple[int, int]]]:
-        """By shard, when who was refused there was under way."""
-        made: dict[int, list[tuple[int, int]]] = {}
-        for place, answered, granted in self._attempts:
-            if not granted:
-                made.setdefault(self.turns[place], []).append((place.ns, answered))
+    def _refusals(self) -> dict[int, list[Span]]:
+        """By shard, the requests that were refused a session there."""
+        made: dict[int, list[Span]] = {}
+        for request in self._requests:
+            if not request.session:
+                made.setdefault(self.turns[request.fetch], []).append(request.span)
         return made
 
     @cached_property
-    def turns(self) -> dict[Place, int]:
+    def turns(self) -> dict[FetchKey, int]:
         """The shard whose turn it was, by the fetch that asked for a session."""
-        if not self.full:
-            return {place: granted // self.id_range for place, _, granted in self._attempts if granted}
+        if not self.is_full:
+            return {each.fetch: self.shard_of(each.session) for each in self._requests if each.session}
         attempts = [
-            Attempt(place.ns, answered, granted // self.id_range if granted else None)
-            for place, answered, granted in self._attempts
+            Attempt(each.fetch.asked_ns, each.answered_ns, self.shard_of(each.session) if each.session else None)
+            for each in self._requests
         ]
-        return dict(zip((place for place, _, _ in self._attempts), turns(attempts, self.shards), strict=True))
+        return dict(zip((each.fetch for each in self._requests), turns(attempts, self.shards), strict=True))
 
     @property
     def slots(self) -> int | None:
         """What `max.incremental.fetch.session.cache.slots` was; None: there were always enough."""
-        if not self.full:
+        if not self.is_full:
             return None
-        return self.shards * max(map(self._most, range(self.shards)))
+        return self.shards * max(map(self._most_alive, range(self.shards)))
 
-    def _most(self, shard: int) -> int:
+    def _most_alive(self, shard: int) -> int:
         """Return how many sessions of a shard were alive at once."""
-        last, width = self.shards - 1, self.id_range
-        lives = [life for session, life in self._lives.items() if min(session // width, last) == shard]
-        ends = sorted([(since, 1) for since, _ in lives] + [(until, -1) for _, until in lives], key=later_first)
+        last = self.shards - 1
+        lives = [life for session, life in self._lives.items() if min(self.shard_of(session), last) == shard]
+        # At the same time additions come before removals.
+        changes = sorted([(life.begin, -1) for life in lives] + [(life.end, 1) for life in lives])
         alive = most = 0
-        for _, change in ends:
-            alive += change
+        for _, removed in changes:
+            alive -= removed
             most = max(most, alive)
         return most
-
-
-def later_first(end: tuple[int, int]) -> tuple[int, int]:
-    """Order by time; at the same time additions come before removals."""
-    return end[0], -end[1]

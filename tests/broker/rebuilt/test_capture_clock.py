@@ -110,7 +110,7 @@ def test_where_an_older_session_stood_is_looked_for_once(
         wire.client(request(FETCH, 7, turn, head)).server(response(FETCH, 7, turn, answer))
     file = tmp_path / "older.pcap"
     file.write_bytes(pcap(wire.packets))
-    places = noted(monkeypatch, capture_clock, "place_of")
+    places = noted(monkeypatch, capture_clock, "captured_key")
     (row,) = replayed(capsys, file)
     assert row["live"]["partitionsDelivered"] == 0
     assert row["live"]["fetches"] == steps

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_sessions import CapturedSessions
 from kcli.broker.rebuilt.rebuild import RebuiltBroker
-from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
+from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
 from kcli.sessions.trace import Captured
 from tests.broker.talk import run, talking
 from tests.replay.sessions.made import fetch
@@ -14,8 +16,8 @@ WIDTH = (2**31 - 1) // 8
 MS = 10**6
 
 
-def asked(captured: Captured, granted: int, answered_ms: int) -> tuple[Place, int, dict[str, int], dict[str, object]]:
-    place = Place(captured.connection, captured.correlation_id, captured.ns)
+def asked(captured: Captured, granted: int, answered_ms: int) -> tuple[FetchKey, int, Any, Any]:
+    place = FetchKey(captured.connection, captured.correlation_id, captured.ns)
     head = {"sessionId": captured.session_id, "sessionEpoch": captured.session_epoch}
     return place, captured.ns + answered_ms * MS, head, {"errorCode": 0, "sessionId": granted, "responses": [{}]}
 
@@ -23,7 +25,7 @@ def asked(captured: Captured, granted: int, answered_ms: int) -> tuple[Place, in
 def test_a_slot_is_not_free_before_who_was_refused_at_the_same_time() -> None:
     async def work() -> None:
         history = CaptureHistory()
-        slots = history.sessions.by_server["s:1"] = SessionSlots()
+        slots = history.sessions.by_server["s:1"] = SessionCapacity()
         first, refused = fetch(0, {("t", 0): 0}), fetch(1, {("t", 0): 0}, connection="s:1-c:2")
         close = fetch(1.1, session=(5, -1), granted=0)
         refused.response_ns = refused.ns + 400 * MS

@@ -10,7 +10,7 @@ import pytest
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_topics import SeenPartition, SpooledBatch
 from kcli.broker.rebuilt.rebuild import RebuiltBroker, rebuild
-from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
+from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
 from kcli.errors import InputError
 from kcli.records import scan
 from kcli.topic_names import lawful_name
@@ -163,8 +163,8 @@ def test_what_a_fetch_that_knows_all_magics_gets_is_as_it_was_stored() -> None:
 def test_as_many_sessions_as_there_was_room_for() -> None:
     made = CaptureHistory()
     know_cluster(made)
-    slots = made.sessions.by_server.setdefault("s", SessionSlots())
-    slots.take(Place("s-c", 1, 1), 2, {"sessionId": 0, "sessionEpoch": 0}, fetched(b"", 0) | {"sessionId": 0})
+    slots = made.sessions.by_server.setdefault("s", SessionCapacity())
+    slots.take(FetchKey("s-c", 1, 1), 2, {"sessionId": 0, "sessionEpoch": 0}, fetched(b"", 0) | {"sessionId": 0})
     assert RebuiltBroker(made).configs.int("max.incremental.fetch.session.cache.slots") == 0
     made.close()
 

@@ -6,16 +6,18 @@ import pytest
 
 from kcli.broker.rebuilt.addresses import Addresses
 from kcli.broker.rebuilt.seen_sessions import SeenSessions, shards_of
-from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
+from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
 
 WIDTH = (2**31 - 1) // 8
 
 
-def granted(*sessions: int) -> SessionSlots:
-    made = SessionSlots()
+def granted(*sessions: int) -> SessionCapacity:
+    made = SessionCapacity()
     for number, session in enumerate(sessions, 1):
         head = {"sessionId": 0, "sessionEpoch": 0}
-        made.take(Place("s-c", number, number), number, head, {"errorCode": 0, "sessionId": session, "responses": [{}]})
+        made.take(
+            FetchKey("s-c", number, number), number, head, {"errorCode": 0, "sessionId": session, "responses": [{}]}
+        )
     return made
 
 
@@ -40,7 +42,7 @@ def test_two_listeners_of_one_broker_share_its_sessions() -> None:
     seen.by_server = {"h:9092": granted(5), "h:9093": granted(WIDTH + 5)}
     seen.settle(addresses)
     assert seen.by_server["h:9092"] is seen.by_server["h:9093"]
-    assert seen.by_server["h:9092"].granted(WIDTH + 5)
+    assert seen.by_server["h:9092"].saw_grant(WIDTH + 5)
 
 
 def test_addresses_that_nothing_names_are_brokers_of_their_own() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
+from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
 
 WIDTH = (2**31 - 1) // 8
 
@@ -13,15 +13,17 @@ class Told:
     """Fetches one after the other, a second each."""
 
     def __init__(self) -> None:
-        self.slots = SessionSlots()
-        self.places: list[Place] = []
+        self.capacity = SessionCapacity()
+        self.places: list[FetchKey] = []
 
-    def fetch(self, session: int, epoch: int, granted: int, error: int = 0, rows: int = 1, early: int = 0) -> Place:
+    def fetch(self, session: int, epoch: int, granted: int, error: int = 0, rows: int = 1, early: int = 0) -> FetchKey:
         """early: seconds that it was asked before the last answer."""
-        place = Place("s-c", len(self.places), (len(self.places) - early) * 10**9)
+        place = FetchKey("s-c", len(self.places), (len(self.places) - early) * 10**9)
         self.places.append(place)
         response: dict[str, Any] = {"errorCode": error, "sessionId": granted, "responses": [{}] * rows}
-        self.slots.take(place, place.ns + early * 10**9 + 1, {"sessionId": session, "sessionEpoch": epoch}, response)
+        self.capacity.take(
+            place, place.asked_ns + early * 10**9 + 1, {"sessionId": session, "sessionEpoch": epoch}, response
+        )
         return place
 
 
@@ -29,19 +31,19 @@ def test_as_long_as_everybody_gets_one_nothing_is_known() -> None:
     answer = Told()
     for shard in range(3):
         answer.fetch(0, 0, shard * WIDTH + 5)
-    assert answer.slots.slots is None
+    assert answer.capacity.slots is None
 
 
 def test_nobody_ever_got_one() -> None:
     answer = Told()
     answer.fetch(0, 0, 0)
-    assert answer.slots.slots == 0
+    assert answer.capacity.slots == 0
 
 
 def test_nothing_to_fetch_is_no_refusal() -> None:
     answer = Told()
     answer.fetch(0, 0, 0, rows=0)
-    assert answer.slots.slots is None
+    assert answer.capacity.slots is None
 
 
 def test_the_fullest_shard_tells_of_all() -> None:
@@ -52,7 +54,7 @@ def test_the_fullest_shard_tells_of_all() -> None:
     answer.fetch(0, 0, 0)
     answer.fetch(5, 1, 5)
     answer.fetch(6, 1, 6)
-    assert answer.slots.slots == 16
+    assert answer.capacity.slots == 16
 
 
 def test_who_was_evicted_takes_no_slot_any_more() -> None:
@@ -61,7 +63,7 @@ def test_who_was_evicted_takes_no_slot_any_more() -> None:
     answer.fetch(5, 1, 5)
     answer.fetch(0, 0, 6)
     answer.fetch(5, 2, 0, error=70)
-    assert answer.slots.slots == 8
+    assert answer.capacity.slots == 8
 
 
 def test_whose_turn_it_was() -> None:
@@ -71,7 +73,7 @@ def test_whose_turn_it_was() -> None:
     between = [answer.fetch(0, 0, 0) for _ in range(3)]
     second = answer.fetch(0, 0, 1)
     last = answer.fetch(0, 0, 0)
-    turns = answer.slots.turns
+    turns = answer.capacity.turns
     assert [turns[each] for each in early] == [2, 3]
     assert (turns[first], turns[second], turns[last]) == (4, 0, 1)
     assert [turns[each] for each in between] == [5, 6, 7]
@@ -83,37 +85,38 @@ def test_answers_of_the_same_moment_may_have_been_made_in_another_order() -> Non
     refused = [answer.fetch(0, 0, 0, early=3) for _ in range(2)]
     # Right after the first: so those two came behind it.
     granted = answer.fetch(0, 0, 5 * WIDTH + 1, early=3)
-    turns = answer.slots.turns
+    turns = answer.capacity.turns
     assert (turns[granted], [turns[each] for each in refused]) == (5, [6, 7])
 
 
 def test_who_was_refused_found_the_shard_full() -> None:
     """One shard with one slot: what is under way at the same time comes before or behind the refusal."""
     told = Told()
-    told.slots.shards = 1
+    told.capacity.shards = 1
     granted = told.fetch(0, 0, 5, early=1)
     refused = told.fetch(0, 0, 0, early=2)
     told.fetch(5, 1, 5)
     closed = told.fetch(5, -1, 0, early=1)
-    assert told.slots.slots == 1
+    assert told.capacity.slots == 1
     # The grant was answered first: nothing moves. What ends the session was asked before the refusal, and comes later.
-    assert told.slots.granted_at(granted, 10**9) == 10**9
-    answered = refused.ns + 2 * 10**9 + 1
-    assert told.slots.taken_in(5, answered - 10, answered + 10, ends=True) == answered + 1
-    assert told.slots.taken_in(5, answered - 10, answered + 10, ends=False) == answered + 1
-    assert told.slots.taken_in(5, closed.ns + 10**9, closed.ns + 10**9 + 5, ends=True) == closed.ns + 10**9
-    assert told.slots.unclear(0, refused.ns, answered) == (
+    assert told.capacity.granted_at(granted, 10**9) == 10**9
+    answered = refused.asked_ns + 2 * 10**9 + 1
+    assert told.capacity.taken_in(5, answered - 10, answered + 10, ends=True) == answered + 1
+    assert told.capacity.taken_in(5, answered - 10, answered + 10, ends=False) == answered + 1
+    last = closed.asked_ns + 10**9
+    assert told.capacity.taken_in(5, last, last + 5, ends=True) == last
+    assert told.capacity.doubt(0, refused.asked_ns, answered) == (
         "which of several requests that were under way at once came first"
     )
     late = 120 * 10**9
-    assert told.slots.unclear(0, late, late + 5) == "whether a session was just old enough to be evicted"
-    assert told.slots.unclear(0, 2 * late, 2 * late + 5) == ""
+    assert told.capacity.doubt(0, late, late + 5) == "whether a session was just old enough to be evicted"
+    assert told.capacity.doubt(0, 2 * late, 2 * late + 5) == ""
 
 
 def test_who_was_granted_a_slot_had_it_before_somebody_was_refused() -> None:
     told = Told()
-    told.slots.shards = 1
+    told.capacity.shards = 1
     early = told.fetch(0, 0, 0)
     granted = told.fetch(0, 0, 5, early=3)
     told.fetch(5, 1, 5)
-    assert told.slots.granted_at(granted, 10**9) == early.ns
+    assert told.capacity.granted_at(granted, 10**9) == early.asked_ns
