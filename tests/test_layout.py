@@ -22,14 +22,26 @@ REGISTRIES = ("kcli/broker/apis",)
 # Modules that offer the names of others.
 VOCABULARIES = ("kcli/grammar/words/primitives.py",)
 TESTED_ELSEWHERE: dict[str, str] = {}
-# Words that begin a noun clause, where CONTRIBUTING.md asks for a verb.
-NO_VERBS = """
-    A Aborted After All An Another As At Before Behind Below Both Bytes By Columns Connections Directions Each
-    Elements Every Everything False Fields Figures For From How In It Its Known Lines Messages Milliseconds More Names
-    Nanoseconds News No Nobody None Nothing Of On Once One Only Options Other Others Out Position Records Rounded Rows
-    Rule Rules Seconds Several So Some Something Text Texts That The Their These They This Those To Topics True Two
-    Until Up Uses Values Versions What Whatever When Where Whether Which Who Whom Whose Why With Without Words
+# The verbs that docstrings of functions begin with. A new one is added here: so no noun comes in by itself.
+VERBS = """
+    Abort Accept Account Acquire Act Add Advance Allocate Allow Announce Anonymize Answer Append Apply Ask Assess
+    Assign Attach Await Begin Block Bracket Break Bring Build Call Cancel Capture Cast Change Check Choose Clean
+    Clear Close Collect Colour Combine Commit Compact Compare Compile Complain Complete Compose Compress Compute
+    Conclude Connect Continue Control Convert Copy Count Create Cut Damage Deal Decide Decode Decompress Decrypt
+    Define Delete Derive Describe Diagnose Dissect Do Draw Drop Elect Emit Empty Encode End Enlarge Enter Escape
+    Evict Examine Exchange Execute Expand Expect Explain Extend Feed Fence Fetch Fill Find Finish Flush Fold
+    Follow Forget Fork Format Forward Free Freeze Gather Give Go Group Guard Guess Hand Hash Have Hide Hold Ignore
+    Import Infer Insert Interpret Interrupt Join Judge Keep Know Label Learn Leave Lend Let Limit Link List Listen
+    Load Log Look Make Mark Measure Meet Merge Move Name Narrow Note Notify Number Open Order Pack Pad Page Pair
+    Parse Pass Pause Pick Place Plan Point Predict Prepare Print Process Provide Put Query Queue Quote Raise Reach
+    Read Reassemble Rebuild Record Recover Redact Redirect Refresh Refuse Register Reject Release Remember Remove
+    Repeat Replace Replay Report Reset Resolve Restart Restore Resume Return Rewrite Roll Rotate Run Sample Save
+    Say Scan See Seek Select Send Serve Set Share Shorten Show Skim Skip Sort Split Stand Start Stop Store Sum
+    Summarize Survey Sweep Switch Sync Take Teach Tell Truncate Turn Unmap Unpack Update Use Verify Wait Wake Walk
+    Warn Watch Work Wrap Write Yield
     """
+# Those of them that are nouns before "of".
+NOUNS = "Answer Change Copy Count Group List Name Number Order Page Pair Place Record Share Sum"
 CLAUSES = "How What Whatever When Where Whether Which Who Whom Whose Why"
 PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
 MODULES = sorted(path for path in (ROOT / "kcli").rglob("*.py*") if path.suffix in (".py", ".pyx"))
@@ -184,6 +196,6 @@ def kind_of(decorators: Iterable[str]) -> str:
 
 
 def begins_with_verb(text: str) -> bool:
-    """Return whether a docstring begins with a plain word that is no noun: no name, number or quotation either."""
-    first = re.match(r"([A-Z][a-z]+)[\s,.;:]", text)
-    return first is not None and first[1] not in NO_VERBS.split()
+    """Return whether a docstring begins with a verb; what stands before "of" is its noun, as in "Number of records"."""
+    first = re.match(r"(\w+)\b(?!-)( of the | of )?", text)
+    return first is not None and first[1] in VERBS.split() and not (first[2] and first[1] in NOUNS.split())

@@ -1,4 +1,4 @@
-"""What is said of a finding, on every screen and page: who, what, when, what to do, what it is not, where to look."""
+"""The texts of a finding, on every screen and page: who, what, when, what to do, what it is not, where to look."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Parsed:
     """A schema as fastavro has it, with the named types that it refers to."""
 
     def __init__(self, schema: Schema) -> None:
-        """Raises PayloadError if it is no schema of Avro."""
+        """Parse the schema. Raises PayloadError if it is no schema of Avro."""
         self.names: dict[str, Any] = {}
         try:
             for text in (*(text for _, text in schema.references), schema.text):

@@ -21,7 +21,7 @@ class Types:
     """
 
     def __init__(self, schema: Any, names: dict[str, Any]) -> None:
-        """Raises PayloadError where the schema is nested too deep."""
+        """Build the types of the schema. Raises PayloadError where it is nested too deep."""
         self.names = names
         self.made: dict[str, Type] = {}
         self.logical = self.decimals = False

@@ -23,7 +23,7 @@ class Format(NamedTuple):
 
 
 def number(form: str) -> Format:
-    """Numbers of Java, the highest byte first."""
+    """Make a format of Java's numbers, the highest byte first."""
     size = struct.calcsize(form)
 
     def decode(data: bytes) -> Any:

@@ -59,7 +59,7 @@ class ProtobufCodec:
     """Reads and writes messages of one schema. Message indexes and names choose among them, else it is the first."""
 
     def __init__(self, schema: Schema) -> None:
-        """Raises PayloadError if it is no schema of Protobuf."""
+        """Compile the schema. Raises PayloadError if it is no schema of Protobuf."""
         try:
             files = descriptor_pb2.FileDescriptorSet.FromString(schema.descriptors or compiled(schema))
             self.pool = descriptor_pool.DescriptorPool()

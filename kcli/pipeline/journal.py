@@ -115,7 +115,7 @@ class Journal:
         return [(file, run, then) for file, run, then in again if then["size"] != file.size]
 
     def passing(self) -> list[str]:
-        """Published files that the next run replaces; what it goes on from stays for a while."""
+        """Return the published files that the next run replaces; what it goes on from stays for a while."""
         last = self.entries[-1:]
         files = [(entry.run, where) for entry in last for where in entry.files if where["passing"] and where["table"]]
         return [published(run, where) for run, where in files]

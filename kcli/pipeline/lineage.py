@@ -72,7 +72,7 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
 
 
 def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """Lineage rows of connections still open; the next run replaces them. They take back what is carried."""
+    """Return lineage rows of connections still open; the next run replaces them. They subtract what is carried."""
     rows: list[tuple[Any, ...]] = []
     for each in decoded:
         exchange_bytes, event_bytes, tls_bytes = each.open_bytes

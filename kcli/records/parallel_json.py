@@ -124,7 +124,7 @@ class ParallelWriter:
         return self.findings
 
     def run_stripes(self, size: int) -> int:
-        """Work on the sound batches at the start of the source: where they end."""
+        """Work on the sound batches at the start of the source. Returns where they end."""
         base = resume = 0
         while self.stripes or base < size:
             if base < size:

@@ -187,7 +187,7 @@ class Catalog:
         return found
 
     def records(self, kind: str) -> Mapping[int, str]:
-        """Record type -> message name.
+        """Return message names by record type.
 
         kind: "metadata", "control", or "group-", "transaction-", "share-" with "key" or "value". UsageError.
         """

@@ -83,7 +83,7 @@ def with_errors(known: dict[int, Row], arriving: Iterable[ErrorCode]) -> dict[in
 
 
 def to_files(imported: Imported) -> dict[str, str]:
-    """File name -> text."""
+    """Return the texts of the files by their names."""
     messages = ordered(imported.tables.values())
     return {
         MESSAGES: "".join(f"{to_line(message)}\n" for message in messages),

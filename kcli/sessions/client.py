@@ -158,7 +158,7 @@ class ClientSession:
             self._turn(state, granted or self.session_id)
 
     def _follow_closing(self, came: Came, granted: int) -> None:
-        """Closed once the close was sent; a close asked for while another request was under way still has to be."""
+        """Close the session if the close was sent; one asked for while another request was under way still has to."""
         closed = self._closing_sent and came not in (Came.LOST, Came.FAILED)
         self._closing_sent = False
         gone = closed or came in (Came.NOT_FOUND, Came.ENDED)

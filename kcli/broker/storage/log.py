@@ -77,7 +77,7 @@ class Log:
     # --- writing
 
     def append(self, batches: Sequence[Incoming], epoch: int) -> int:
-        """Number the batches from the end on and write them all, or none (OSError); the first one's offset."""
+        """Number the batches from the end on and write them all, or none (OSError). Returns the first one's offset."""
         base = self.end_offset
         latest = max(each.max_timestamp for each in batches)
         self.make_room(sum(len(each.data) for each in batches), base + sum(each.offsets for each in batches), latest)

@@ -22,7 +22,7 @@ def make_changes(gathered: Gathered, table: str) -> list[Written]:
 
 
 def outcomes(gathered: Gathered) -> Any:
-    """Answers about partitions, by the topic's name where any run has heard it."""
+    """Return answers about partitions, by the topic's name where any run has heard it."""
     from pyspark.sql import functions
 
     frame = gathered.frame("outcomes")

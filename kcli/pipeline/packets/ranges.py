@@ -203,8 +203,7 @@ class Ends:
 
 
 def misread(ends: Iterable[Ends]) -> Iterator[Range]:
-    """Ranges that did not begin where the one before them stopped, or with other interfaces, with what they should
-    have."""
+    """Yield ranges that did not begin where the one before stopped, or with other interfaces, as they should be."""
     uri, stopped, described = None, 0, b""
     for each in sorted(ends, key=lambda each: (each.taken.uri, each.taken.start)):
         taken = each.taken

@@ -45,7 +45,7 @@ class Window:
     names: tuple[tuple[str, str], ...] = ()
 
     def behind(self, before: Decoded) -> Window:
-        """Going on from how the window before this one left the connection."""
+        """Return this window as it goes on from how the one before left the connection."""
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
@@ -82,8 +82,8 @@ class Heavy:
 
 
 def moments(staged: Sequence[ShuffleFile], count: int) -> list[int]:
-    """Times (ns) that divide the packets into `count` pieces of about as many bytes, in order; fewer where times are
-    equal."""
+    """Return times (ns) that divide the packets into `count` pieces of about as many bytes, in order; fewer where times
+    are equal."""
     parts: list[Part] = [part for file in staged for part in file.parts]
     total = sum(part.bytes for part in parts)
     wanted = [total * number // count for number in range(1, count)]

@@ -44,7 +44,7 @@ class FactColumns:
                 yield table, pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
 
     def who(self, rows: Rows) -> tuple[Any, Any, Any]:
-        """Connection, client id, client's address."""
+        """Return the columns connection, client id and client's address."""
         return (
             Among(self.links, rows.link).dictionary(),
             Among(self.clients, rows.client, rows.client < 0).dictionary(),
@@ -59,7 +59,7 @@ class FactColumns:
         ]  # fmt: skip
 
     def said(self, numbers: Any) -> Iterable[Any]:
-        """Software, its version, and whether it asks what the broker speaks."""
+        """Yield the columns of the client's software, its version, and whether it asks what the broker speaks."""
         yield numbered([talk.software for talk in self.voices], numbers).dictionary()
         yield numbered([talk.version for talk in self.voices], numbers).dictionary()
         yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")

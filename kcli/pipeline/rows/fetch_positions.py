@@ -39,12 +39,12 @@ class Completion:
 
 
 def rows_of(positions: bytes) -> Any:
-    """Positions as the core gives them, a row each."""
+    """Return positions as the core gives them, a row each."""
     return numpy.frombuffer(positions, numpy.int64).reshape(-1, 1 + len(SEEN))
 
 
 def merged(before: bytes, after: bytes) -> bytes:
-    """Positions after a stretch that began without those before it."""
+    """Return the positions after a stretch that began without those before it."""
     known = {row[0]: row for row in rows_of(before).tolist()}
     for key, *seen in rows_of(after).tolist():
         old = known.get(key, [key, *[UNKNOWN] * len(SEEN)])

@@ -101,7 +101,7 @@ def first_of(message: dict[str, Any], *names: str) -> Any:
 
 
 def protocols_of(asked: dict[str, Any]) -> str | None:
-    """Protocol type and names of the assignors of a JoinGroup."""
+    """Return the protocol type and the names of the assignors of a JoinGroup."""
     if "protocols" not in asked:
         return None
     return f"{asked.get('protocolType')}: {', '.join(str(each['name']) for each in asked['protocols'])}"

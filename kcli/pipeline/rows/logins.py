@@ -73,8 +73,8 @@ def token_refused(answer: Any) -> str | None:
 
 
 def principal_of(item: Exchange) -> str | None:
-    """User:NAME, as a SaslAuthenticate logs in; REFUSED where it is refused, not answered, or a secret; None where it
-    says nothing of that."""
+    """Return User:NAME, as a SaslAuthenticate logs in; REFUSED where it is refused, not answered, or a secret; None
+    where it says nothing of that."""
     if not item.request or (item.response is None and item.response_frame is not None):
         return None
     if item.response is None or item.response["errorCode"] or token_refused(item.response):

@@ -53,7 +53,7 @@ class Rows:
             self.makers[item.api_key](self, item, who_of(item))
 
     def learn(self, item: Exchange, since: int) -> None:
-        """Topic names that this exchange has taught."""
+        """Write rows of the topic names that this exchange has taught."""
         if len(item.bodies.names) == self.known:
             return
         self.known = len(item.bodies.names)

@@ -136,7 +136,7 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
 
 
 def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
-    """Nodes whose newest snapshot has an error: a node that needs it does not start."""
+    """Find nodes whose newest snapshot has an error: a node that needs it does not start."""
     for node in quorum.nodes:
         damage = damage_of_newest(node, dialect)
         if damage is None:

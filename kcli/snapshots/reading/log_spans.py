@@ -34,7 +34,7 @@ class LogSpan:
 
 
 def log_spans(boundaries: Iterable[int]) -> list[LogSpan]:
-    """Empty spans, one from each of these offsets."""
+    """Make an empty span from each of these offsets on."""
     return [LogSpan(start) for start in sorted(set(boundaries))]
 
 

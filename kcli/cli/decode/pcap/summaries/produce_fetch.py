@@ -90,7 +90,7 @@ def list_offsets(request: Message, response: Message) -> tuple[str, str]:
 
 
 def batches_text(fields: Iterable[bytes | None]) -> str:
-    """Number of records and codecs of records fields: "212 records zstd"."""
+    """Count the records of records fields, and name their codecs: "212 records zstd"."""
     from kcli.records import scan
 
     total, codecs, size = 0, [], 0
