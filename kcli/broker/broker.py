@@ -332,7 +332,7 @@ class Broker:
             replicas = NewTopics(self.controller).check(new)
         except RefusedError as refused:
             raise UsageError(f"topic {name}: {refused}") from None
-        return self.controller.create_topic(name, configs=configs, assignment=replicas)
+        return self.controller.create_topic(name, replicas, new.configs)
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
         """Make another node the leader of this partition, from a new leader epoch on. Raises UsageError if no such node

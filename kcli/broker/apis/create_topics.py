@@ -78,7 +78,7 @@ def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dic
         row |= denied | {"numPartitions": -1, "replicationFactor": -1}
     if request.body.get("validateOnly"):
         return row
-    made: Topic = request.controller.create_topic(name, configs=configs, assignment=assignment)
+    made: Topic = request.controller.create_topic(name, assignment, configs)
     return row | {"topicId": made.id}
 
 

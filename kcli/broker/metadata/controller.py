@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from kcli.broker.configs import BROKER as BROKER_CONFIGS
 from kcli.broker.configs import MIN_IN_SYNC, Config, Configs
@@ -62,21 +63,16 @@ class Controller:
     def create_topic(
         self,
         name: str,
-        partitions: int | None = None,
-        *,
-        replication: int | None = None,
-        configs: Mapping[str, str] | None = None,
-        assignment: list[tuple[int, ...]] | None = None,
+        replicas: list[tuple[int, ...]],
+        configs: Mapping[str, str] = MappingProxyType({}),
         topic_id: str | None = None,
     ) -> Topic:
-        """Create a topic; what is not given comes from the broker's configs. InputError: Kafka takes no such name.
+        """Create a topic. InputError: Kafka takes no such name.
 
-        assignment: the node ids of each partition's replicas, the leader first.
+        replicas: the node ids of each partition's replicas, the leader first.
         """
-        count = self.configs.int("num.partitions") if partitions is None else partitions
-        replicas = assignment or self.assign(count, replication)
-        made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
-        self.mention_unread(TOPIC_CONFIGS, configs or {})
+        made = self.topics.add(name, topic_id or new_topic_id(), configs, replicas)
+        self.mention_unread(TOPIC_CONFIGS, configs)
         for each in made.partitions:
             self.elections.settle(each)
         self.metadata.topic_created(made)
@@ -88,11 +84,11 @@ class Controller:
         Internal topics get what their coordinators need, others the broker's defaults.
         """
         if name not in INTERNAL_TOPICS:
-            return self.create_topic(name)
+            return self.create_topic(name, self.assign(self.configs.int("num.partitions")))
         prefix, configs = INTERNAL_TOPICS[name]
         copies = min(max(1, self.configs.int(f"{prefix}.replication.factor")), len(self.node_ids))
         count = self.configs.int(f"{prefix}.num.partitions")
-        return self.create_topic(name, count, replication=copies, configs=configs)
+        return self.create_topic(name, self.assign(count, copies), configs)
 
     def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
         """Return replicas for so many new partitions, the leaders in turn over the nodes that run."""

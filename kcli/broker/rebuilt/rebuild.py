@@ -112,7 +112,7 @@ class RebuiltBroker(Broker):
         known = [seen.partitions.get(index, SeenPartition()) for index in range(count)]
         leaders = [each.leader if each.leader in self.node_ids else self.node_ids[0] for each in known]
         topic_id = seen.topic_id or new_topic_id()
-        topic = self.controller.create_topic(name, assignment=[(each,) for each in leaders], topic_id=topic_id)
+        topic = self.controller.create_topic(name, [(each,) for each in leaders], topic_id=topic_id)
         for partition, each in zip(topic.partitions, known, strict=True):
             partition.epoch = max(each.epoch, 0)
             self._fill(partition, each)

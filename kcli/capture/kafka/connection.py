@@ -20,10 +20,11 @@ from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.correlation import add_request, add_response, end_pending
 from kcli.capture.kafka.events import Event, Kind
 from kcli.capture.kafka.frame_search import NOTHING, identify, synchronise
-from kcli.capture.kafka.frames import FrameStream, looks_like_tls, names_api, plausible_request
+from kcli.capture.kafka.frames import FrameStream, names_api, plausible_request
 from kcli.capture.kafka.gaps import WHY_GIVEN_UP, damage, give_up_buffer, leftover, report_damaged
 from kcli.capture.kafka.pending import PendingRequests
 from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
+from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
 
 LARGEST_ODD = 1 << 16  # bytes of a first frame that is passed over
@@ -116,7 +117,7 @@ class CapturedConnection(ConnectionState):
         if self.client is None or not self.streams[self.client].synced:
             return identify(self, d)
         stream = self.streams[self.client]
-        verdict = not looks_like_tls(stream.buffer) and plausible_request(stream.buffer, 0, self.bodies)
+        verdict = not is_record_header(stream.buffer) and plausible_request(stream.buffer, 0, self.bodies)
         if verdict is False:
             verdict = self.greet_oddly(stream)
         self.spoke = bool(verdict)

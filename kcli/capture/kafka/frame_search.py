@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kcli.capture.kafka.connection_state import ConnectionState
-from kcli.capture.kafka.frames import find_request, find_response, looks_like_tls, names_api
+from kcli.capture.kafka.frames import find_request, find_response, names_api
 from kcli.capture.kafka.probe_result import refuse
+from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
 
 NOTHING = "no request of Kafka's in it"
@@ -14,7 +15,7 @@ STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to spea
 def identify(connection: ConnectionState, d: int) -> bool:
     """Find the client of a connection that was under way: the end in whose bytes a request is found."""
     stream = connection.streams[d]
-    if looks_like_tls(stream.buffer) and not stream.seen:
+    if is_record_header(stream.buffer) and not stream.seen:
         return refuse(connection, "TLS")
     at = find_request(stream, connection.bodies) if connection.client in (None, d) else None
     if at is None and (client := client_of_unknown(connection)) is not None:

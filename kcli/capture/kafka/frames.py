@@ -18,7 +18,6 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.pending import PendingRequests
 from kcli.errors import DecodeError
 from kcli.grammar import messages
-from kcli.grammar.files import tls
 from kcli.grammar.request_start import PREFIX
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
@@ -35,7 +34,6 @@ EFFORT = 32  # bytes that may be decoded in search of a frame, for each that cam
 HEAD_START = 1 << 20  # ... and these in any case
 ACKS = "acks"
 NUMBER = struct.Struct("=q")  # as the core has it in a column
-LARGEST_RECORD = 16384 + 256  # bytes of a TLS record's payload (RFC 8446, 5.2)
 
 # The first bytes of a response: a length below 2^27, a correlation id.
 RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
@@ -283,8 +281,3 @@ class ProduceHead:
 
 
 produce_head = cache(ProduceHead)
-
-
-def looks_like_tls(data: bytes | bytearray) -> bool:
-    """Return whether a TLS record header is in front (RFC 8446, 5.1): type 20 to 23, version 3.x, possible length."""
-    return tls.is_record_header(data, 0, LARGEST_RECORD)

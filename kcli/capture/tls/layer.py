@@ -6,10 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.kafka.events import Kind
-from kcli.capture.kafka.frames import looks_like_tls
 from kcli.capture.kafka.probe_result import end_trial
 from kcli.grammar.files.proxy_protocol import ProxyHeader, proxy_header
-from kcli.grammar.files.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
+from kcli.grammar.files.tls import (
+    ALERT,
+    ALERT_MESSAGE,
+    HEADER,
+    RECORD_HEADER,
+    is_record_header,
+    next_record_header,
+    record_size,
+)
 
 if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
@@ -209,7 +216,7 @@ class TlsLayer:
             if start := start[header.size :]:
                 self.begin(d, ns, start)
             return
-        looks = looks_like_tls(start[:ENOUGH] + TYPICAL[len(start) :])
+        looks = is_record_header(start[:ENOUGH] + TYPICAL[len(start) :])
         if looks and len(start) < ENOUGH:
             self.starts[d] = start
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
 Test = Callable[["Change"], bool]
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions:
+    """The options of commands that show changes, but for those that choose some."""
+
+    form: str
+    output: str | None
+    settings: tuple[str, ...]
+    secrets: bool
+    quiet: bool
+    dialect: str | None
+
 
 OPTIONS = (
     click.option(
@@ -87,6 +101,11 @@ def acl_names(change: Change) -> list[str]:
 def is_implied(event: Event) -> bool:
     """Return whether a change only goes with another one: a partition with its topic."""
     return event.record == "RemoveTopicRecord" and event.change.table == "partitions"
+
+
+def event_line(event: Event, form: str) -> str:
+    """Return a change as a line. form: "text" or "jsonl"."""
+    return event_json(event) if form == "jsonl" else event_text(event)
 
 
 def event_json(event: Event) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.snapshot.changes import change_options, event_json, event_text, is_implied, take_filters
+from kcli.cli.snapshot.changes import ShownOptions, change_options, event_line, is_implied, take_filters
 from kcli.cli.snapshot.live import client_config_option, folder_of
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
@@ -25,18 +25,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogOptions:
+class LogOptions(ShownOptions):
     """The options of `kcli snapshot log`, but for those that choose changes."""
 
     begin: str | None
     end: str | None
     commands: bool
-    form: str
-    output: str | None
-    settings: tuple[str, ...]
-    secrets: bool
-    quiet: bool
-    dialect: str | None
 
 
 @click.command()
@@ -88,7 +82,7 @@ def log(source: str, **given: Any) -> int:
             if not is_implied(event):
                 shown += 1
                 if not commands:
-                    write(event_json(event) if options.form == "jsonl" else event_text(event))
+                    write(event_line(event, options.form))
 
         until = next((each.base_offset for each in node.batches() if each.base_offset >= last), None)
         loader = node.history(report, since=first, until=until, secrets=options.secrets and not commands)

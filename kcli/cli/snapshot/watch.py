@@ -15,7 +15,7 @@ import click
 
 from kcli.cli.options.client import configure
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.snapshot.changes import change_options, event_json, event_text, is_implied, take_filters
+from kcli.cli.snapshot.changes import ShownOptions, change_options, event_line, is_implied, take_filters
 from kcli.cli.snapshot.live import client_config_option, committed
 from kcli.cli.snapshot.quorum_calls import describe_quorum, find_controllers
 from kcli.cli.terminal.error_summary import conclude
@@ -38,17 +38,11 @@ LAG = 20  # records; a replica that keeps up is a fetch or two behind
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchOptions:
+class WatchOptions(ShownOptions):
     """The options of `kcli snapshot watch`, but for those that choose changes."""
 
     every: float
     duration: float | None
-    form: str
-    output: str | None
-    settings: tuple[str, ...]
-    secrets: bool
-    quiet: bool
-    dialect: str | None
 
 
 @click.command()
@@ -101,7 +95,7 @@ class Shown:
     def event(self, event: Event) -> None:
         """Write a change."""
         if self.is_live and self.wants(event):
-            Lines(self.out).line(event_json(event) if self.form == "jsonl" else event_text(event))
+            Lines(self.out).line(event_line(event, self.form))
 
     def quorum(self, state: Described) -> None:
         """Write the state of the quorum, where it has changed but for the high watermark."""

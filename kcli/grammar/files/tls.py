@@ -28,7 +28,7 @@ Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothin
 
 # A record's type
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
-LARGEST_RECORD = 16384 + 2048  # bytes of a record's payload (RFC 5246, 6.2.3)
+LARGEST_RECORD = 16384 + 2048  # bytes of a record's payload: TLS 1.2's (RFC 5246, 6.2.3), TLS 1.3's are less
 
 RECORD_HEADER: Grammar = Struct("type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
 HEADER: int = RECORD_HEADER.sizeof()
@@ -98,11 +98,11 @@ def extensions(block: bytes) -> dict[int, bytes]:
     return found
 
 
-def is_record_header(data: bytes | bytearray, at: int = 0, largest: int = LARGEST_RECORD) -> bool:
-    """Return whether a record's header stands here, of a payload of so many bytes at most."""
+def is_record_header(data: bytes | bytearray, at: int = 0) -> bool:
+    """Return whether a record's header stands here: type 20 to 23, version 3.x, a possible length."""
     if len(data) < at + HEADER or HEADER_BEGINS.match(data, at) is None:
         return False
-    return record_size(data, at) <= HEADER + largest
+    return record_size(data, at) <= HEADER + LARGEST_RECORD
 
 
 def is_hello(data: bytes | bytearray) -> bool:

@@ -13,7 +13,6 @@ from kcli.capture.kafka.frames import (
     acks_of,
     find_request,
     find_response,
-    looks_like_tls,
     plausible_request,
     produce_head,
 )
@@ -139,12 +138,6 @@ def test_acks_behind_a_transactional_id_and_tags() -> None:
     body = {"transactionalId": "t" * 300, "acks": 0, "timeoutMs": 5, "topicData": []}
     assert acks_of(request(0, 9, 1, body)[4:]) == 0
     assert acks_of(request(0, 3, 1, body)[4:]) == 0
-
-
-def test_tls_looks_like_tls() -> None:
-    assert looks_like_tls(b"\x16\x03\x01\x02\x00\x01") and looks_like_tls(b"\x17\x03\x03\x40\x00")
-    assert not looks_like_tls(b"\x16\x03") and not looks_like_tls(b"\x16\x02\x01\x02\x00")
-    assert not looks_like_tls(metadata(1)[0]) and not looks_like_tls(b"\x17\x03\x03\xff\xff")
 
 
 def test_a_stream_moves_on() -> None:

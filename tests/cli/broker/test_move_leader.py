@@ -10,7 +10,7 @@ from kcli.broker.embedded import embedded_broker
 
 def test_the_command_moves_leaders() -> None:
     with embedded_broker(nodes=3) as server:
-        server.call(lambda broker: broker.controller.create_topic("t", assignment=[(1, 2), (2, 3), (3,)]))
+        server.call(lambda broker: broker.controller.create_topic("t", [(1, 2), (2, 3), (3,)]))
 
         def run(*arguments: str) -> subprocess.CompletedProcess[str]:
             command = [
