@@ -124,7 +124,7 @@ class Filter:
             return False
         if self.error is None and not self.errors:
             return True
-        return self.fits_errors(exchange.response) or (self.error is None and bool(exchange.failures))
+        return self.fits_errors(exchange.opened_response) or (self.error is None and bool(exchange.failures))
 
     def fits_topic(self, *bodies: Body) -> bool:
         """Return whether one of an exchange's bodies names the topic."""

@@ -24,7 +24,7 @@ from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in
 from kcli.core.codec.values import uuid_bytes
 from kcli.core.columns.exchange_counts import records_in
 from kcli.jsontext import loads
-from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.apikeys import ENVELOPE, PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
@@ -233,8 +233,11 @@ class StatisticsSink(Sink):
         return self.kept + (0 if self.counts is None else int(self.counts.counted))
 
     def scans(self, api_key: int, version: int) -> Any:
-        """Return what `kcli.capture.tables.field_paths.scans` does, for the roles that are counted by."""
-        return scans(api_key, version, self.roles, self.bodies.dialect)
+        """Return what `kcli.capture.tables.field_paths.scans` does, for the roles that are counted by; None for an
+        envelope, whose errors are in the message inside."""
+        if api_key == ENVELOPE:
+            return None
+        return () if not self.roles else scans(api_key, version, self.roles, self.bodies.dialect)
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
         """Note what TCP says of a connection. round_trip: ns, -1: not known."""
@@ -250,7 +253,7 @@ class StatisticsSink(Sink):
     def exchange(self, exchange: Exchange) -> None:
         """Count an exchange in each of its groups."""
         self.kept += 1
-        codes = list(dict.fromkeys(error_codes(exchange.response or {})))
+        codes = list(dict.fromkeys(error_codes(exchange.opened_response or {})))
         named = self.named(exchange)
         none = {"partition": (None, None)}
         values = [self.values(name, exchange, codes, named) or [none.get(name, (None,))] for name in self.by]

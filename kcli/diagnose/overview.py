@@ -1,58 +1,66 @@
-"""An overview of captures in a few figures: time, brokers and clients, and the busiest clients."""
+"""An overview of captures in a few figures: time, brokers, clients, errors, and the busiest clients."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.diagnose.store import FactStore
-from kcli.rules.prepared import BEYOND_WAIT_MS, ROUTINE_ERRORS
+from kcli.rules.prepared import BEYOND_WAIT_MS, CLIENT_COUNTS
 
 MOST_CLIENTS = 5
 
-SIZE = """
-SELECT s.first_ns, s.seconds, c.exchanges, c.errors, c.brokers, (SELECT count(*) FROM clients) AS clients
-FROM (SELECT count(*) AS exchanges, count(*) FILTER (WHERE failed) AS errors, count(DISTINCT server) AS brokers
-      FROM calls) AS c LEFT JOIN span s ON true
+SIZE = f"""
+SELECT s.first_ns, s.seconds, c.*
+FROM (SELECT count(*) AS exchanges, count(DISTINCT server) AS brokers, {CLIENT_COUNTS} FROM calls) AS c
+     LEFT JOIN span s ON true
 """
+ERRORS = """
+SELECT error, count(DISTINCT concat(connection, ' ', correlation_id, ' ', ns)) AS exchanges
+FROM (SELECT connection, correlation_id, ns, explode(errors) AS error FROM calls WHERE failed) AS named
+GROUP BY error ORDER BY exchanges DESC, error
+"""
+# Of clients as `kcli stats --by client` counts them, but for those that are brokers.
 BUSIEST = f"""
-WITH written AS (SELECT client_id, sum(records) * 1.0 / count(*) AS records
-                 FROM (SELECT client_id, connection, correlation_id, sum(records) AS records
-                       FROM batches WHERE api = 'PRODUCE' GROUP BY client_id, connection, correlation_id) AS requests
-                 GROUP BY client_id),
-     waited AS (SELECT client_id, percentile_approx({BEYOND_WAIT_MS}, 0.99) AS p99_ms FROM calls GROUP BY client_id),
-     failures AS (SELECT client_id, count(DISTINCT concat(connection, ' ', correlation_id)) AS errors
-                  FROM (SELECT client_id, connection, correlation_id, explode(errors) AS error FROM calls
-                        WHERE failed) AS named
-                  WHERE error NOT IN {ROUTINE_ERRORS} GROUP BY client_id)
-SELECT c.client_id, c.requests / greatest((SELECT seconds FROM span), 1) AS rate, w.records,
-       coalesce(f.errors, 0) AS errors, t.p99_ms, c.connections
-FROM clients c LEFT JOIN written w ON c.client_id = w.client_id LEFT JOIN waited t ON c.client_id = t.client_id
-     LEFT JOIN failures f ON c.client_id = f.client_id
+WITH sent AS (SELECT client_id, api = 'PRODUCE' AS written, sum(records) AS records
+              FROM batches GROUP BY client_id, api = 'PRODUCE'),
+     asked AS (SELECT client_id, count(*) AS requests, count(DISTINCT connection) AS connections,
+                      sum(CASE WHEN failed THEN 1 ELSE 0 END) AS errors,
+                      sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
+                      sum(CASE WHEN api IN ('FETCH', 'SHARE_FETCH') AND response_bytes IS NOT NULL THEN 1 ELSE 0 END)
+                        AS fetches,
+                      percentile_approx({BEYOND_WAIT_MS}, 0.99) AS p99_ms
+               FROM calls GROUP BY client_id HAVING bool_or(NOT inner_client))
+SELECT c.client_id, c.requests / (SELECT seconds FROM span) AS rate, c.errors, c.p99_ms, c.connections,
+       CASE WHEN produces + fetches > 0
+            THEN coalesce(s.records, 0) * 1.0 / CASE WHEN produces > 0 THEN produces ELSE fetches END END AS records
+FROM asked c LEFT JOIN sent s ON c.client_id = s.client_id AND s.written = (c.produces > 0)
 ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """first_ns: since 1970. errors: answers with any.
+    """first_ns: since 1970. clients: client ids; broker_clients: those of them that only brokers use.
 
-    busiest: rows of client_id, rate (requests a second captured), records (of a Produce), errors (but for those that
-    clients meet on their usual way), p99_ms (beyond the waits that requests allow), connections.
+    errors: exchanges with each error, by name, the most frequent first. busiest: rows of client_id, rate (requests a
+    second captured), errors (exchanges with any), p99_ms (beyond the waits that requests allow), connections, records
+    (of a Produce; where there is none, of a Fetch's answer); of clients that are no brokers.
     """
 
     first_ns: int | None
     seconds: float
     exchanges: int
-    errors: int
     brokers: int
     clients: int
-    busiest: list[dict[str, Any]]
+    broker_clients: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    busiest: list[dict[str, Any]] = field(default_factory=list)
 
 
 def overview_of(store: FactStore) -> Overview:
     """Return the figures of the captures in a store."""
     [size] = store.ask(SIZE)
-    seconds, busiest = size["seconds"] or 0.0, list(store.ask(BUSIEST))
-    return Overview(size["first_ns"], seconds, size["exchanges"], size["errors"], size["brokers"], size["clients"],
-                    busiest)  # fmt: skip
+    errors = {row["error"]: row["exchanges"] for row in store.ask(ERRORS)}
+    size["seconds"] = size["seconds"] or 0.0
+    return Overview(**size, errors=errors, busiest=[*store.ask(BUSIEST)])

@@ -101,15 +101,16 @@ def figures(answers: Answers) -> Iterable[tuple[str, str]]:
     if answers.first_ns is None or answers.last_ns is None:
         return
     yield "with errors", f"{totals['with_errors'] / totals['exchanges']:.1%}"
-    yield "clients", f"{totals['clients']:,}"
+    inner = totals["broker_clients"]
+    yield f"clients, {inner:,} of them the brokers' own" if inner else "clients", f"{totals['clients']:,}"
     yield "brokers", f"{totals['brokers']:,}"
-    yield "connections", f"{totals['connections']:,}"
+    yield "connections with requests", f"{totals['connections']:,}"
     yield "requests", bytes_text(totals["request_bytes"])
     yield "responses", bytes_text(totals["response_bytes"])
     if totals["p50_ms"] is not None:
         yield "median latency", f"{totals['p50_ms']:,.4g} ms"
         yield "99 % answered in", f"{totals['p99_ms']:,.4g} ms"
-    yield "time", span_text((answers.last_ns - answers.first_ns) / 1e9)
+    yield "from first to last answer", span_text((answers.last_ns - answers.first_ns) / 1e9)
 
 
 def bytes_text(size: int) -> str:

@@ -29,12 +29,13 @@ SPAN = "SELECT min(completed_ns) AS first_ns, max(completed_ns) AS last_ns FROM 
 
 # own_ms: beyond the wait that the request allows, null where it can't be told.
 PREPARED = {
+    "inner_clients": INNER_CLIENTS,
     "calls": f"""
 SELECT completed_ns, completed_ns - completed_ns % {{step}} AS time_ns, connection, server,
-       coalesce(client_id, '') AS client_id, address, coalesce(api, concat('API ', api_key)) AS api, api_version,
-       request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered, latency_ms,
-       errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed, {BEYOND_WAIT_MS} AS own_ms
-FROM exchange_facts
+       coalesce(f.client_id, '') AS client_id, f.address AS address, coalesce(api, concat('API ', api_key)) AS api,
+       api_version, request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered,
+       latency_ms, errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed, {BEYOND_WAIT_MS} AS own_ms,
+       i.client_id IS NOT NULL AS inner_client
+FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
-    "inner_clients": INNER_CLIENTS,
 }

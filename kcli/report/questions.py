@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcli.pipeline import queries
+from kcli.rules.prepared import CLIENT_COUNTS
 from kcli.tables.connections import address_sql
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
@@ -49,7 +50,7 @@ QUESTIONS = (
         "All",
         "",
         f"""
-SELECT count(DISTINCT connection) AS connections, count(DISTINCT client_id) AS clients,
+SELECT count(DISTINCT connection) AS connections, {CLIENT_COUNTS},
        count(DISTINCT server) AS brokers, sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered, {FIGURES}
 FROM calls
 """,

@@ -35,6 +35,9 @@ GROUP BY client_id, address
 HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
   OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
 """
+# Client ids in rows with `client_id` and `inner_client`, and those of them that only brokers use.
+CLIENT_COUNTS = """count(DISTINCT client_id) AS clients,
+       count(DISTINCT client_id) - count(DISTINCT CASE WHEN NOT inner_client THEN client_id END) AS broker_clients"""
 # Errors that clients meet on their usual way: a member asks for its id, a version or a session is agreed on.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
 

@@ -101,7 +101,7 @@ def test_a_capture_is_judged_by_diagnose() -> None:
     slow = diagnose.Finding(
         "slow-broker", "critical", {"broker": ["3", "b:9092"]}, {}, advice="look at its disk", text="49 answers late"
     )
-    found = Diagnosis([slow], [], 49, [Unjudged("TLS", "--key-log")], True, Overview(0, 1.0, 10, 0, 1, 1, []))
+    found = Diagnosis([slow], [], 49, [Unjudged("TLS", "--key-log")], True, Overview(0, 1.0, 10, 1, 1))
     verdict = judge_captures(answers(), found)
     assert verdict.level == "bad" and verdict.headline == "1 thing to mend"
     assert [each.text for each in verdict.findings] == [

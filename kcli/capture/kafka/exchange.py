@@ -12,8 +12,8 @@ from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event, Link
 from kcli.errors import DecodeError
 from kcli.grammar.request_start import PREFIX, client_id_of
-from kcli.jsontext import dumps
-from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
+from kcli.jsontext import dumps, loads
+from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, ENVELOPE
 from kcli.schemas.catalog import catalog
 
 MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a look at each use
@@ -147,7 +147,7 @@ class Exchange:
     def errors(self) -> list[str]:
         """Names of the error codes in the response, each once: ["NOT_LEADER_OR_FOLLOWER"]."""
         known = catalog(self.bodies.dialect)
-        return [known.error_name(code) for code in dict.fromkeys(error_codes(self.response or {}))]
+        return [known.error_name(code) for code in dict.fromkeys(error_codes(self.opened_response or {}))]
 
     @property
     def correlation_id(self) -> int:
@@ -208,6 +208,15 @@ class Exchange:
         except DecodeError as error:
             self.fail("server", self.response_ns or 0, self.response_frame, error)
             return None
+
+    @property
+    def opened_response(self) -> dict[str, Any] | None:
+        """The response; of an envelope with the message inside as values in place of its bytes."""
+        if self.api_key != ENVELOPE or self.response is None:
+            return self.response
+        texts, _ = self.bodies.texts(self.api_key, self.api_version, self.request_frame, self.response_frame)
+        found: dict[str, Any] | None = loads(texts[2] or b"null")
+        return found
 
     def fail(self, sender: str, ns: int, frame: bytes, error: DecodeError) -> None:
         """Add an event for a body that can't be decoded to `failures`."""

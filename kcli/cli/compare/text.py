@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kcli.cli.diagnose.text import broken
+from kcli.cli.diagnose.text import broken, clients_text
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
 
@@ -24,7 +24,7 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
         size = side.overview
         text = (
             f"{name}: {size.seconds:,.1f} s, {counted(size.exchanges, 'exchange')}, {counted(size.brokers, 'broker')}, "
-            f"{counted(size.clients, 'client')}"
+            f"{clients_text(size)}"
         )
         yield from entry(word, text, room, colour=colour)
     for each in found.changes:

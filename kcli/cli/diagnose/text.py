@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from kcli.cli.terminal.cells import wrap
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.lines import joined, paint
+from kcli.counting import counted
 from kcli.diagnose.telling import ANY_TIME, Period, period_of, told
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Finding
+    from kcli.diagnose.overview import Overview
 
 COLOURS = {"critical": "red", "warning": "yellow", "info": "cyan"}
 SHOWN = 8  # findings in full; of the rest the first line
@@ -57,6 +59,12 @@ def checked_text(found: Diagnosis) -> str:
         return f"Nothing could be judged: {size} of Kafka."
     counts = counted_by_severity(found.findings)
     return f"{found.checked} checks over {size}: {counts or 'nothing found'}."
+
+
+def clients_text(size: Overview) -> str:
+    """Count clients, and say how many of them are brokers."""
+    brokers = f" ({size.broker_clients:,} of them the brokers' own)" if size.broker_clients else ""
+    return counted(size.clients, "client") + brokers
 
 
 def counted_by_severity(findings: Sequence[Finding]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import broken, checked_text, finding_lines
+from kcli.cli.diagnose.text import broken, checked_text, clients_text, finding_lines
 from kcli.cli.front.screens import next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
@@ -24,6 +24,7 @@ from kcli.shell import file_words
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis
 
+NAMED = 4  # errors
 FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
@@ -62,8 +63,10 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
         yield from ShownCommand(f"and {more}:", f"kcli diagnose {words}").lines(room)
     if found.overview.busiest:
         yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room, ""))
-    if found.overview.clients > len(found.overview.busiest):
-        more = counted(found.overview.clients - len(found.overview.busiest), "more client")
+        yield from broken(errors_text(found.overview.errors), room, "")
+    others = found.overview.clients - found.overview.broker_clients - len(found.overview.busiest)
+    if others > 0:
+        more = counted(others, "more client")
         yield from ShownCommand(f"and {more}:", f"kcli stats {words} --by client").lines(room)
     yield ""
     yield from broken(checked_text(found), room, "")
@@ -80,7 +83,22 @@ def size_of(found: Diagnosis) -> Iterator[str]:
         yield f"{size.seconds:,.1f} s from {start:%Y-%m-%d %H:%M:%S}Z"
     yield counted(size.exchanges, "exchange")
     yield counted(size.brokers, "broker")
-    yield counted(size.clients, "client")
+    yield clients_text(size)
+
+
+def errors_text(errors: Mapping[str, int]) -> str:
+    """Return errors by name, those apart that clients meet on their usual way."""
+    from kcli.rules.prepared import ROUTINE_ERRORS
+
+    kinds = {
+        "errors": [f"{name} {count:,}" for name, count in errors.items() if name not in ROUTINE_ERRORS],
+        "usual": [f"{name} {count:,}" for name, count in errors.items() if name in ROUTINE_ERRORS],
+    }
+    for kind, named in kinds.items():
+        if len(named) > NAMED:
+            kinds[kind] = [*named[:NAMED], f"and {counted(len(named) - NAMED, 'more name')}"]
+    said = {kind: named for kind, named in kinds.items() if named or kind == "errors"}
+    return "; ".join(f"{kind}: {', '.join(named) or 'none'}" for kind, named in said.items())
 
 
 def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[str]:
@@ -110,11 +128,13 @@ def cells_of(row: dict[str, Any]) -> tuple[str, ...]:
 
 def next_of(found: Diagnosis, words: str) -> list[str]:
     """Return the commands that show more of this capture."""
+    from kcli.rules.prepared import ROUTINE_ERRORS
+
     if not found.judged:
         return [f"kcli decode pcap {words}", f"kcli {words} --key-log FILE"]
     if len(found.findings) > FINDINGS:
         more = f"kcli diagnose {words}"
-    elif found.overview.errors:
+    elif found.overview.errors.keys() - ROUTINE_ERRORS:
         more = f"kcli decode pcap {words} --errors"
     else:
         more = f"kcli decode pcap {words}"

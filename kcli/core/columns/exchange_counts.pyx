@@ -72,7 +72,7 @@ cdef class ExchangeCounts(Sink):
         self.counter = RecordCounter()
         self.lines.context.records, self.lines.context.hook = RECORDS_HOOK, <PyObject*>self.counter
         self.values = GroupValues(by, widths)
-        self.layouts = Layouts(fields if self.values.named else no_scans)
+        self.layouts = Layouts(fields)
         self.groups = Groups(self.values.count, self.lines.errors)
         self.linked = linked
         self.all_apis, self.only_errors = not chosen.apis, chosen.errors
@@ -196,8 +196,3 @@ cdef class ExchangeCounts(Sink):
             )
             for number in range(self.groups.size())
         ]
-
-
-def no_scans(key, version):
-    """Return no scans: no text is searched."""
-    return ()

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.front.captures import client_lines
+from kcli.cli.front.captures import client_lines, errors_text
 from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
 from kcli.cli.main import main
 
 CASES = [
-    ("java44-txn.pcap", 0, "78 exchanges, 1 broker, 1 client"),
+    ("java44-txn.pcap", 0, "78 exchanges, 1 broker, 3 clients (2 of them the brokers' own)"),
     ("orders-0", 0, "482 records in 5 batches"),
     ("orders-0/00000000000000000000.log", 0, "offsets 0 to 481"),
     ("__cluster_metadata-0", 0, "topics            28"),
@@ -70,3 +70,22 @@ def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
         lines = list(client_lines([row], room))
         assert len({len(line) for line in lines}) == 1 and (room is None or len(lines[0]) <= max(room, 43))
         assert len(lines[1].split()) == columns and lines[0].split()[-1] == ("connections" if columns == 6 else "ms*")
+
+
+def test_errors_are_named_the_usual_ones_apart() -> None:
+    """A client that asks for its member id is no client with a trouble."""
+    assert errors_text({}) == "errors: none"
+    assert errors_text({"MEMBER_ID_REQUIRED": 3}) == "errors: none; usual: MEMBER_ID_REQUIRED 3"
+    many = {"A": 1200, "MEMBER_ID_REQUIRED": 7, "B": 6, "C": 5, "D": 4, "E": 3, "F": 2}
+    assert errors_text(many) == "errors: A 1,200, B 6, C 5, D 4, and 2 more names; usual: MEMBER_ID_REQUIRED 7"
+
+
+@pytest.mark.parametrize(("name", "errors"), [("busy-fetch-pricing", False), ("unknown-topic-returns", True)])
+def test_errors_on_the_usual_way_are_nothing_to_look_at(
+    name: str, errors: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = Path(__file__).parents[2] / "diagnose" / "data" / f"{name}.pcap.zst"
+    assert main([str(file), "--quiet"]) == 1
+    said = capsys.readouterr().out
+    assert "usual: MEMBER_ID_REQUIRED" in said or errors
+    assert (f"  kcli decode pcap {file} --errors\n" in said) == errors

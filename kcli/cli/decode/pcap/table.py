@@ -200,7 +200,7 @@ def api_cell(name: str, version: int, size: int) -> str:
 def words_of(exchange: Exchange) -> Said:
     """Summarize the request and the response."""
     asked, answered = summarize(exchange)
-    errors = errors_text(exchange.request, exchange.response)
+    errors = errors_text(exchange.request, exchange.opened_response)
     answer = compose(exchange, answered, errors)
     return Said((f"{asked} -> {answer}" if answer else asked).strip(), bool(errors))
 
