@@ -126,11 +126,10 @@ class Journal:
         names = [published(e.run, each) for e in last for each in e.files if each["passing"] and each["table"] == table]
         return [(self.output / name).uri for name in names]
 
-    def files_of(self, entry: Entry, table: str) -> list[str]:
-        """Return the URIs of the published files of a table that a run has written, and no later one replaced."""
-        return [
-            (self.output / published(entry.run, each)).uri for each in self.staying(entry) if each["table"] == table
-        ]
+    def lasting(self, entry: Entry, table: str) -> list[str]:
+        """Return URIs of the published files of a table that a run has written for good."""
+        files = [each for each in entry.files if each["table"] == table and not each["passing"]]
+        return [(self.output / published(entry.run, each)).uri for each in files]
 
     def staying(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the files that a run has published, and no later one replaced."""
@@ -138,18 +137,12 @@ class Journal:
 
     def permanent(self, table: str) -> list[str]:
         """Return URIs of the published files of a table that stay, whatever the next run brings."""
-        return [(self.output / published(run, where)).uri for run, where in self.kept(table)]
+        return [uri for entry in self.entries for uri in self.lasting(entry, table)]
 
     def rows(self, table: str) -> int:
         """Return how many rows these files have."""
-        return sum(where["rows"] for _, where in self.kept(table))
-
-    def kept(self, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the files of a table that stay, with the number of the run that has written them."""
-        for entry in self.entries:
-            for where in entry.files:
-                if where["table"] == table and not where["passing"]:
-                    yield entry.run, where
+        files = [where for entry in self.entries for where in entry.files if not where["passing"]]
+        return sum(where["rows"] for where in files if where["table"] == table)
 
     def live(self) -> Iterator[tuple[Entry, dict[str, Any]]]:
         """Yield the files that are published, each with its run."""

@@ -16,6 +16,7 @@ from typing import Any
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import Journal, fingerprint
+from kcli.pipeline.packets.kept_state import kept_by
 from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.storage import Place, StoredFile
 
@@ -111,9 +112,11 @@ def is_late(context: RunContext, firsts: Mapping[str, int], untouched: set[str])
     earlier = since(journal, min(firsts.values())) if firsts else []
     if not earlier:
         return False
-    uris = [uri for entry in earlier for uri in journal.files_of(entry, "connection_sums")]
+    # Rows of what was open at the end of the last of them are gone where the runs behind it are done again.
+    uris = [uri for entry in earlier for uri in journal.lasting(entry, "connection_sums")]
+    known = connections(uris) | kept_by(earlier[-1], journal.output).connections()
     read = connections(context.own_files("connection_sums")) - untouched
-    return not read.isdisjoint(connections(uris))
+    return not read.isdisjoint(known)
 
 
 def connections(uris: Iterable[str]) -> set[str]:

@@ -64,6 +64,21 @@ def test_a_capture_that_has_grown_is_read_on(samples: Path, tmp_path: Path, outp
     assert "has changed since it was read" in run_here([path], output).problems[0]
 
 
+def test_a_late_capture_that_has_grown_is_read_on(samples: Path, tmp_path: Path, output: Path) -> None:
+    """A run before it has read further; rows of what was open at its end went with the run that is done again."""
+    name = "kcat-codecs.pcap"
+    paths = rotated(samples, tmp_path, 3, name)
+    whole = paths[0].read_bytes()
+    run_here([paths[1]], output)
+    paths[0].write_bytes(whole[: len(whole) // 2])
+    assert run_here([paths[0]], output).redone == []
+    paths[0].write_bytes(whole)
+    assert run_here([paths[0]], output).problems == []
+    run_here([paths[2]], output)
+    assert_decoded(output, [samples / name])
+    assert unaccounted(output) == 0
+
+
 def test_captures_that_are_gone_are_not_read_again(samples: Path, tmp_path: Path, output: Path) -> None:
     paths = rotated(samples, tmp_path, 2)
     run_here([paths[1]], output)

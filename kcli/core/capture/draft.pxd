@@ -13,7 +13,7 @@ cdef struct DraftHead:
 
 
 cdef class Draft:
-    cdef object file
+    cdef object file, folder
     cdef int fd
     cdef Out tail
     cdef uint64_t start          # of the tail, in the file

@@ -1,7 +1,7 @@
 """The redacted packets on their way, in a temporary file, each with its headers redacted."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_SetFromErrno
+from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -28,6 +28,7 @@ cdef class Draft:
     def __init__(self, folder=None):
         import tempfile     # every capture loads this module
 
+        self.folder = folder or tempfile.gettempdir()  # what an error names
         self.file = tempfile.TemporaryFile(dir=folder)
         self.fd = self.file.fileno()
 
@@ -74,7 +75,7 @@ cdef class Draft:
         while n:
             done = pwrite(self.fd, data, n, place)
             if done < 0:
-                PyErr_SetFromErrno(OSError)
+                PyErr_SetFromErrnoWithFilenameObject(OSError, self.folder)
             place += done
             data += done
             n -= done
@@ -87,7 +88,7 @@ cdef class Draft:
         while n:
             done = pread(self.fd, data + got, n, place + got)
             if done < 0:
-                PyErr_SetFromErrno(OSError)
+                PyErr_SetFromErrnoWithFilenameObject(OSError, self.folder)
             if done == 0:
                 break
             got += done

@@ -49,6 +49,13 @@ class Kept:
         right = found != self.without if self.alone is None else found == self.alone
         return right and (found >> BUCKET) % self.shares == self.share
 
+    def connections(self) -> set[str]:
+        """Return those of Kafka's, as "server-client". InputError: a file is damaged."""
+        found: set[str | None] = set()
+        for uri in self.uris:
+            found.update(connections_in(uri))
+        return {link for link in found if link is not None}
+
     def among(self, uri: str) -> list[Carried]:
         """Read the connections of a file whose buckets are those of the share."""
         import pyarrow.parquet
@@ -64,6 +71,20 @@ class Kept:
             except (pyarrow.ArrowException, OSError) as error:
                 raise InputError(f"not what kcli pipeline kept: {error}", file=uri) from None
         return [flow for place in places for flow in unpack(states[place].as_py())]
+
+
+def connections_in(uri: str) -> list[str | None]:
+    """Return the connections of a file; None for one that is not Kafka's yet. InputError: it is damaged."""
+    import pyarrow.parquet
+
+    with Place(uri).open() as file:
+        if bytes(file.read(len(MAGIC))) != MAGIC:  # by an older kcli
+            return [link_of(flow) for flow in unpack(Place(uri).read())]
+        try:
+            found: list[str | None] = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0).to_pylist()
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InputError(f"not what kcli pipeline kept: {error}", file=uri) from None
+    return found
 
 
 WHOLE = Kept()

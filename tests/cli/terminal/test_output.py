@@ -171,6 +171,14 @@ def test_a_full_disk_names_the_file_and_leaves_it(target: Path, samples: Path, f
     assert names(target.parent) == ["out"]
 
 
+def test_a_full_disk_under_a_redaction_is_named(target: Path, samples: Path) -> None:
+    """The redacted packets wait in a file without a name, in the output's folder."""
+    words = [*KCLI, "redact", str(samples / "java44-txn.pcap"), "-o", str(target)]
+    done = subprocess.run(words, preexec_fn=bounded(4096), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, f"kcli: {target.parent}: File too large\n")
+    assert (target.read_bytes(), names(target.parent)) == (b"old", ["out"])
+
+
 def test_an_interrupt_leaves_the_file(target: Path, samples: Path) -> None:
     capture = (samples / "java44-txn.pcap").read_bytes()
     words = [*KCLI, "decode", "pcap", "-", "-o", str(target)]
