@@ -9,7 +9,9 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def singular(name: str) -> str:
-    """Return the singular: "topic" of "topics", "entry" of "entries"; another word as it is."""
+    """Return the singular: "topic" of "topics", "entry" of "entries", "batch" of "batches"; another word as it is."""
     if name.endswith("ies"):
         return f"{name[:-3]}y"
+    if name.endswith(("ches", "shes", "sses", "xes")):
+        return name[:-2]
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name

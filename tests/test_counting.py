@@ -22,5 +22,14 @@ def test_a_number_and_its_noun(number: int, words: tuple[str, ...], text: str) -
 
 
 def test_one_of_several() -> None:
-    names = ["topics", "entries", "transactionStates", "features", "data", "progress"]
-    assert [*map(singular, names)] == ["topic", "entry", "transactionState", "feature", "data", "progress"]
+    names = ["topics", "entries", "transactionStates", "features", "data", "progress", "batches", "addresses"]
+    assert [*map(singular, names)] == [
+        "topic",
+        "entry",
+        "transactionState",
+        "feature",
+        "data",
+        "progress",
+        "batch",
+        "address",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from kcli.capture.kafka.clock import instant
+from kcli.counting import singular
 from kcli.finding import CRITICAL as CRITICAL  # the rules' words come from here
 from kcli.finding import INFO as INFO
 from kcli.finding import WARNING as WARNING
@@ -20,6 +22,9 @@ LISTED = 20  # addresses of clients in a finding
 FILES = "{files}"  # in `see`: the captures, as words that are quoted already
 # In the SQL of `see`, behind a table `p`: rows of the topic, also where they have but its id.
 OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic) = '{topic}'"
+COUNTED = re.compile(r"\{(\w+)\} ((?!ms\b)[a-z]+s)\b")  # a column, and what it counts
+SECONDS = re.compile(r"\{(\w+)\} s\b")
+SHORT_S = 0.1
 PLACED = 3  # clients whose addresses stand in a sentence
 
 
@@ -98,13 +103,31 @@ def finding_of(
         | times_of(row)
         | at.as_evidence(),
         rule.advice.format_map(texts),
-        (rule.says if row.get("ends") else located(rule, clients, known)).format_map(texts),
-        rule.ruled_out.format_map(texts),
+        in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(texts),
+        in_number(rule.ruled_out, row, texts).format_map(texts),
         command(row.get("look") or rule.see, texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),
         spares=tuple(row["spares"].split(",")) if row.get("spares") else (),
     )
+
+
+def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> str:
+    """Return a rule's text with what its numbers want: the singular behind a column that is 1 ("{answers} answer"),
+    milliseconds for a small part of a second.
+    """
+
+    def noun(found: re.Match[str]) -> str:
+        is_one = isinstance(row.get(found[1]), (int, float)) and texts[found[1]] == "1"
+        return f"{{{found[1]}}} {singular(found[2])}" if is_one else found[0]
+
+    def time(found: re.Match[str]) -> str:
+        seconds = row.get(found[1])
+        if isinstance(seconds, float) and 0 < seconds < SHORT_S:
+            return f"{worded(seconds * 1e3)} ms"
+        return found[0]
+
+    return SECONDS.sub(time, COUNTED.sub(noun, text))
 
 
 def command(see: str, texts: Mapping[str, Any]) -> str:

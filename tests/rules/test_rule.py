@@ -16,7 +16,7 @@ from kcli.finding import SEVERITIES
 from kcli.rules import RULES
 from kcli.rules.judgement import checks, heaviest_first, rules_to_ask
 from kcli.rules.prepared import PREPARED
-from kcli.rules.rule import KINDS, Addresses, Row, Rule, command, finding_of, worded
+from kcli.rules.rule import KINDS, Addresses, Row, Rule, command, finding_of, in_number, worded
 
 # Their facts are sums over connections, or over records, that have no times of their own.
 TIMELESS = {"packet-loss", "slow-network", "slow-reader", "poison-records"}
@@ -136,3 +136,15 @@ def test_findings_of_one_weight_are_in_the_order_of_their_subjects() -> None:
     rows = [{"client_id": name, "weight": weight} for name, weight in (("b", 1), ("c", 2), ("a", 1))]
     rows = [{**dict.fromkeys(rule.subject.values()), **row} for row in rows]
     assert [row["client_id"] for row in heaviest_first(rule, rows)] == ["c", "a", "b"]
+
+
+def test_numbers_have_their_singular_and_short_times_their_unit() -> None:
+    row = {"answers": 1, "batches": 1, "records": 1.0, "names": "1", "took_s": 0.0049, "long_s": 2.5, "wait_ms": 1}
+    texts = Row({name: worded(value) for name, value in row.items()})
+    said = "{answers} answers, {batches} batches with {records} records of {names} says it in {took_s} s or {long_s} s"
+    assert in_number(said, row, texts).format_map(texts) == (
+        "1 answer, 1 batch with 1 record of 1 says it in 4.9 ms or 2.5 s"
+    )
+    assert in_number("{wait_ms} ms, {answers} of", row, texts) == "{wait_ms} ms, {answers} of"
+    row["answers"] = 2
+    assert in_number("{answers} answers", row, Row({"answers": "2"})) == "{answers} answers"

@@ -40,7 +40,7 @@ HAVING count(*) >= 2
     ruled_out="the broker: it answers",
     advice="correct user and password (sasl.jaas.config, sasl.username and sasl.password) or the mechanism; "
     "let retries back off (reconnect.backoff.max.ms)",
-    see="decode pcap {files} --api SaslAuthenticate",
+    see="decode pcap {files} --api SaslHandshake,SaslAuthenticate --errors",
     source="failed-authentication-rate; connection.failed.authentication.delay.ms",
     explains={"connection-churn": ("client",), "errors-again": ("client",), "request-timeout-too-short": ("client",)},
 )

@@ -23,7 +23,7 @@ HAVING count(*) >= 2
     "and the broker answered with a TLS alert",
     ruled_out="certificates: it never came to them",
     advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener",
-    see="decode pcap {files} --format jsonl",
+    see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",)},
 )

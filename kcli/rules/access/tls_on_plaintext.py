@@ -32,7 +32,7 @@ HAVING count(*) >= 2
     "and the broker closed each without a byte; {others}",
     ruled_out="certificates: it never came to them",
     advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",
-    see="decode pcap {files} --format jsonl",
+    see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("host",)},
 )

@@ -69,7 +69,7 @@ GROUP BY node_id, address
     ruled_out="a broker that is away: others of its listeners work",
     advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "
     "resolve and reach",
-    see="decode pcap {files} --api Metadata --format tree",
+    see="sql 'SELECT DISTINCT server, leader, leader_address FROM metadata_partitions' {files}",
     source="advertised.listeners",
     explains={
         "connection-churn": ("client",),

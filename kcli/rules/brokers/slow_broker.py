@@ -74,7 +74,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "clients",
     ),
     says="broker {broker_name}: {late_answers} of {answers} answers late (up to {longest_ms} ms) in {bursts} bursts; "
-    "other brokers {other_late} of {other_answers}; {waiting} clients wait",
+    "other brokers {other_late} of {other_answers}; waiting: {waiting} clients",
     ruled_out="waits that requests ask for, acks=all waiting for followers, throttling",
     advice="look at broker {broker_name}: pauses of its GC, a slow or full disk, CPU, a throttled VM; "
     "move leaders away until it is well",

@@ -33,7 +33,8 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
     ruled_out="the broker and the line: they wait for the client's window",
     advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; "
     "smaller fetches (fetch.max.bytes, max.partition.fetch.bytes)",
-    see="stats {files} --by client --by api",
+    see='sql "SELECT connection, client_zero_windows, client_zero_window_ms, server_bytes FROM connections '
+    "WHERE client_id = '{client_id}'\" {files}",
     source="TCP window (RFC 9293); kafka.network:RequestMetrics ResponseSendTimeMs",
     explains={"lagging-consumer": ("client",), "packet-loss": ("client",), "request-timeout-too-short": ("client",)},
 )

@@ -101,8 +101,8 @@ WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answ
     ),
     says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s while the end grew "
     "from {high_before} to {high_watermark}: {who} (transactional.id {transactional_id}, "
-    "producer id {producer_id}) has a transaction open; {held_back} records held back from {readers} read_committed "
-    "readers",
+    "producer id {producer_id}) has a transaction open; {held_back} records held back from {readers} readers "
+    "(read_committed)",
     ruled_out="the readers: read_uncommitted goes on",
     advice="run kafka-transactions.sh find-hanging and abort --topic {topic}; look at {who}: "
     "why does it neither commit nor abort? transaction.timeout.ms bounds it",
