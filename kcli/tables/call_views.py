@@ -11,7 +11,8 @@ from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 FENCED = "('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED')"
 # The server says so to who is no member any more.
 NO_MEMBER = "('UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID')"
-STATE = ("topic_id", "leader", "leader_epoch", "leader_address", "replicas", "isr", "error")
+TELLING = ("topic_id", "leader", "leader_epoch", "leader_address", "replicas", "isr", "error")
+STATE = "concat_ws('|', " + ", ".join(f"coalesce(CAST({each} AS STRING), '')" for each in TELLING) + ")"
 
 
 # Requests and batches of a transaction; behind an EndTxn that was answered well, another begins.
@@ -140,15 +141,36 @@ MEMBERS: tuple[ViewColumn, ...] = (
     ),
 )  # fmt: skip
 
+# What every answer tells, in the order of time, whoever read it. Most partitions are told of in one state: of these the
+# first answer is enough.
 PARTITION_STATES = f"""
-(SELECT *, lag(state) OVER (PARTITION BY server, topic, partition ORDER BY completed_ns, timestamp) AS before
- FROM (SELECT *, concat_ws('|', {", ".join(f"coalesce(CAST({each} AS STRING), '')" for each in STATE)}) AS state
-       FROM partition_states) AS states) AS told
+(WITH told AS ({calls_query(CALLS["metadata_told"])}),
+      states AS (SELECT *, {STATE} AS state FROM partition_states),
+      firsts AS (SELECT server, told, min(completed_ns) AS completed_ns,
+                        min_by(timestamp, struct(completed_ns, timestamp)) AS timestamp
+                 FROM told GROUP BY server, told),
+      moving AS (SELECT server, topic, partition FROM firsts f JOIN states s ON f.told = s.told
+                 GROUP BY server, topic, partition HAVING min(state) != max(state)),
+      said AS (SELECT f.timestamp, f.completed_ns, f.server, s.*, '' AS connection, 0 AS correlation_id
+               FROM firsts f JOIN states s ON f.told = s.told
+               WHERE (f.server, s.topic, s.partition) NOT IN (SELECT server, topic, partition FROM moving)
+               UNION ALL
+               SELECT t.timestamp, t.completed_ns, t.server, s.*, t.connection, t.correlation_id
+               FROM told t JOIN states s ON t.told = s.told
+               JOIN moving m ON t.server = m.server AND s.topic = m.topic AND s.partition = m.partition)
+ SELECT *, lag(state) OVER (PARTITION BY server, topic, partition
+                            ORDER BY completed_ns, timestamp, connection, correlation_id) AS before
+ FROM said) AS states_said
 WHERE before IS NULL OR before != state
 """
-METADATA_PARTITIONS: tuple[ViewColumn, ...] = tuple(
-    ViewColumn(each.name, each.kind, each.text, each.nullable, each.name)
-    for each in RULE_FACTS["partition_states"].columns
+METADATA_PARTITIONS: tuple[ViewColumn, ...] = (
+    column("timestamp", "instant", "of the request"),
+    column("completed_ns", "int64", "ns since 1970: as in exchanges"),
+    column("server", "string", "who answered"),
+    *(
+        ViewColumn(each.name, each.kind, each.text, each.nullable, each.name)
+        for each in RULE_FACTS["partition_states"].columns[1:]
+    ),
 )
 # A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or as a
 # batch (by its checksum) was written by name and read by id. Both of these twice at least, and seldom of another name.

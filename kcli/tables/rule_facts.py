@@ -76,12 +76,21 @@ named          bool     the request named the topic
 )
 define(
     RULE_FACTS,
-    "partition_states",
-    "Partitions as Metadata answers tell of them, a row whenever a server tells otherwise than before.",
+    "metadata_told",
+    "Topics of Metadata answers.",
+    WHO,
+    COMPLETED,
     """
-timestamp      instant  of the request
-completed_ns   int64    ns since 1970: as in exchanges
-server         string   who answered
+told           int64    number of what the answer tells of the topic's partitions: as in partition_states
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "partition_states",
+    "Partitions as Metadata answers tell of them: once for all answers that tell the same of a topic.",
+    """
+told           int64    number of what is told
 topic          string   the topic's name
 topic_id       string?  the topic's id
 partition      int32    the partition's index
@@ -101,11 +110,9 @@ define(
     "advertised",
     "Brokers as Metadata and FindCoordinator answers name them, each once.",
     """
-timestamp      instant  of the first request
 server         string   who answered
 node_id        int32    the broker
 address        string   host:port
-seen_by        string?  client id of the first request
 """,
     dated=False,
 )

@@ -1,12 +1,14 @@
-"""Rows of `metadata_calls`, `metadata_topics`, `partition_states` and `advertised`."""
+"""Rows of `metadata_calls`, `metadata_topics`, `metadata_told`, `partition_states` and `advertised`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.rows.group_calls import Who, completed, error_of
+from kcli.pipeline.rows.sayings import random_start
 from kcli.pipeline.rows.single_rows import Rows
 from kcli.schemas.apikeys import METADATA
 from kcli.schemas.definition import ZERO_UUID
@@ -19,7 +21,9 @@ class MetadataRows:
     """Puts rows of Metadata and FindCoordinator."""
 
     def __init__(self) -> None:
-        self.partitions: dict[tuple[str, str, int], tuple[Any, ...]] = {}
+        self.numbers = count(random_start())
+        self.told: dict[tuple[Any, ...], int] = {}
+        self.partitions = 0
         self.brokers: set[tuple[str, int, str]] = set()
 
     def put(self, rows: Rows, item: Exchange, who: Who) -> None:
@@ -45,21 +49,22 @@ class MetadataRows:
             if error:
                 told = name or topic_id
                 rows.say("metadata_topics", (*who, completed(item), told, error, told in named))
-            for each in topic.get("partitions") or ():
-                if name:
-                    self.put_partition(rows, item, name, state_of(each, topic_id, addresses))
+            if name:
+                states = tuple(state_of(each, topic_id, addresses) for each in topic.get("partitions") or ())
+                rows.say("metadata_told", (*who, completed(item), self.number_of(rows, name, states)))
 
-    def put_partition(self, rows: Rows, item: Exchange, topic: str, state: tuple[Any, ...]) -> None:
-        """Put a partition, if the server did not say the same before. state: see `state_of`."""
-        index, topic_id, *others = state
-        key = (item.link.server, topic, index)
-        if self.partitions.get(key) == state:
-            return
-        if len(self.partitions) < KEPT or key in self.partitions:
-            self.partitions[key] = state
-        rows.put("partition_states", (
-            item.request_ns // 1000, completed(item), item.link.server, topic, topic_id, index, *others,
-        ))  # fmt: skip
+    def number_of(self, rows: Rows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
+        """Return the number of what an answer tells of a topic's partitions (see `state_of`), and put what is new."""
+        told = self.told.get((topic, states))
+        if told is None:
+            if self.partitions > KEPT:
+                self.told.clear()
+                self.partitions = 0
+            self.partitions += len(states)
+            told = self.told[topic, states] = next(self.numbers)
+            for state in states:
+                rows.put("partition_states", (told, topic, *state))
+        return told
 
     def put_coordinators(self, rows: Rows, item: Exchange, who: Who) -> None:
         """Put the brokers that a FindCoordinator names."""
@@ -79,7 +84,7 @@ class MetadataRows:
         key = (item.link.server, node, address)
         if key not in self.brokers and len(self.brokers) < KEPT:
             self.brokers.add(key)
-            rows.put("advertised", (item.request_ns // 1000, *key, item.client_id))
+            rows.put("advertised", key)
 
 
 def address_of(host: str, port: int) -> str:
@@ -88,10 +93,10 @@ def address_of(host: str, port: int) -> str:
 
 
 def state_of(partition: dict[str, Any], topic_id: str | None, addresses: Mapping[int, str]) -> tuple[Any, ...]:
-    """Return what an answer says of a partition: its index, the topic's id, then the columns from `leader` on."""
+    """Return what an answer says of a partition: the columns of `partition_states` from `topic_id` on."""
     replicas, isr = partition.get("replicaNodes") or [], partition.get("isrNodes") or []
     return (
-        partition["partitionIndex"], None if topic_id == NO_TOPIC else topic_id, partition["leaderId"],
+        None if topic_id == NO_TOPIC else topic_id, partition["partitionIndex"], partition["leaderId"],
         partition.get("leaderEpoch"), addresses.get(partition["leaderId"]), ",".join(map(str, replicas)),
         ",".join(map(str, isr)), len(replicas), len(isr), error_of(partition),
     )  # fmt: skip

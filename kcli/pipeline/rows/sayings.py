@@ -23,12 +23,16 @@ NEVER = frozenset({apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE})
 RANDOM = 32  # bits that tell the numbers of one process from those of others
 
 
+def random_start() -> int:
+    """Return where a process begins to number what it reads."""
+    return int.from_bytes(os.urandom(RANDOM // 8)) << (62 - RANDOM)
+
+
 class Sayings:
     """The sayings of exchanges of these APIs, as the core numbers them."""
 
     def __init__(self, apis: Iterable[int]) -> None:
-        start = int.from_bytes(os.urandom(RANDOM // 8)) << (62 - RANDOM)
-        self.numbers = SayingNumbers(apis, NEVER, start)
+        self.numbers = SayingNumbers(apis, NEVER, random_start())
 
     def said(self, table: str, row: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
         """Return (table, row) of what is said now: without those columns that are the exchange's."""

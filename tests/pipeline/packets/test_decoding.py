@@ -25,7 +25,8 @@ def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
     assert share.carried == len(metadata(2)[0]) == share.open_bytes[0]
     assert share.payload == share.exchange_bytes + share.carried
     both = {"exchanges", "exchange_facts", "client_uses", "connection_sums"}
-    said = {"called", "called_links", "metadata_calls_said", "metadata_topics_said", "advertised", "partition_states"}
+    of_metadata = {f"metadata_{each}_said" for each in ("calls", "topics", "told")}
+    said = {"called", "called_links", "advertised", "partition_states"} | of_metadata
     assert {each.table for each in share.files} - said == both | {"topic_names", "tcp"}
     assert {each.table for each in share.passing} - said == both | {"undecodable"}
     assert [each.rows for each in share.state] == [1] and not share.under_way  # nothing of it goes to the driver
