@@ -44,6 +44,7 @@ class Controller:
         self.node_ids, self.mention = list(node_ids), mention
         self.elections = Elections(self.node_ids)
         self._unregistered: set[int] = set()
+        self.making: set[str] = set()  # topics on their first use
         self.configs, self.topics, self.metadata, self.replicas = configs, topics, metadata, replicas
         # Configs of groups and of subscriptions to client metrics, by resource type and name.
         self.resources = metadata.resource_configs

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
+from kcli.broker.apis import metadata
+from kcli.broker.apis.metadata import MAKING_SECONDS
 from kcli.records import build_batch
 from kcli.schemas.errors import error_name
 from tests.broker.talk import (
@@ -91,6 +93,7 @@ def test_metadata_makes_ten_thousand_topics_at_most() -> None:
                 asked = [{"name": f"t-{number}"} for number in range(count)]
                 answer = await talk(METADATA, 12, {"topics": asked, "allowAutoTopicCreation": True})
                 assert {error_name(each["errorCode"]) for each in answer["topics"]} == {"UNKNOWN_TOPIC_OR_PARTITION"}
+                talk.broker.clock.advance(MAKING_SECONDS)
                 assert len(talk.broker.topics.by_name) == made
 
     run(work())
@@ -175,6 +178,7 @@ def test_metadata(version: int) -> None:
             assert (row["partitionIndex"], row["leaderId"], row["replicaNodes"], row["isrNodes"]) == (1, 1, [1], [1])
             made = (await talk(METADATA, version, {"topics": [{"name": "new"}]}))["topics"][0]
             assert (error_name(made["errorCode"]), made["partitions"]) == ("UNKNOWN_TOPIC_OR_PARTITION", [])
+            talk.broker.clock.advance(MAKING_SECONDS)
             made = (await talk(METADATA, version, {"topics": [{"name": "new"}]}))["topics"][0]
             assert (made["errorCode"], len(made["partitions"])) == (0, 1)
             bad = (await talk(METADATA, version, {"topics": [{"name": "a b"}]}))["topics"][0]
@@ -201,14 +205,31 @@ def test_metadata(version: int) -> None:
 
 
 @pytest.mark.parametrize(("release", "error"), [("2.8", "LEADER_NOT_AVAILABLE"), ("3.9", "UNKNOWN_TOPIC_OR_PARTITION")])
-def test_a_topic_in_the_making_in_an_older_release(release: str, error: str) -> None:
+def test_a_topic_is_in_the_making_for_a_while(release: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a real 2.8.2 with ZooKeeper and a real 3.9.1 without answered."""
+    monkeypatch.setattr(metadata, "MAKING_SECONDS", 60)
 
     async def work() -> None:
         async with talking(release=release) as talk:
-            for error_now, count in ((error, 0), ("NONE", 1)):
+            for error_now, count in ((error, 0), (error, 0), ("NONE", 1), ("NONE", 1)):
                 made = (await talk(METADATA, 9, {"topics": [{"name": "new"}]}))["topics"][0]
                 assert (error_name(made["errorCode"]), len(made["partitions"])) == (error_now, count)
+                talk.broker.clock.advance(30)
+
+    run(work())
+
+
+def test_a_topic_that_was_made_or_cannot_be_any_more_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "MAKING_SECONDS", 60)
+
+    async def work() -> None:
+        async with talking() as talk:
+            await talk(METADATA, 9, {"topics": [{"name": name} for name in ("here", "a.b", "late")]})
+            for name in ("here", "a_b"):
+                talk.broker.create_topic(name, 3)
+            talk.broker.clock.advance(60)
+            found = {each.name: len(each.partitions) for each in talk.broker.topics}
+            assert found == {"here": 3, "a_b": 3, "late": 1}
 
     run(work())
 
@@ -531,6 +552,7 @@ def test_nobody_but_the_broker_writes_to_internal_topics(tmp_path: Path) -> None
             assert await write(talk, "__cluster_metadata") == "UNKNOWN_TOPIC_OR_PARTITION"
             for name in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
                 assert await names(talk, 1, name) == {name: "UNKNOWN_TOPIC_OR_PARTITION"}
+                talk.broker.clock.advance(MAKING_SECONDS)
                 assert await names(talk, 1, name) == {name: "NONE"}
                 topic = talk.broker.topics.by_name[name]
                 assert topic.internal
