@@ -37,6 +37,7 @@ SELECT c.client_id, c.requests / (SELECT seconds FROM span) AS rate, c.errors, c
 FROM asked c LEFT JOIN sent s ON c.client_id = s.client_id AND s.written = (c.produces > 0)
 ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 """
+OVERVIEW = (SIZE, BUSIEST)
 
 
 @dataclass(frozen=True, slots=True)

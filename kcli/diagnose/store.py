@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from kcli.diagnose.lean import LEAN, needed_of, sources_of, with_columns, words_of
+from kcli.diagnose.words import MOST_WORDS, Words, view_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of
-from kcli.tables.arrays import batch_of_columns, batch_of_rows
-from kcli.tables.definition import Column, schema_of
+from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of, query_around
+from kcli.tables.arrays import batch_of_rows
+from kcli.tables.definition import schema_of
+from kcli.tables.duckdb_engine import SOURCES
 
 SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
 ROWS = 50_000  # of a table that wait to be put in at once
 HELD = 1 << 28  # bytes of rows in memory; what is more goes to files, which queries read where they are
 
-MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
-WORD = schema_of([Column("word", "string", "")])
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
 # Tables that nothing but these, which are made of them, is made of.
 ONLY_OF = {"calls": ("exchange_facts",)}
-# Texts that repeat, by prepared table: DuckDB keeps and compares their numbers, in the order of the texts (ENUM).
-NUMBERED = {
-    "calls": ("connection", "server", "address", "client_id", "api"),
-    "fetched": ("connection", "server", "client_id", "topic"),
-    "produced": ("connection", "server", "client_id", "topic"),
-    "batches": ("connection", "client_id", "api", "topic"),
-}
-# Their types, each with the columns of captures' tables that have its words, and SQL for what else may be there.
-WORDS = {
-    "connection": (("connection",), ""),
-    "server": (("server",), ""),
-    "address": (("address",), ""),
-    "client_id": (("client_id",), ""),
-    "api": (("api",), "UNION SELECT concat('API ', api_key) FROM exchange_facts WHERE api IS NULL"),
-    "topic": (("topic", "topic_id"), "UNION SELECT topic FROM topic_by_id WHERE topic IS NOT NULL"),
-}
+# Prepared tables of the largest ones, and texts in their SQL that numbered rows make unnecessary.
+OF_NUMBERED = ("calls", "fetched", "produced", "batches", "inner_clients")
+NAMED_ALREADY = re.compile(r"coalesce\((\w+\.)?(client_id|api), (?:''|concat\('API ', api_key\))\)")
+# Columns of other tables that have topics, too.
+TOPICS = ("topic", "topic_id")
+MORE_TOPICS = {"topic_names": TOPICS, "commits_said": TOPICS[:1]}
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -54,7 +46,12 @@ class FactStore(RuleTables):
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
-        self.types: set[str] | None = None  # of texts that have numbers; None: it is not known yet
+        self.nameless = False  # whether a row has a topic by its id alone
+        self.words: Words | None = None  # the numbers of texts; None: rows are few, and have the texts
+        self.kinds_made: set[str] = set()  # of texts
+        self.views_made: list[str] = []  # on numbered rows
+        self.awaited: list[str] = []  # queries
+        self.lean: dict[str, set[str]] = {}  # tables without columns that nobody was to read, with those that they have
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
@@ -64,13 +61,32 @@ class FactStore(RuleTables):
             self.store(table)
 
     def put_batch(self, table: str, batch: Any) -> None:
-        """Take a record batch, whose texts may lie in memory that the next one takes."""
+        """Take a record batch, whose columns may be parts of more memory, or of such that the next one takes."""
         import pyarrow
 
-        self.held.setdefault(table, []).append(batch.copy_to(pyarrow.default_cpu_memory_manager()))
-        self.held_bytes += self.held[table][-1].nbytes
+        if table in OF_TOPICS and batch.column("topic").null_count:
+            self.nameless = True
+        if self.words is not None and table in LARGEST:
+            batch = self.words.numbered(table, batch)
+        self.hold(table, batch.copy_to(pyarrow.default_cpu_memory_manager()))
+        if self.words is None and self.held_bytes >= SMALL:
+            self.number()
         if self.held_bytes > HELD:
             self.spill_held()
+
+    def hold(self, table: str, batch: Any) -> None:
+        """Hold rows in memory."""
+        self.held.setdefault(table, []).append(batch)
+        self.held_bytes += batch.nbytes
+
+    def number(self) -> None:
+        """Number the texts of rows from here on, and of those that came."""
+        self.words = Words()
+        for table in LARGEST:
+            batches = self.held.pop(table, [])
+            self.held_bytes -= sum(each.nbytes for each in batches)
+            for each in batches:
+                self.hold(table, self.words.numbered(table, each))
 
     def spill_held(self) -> None:
         """Write the rows that are held to files: as they are, with each text once a batch."""
@@ -79,10 +95,15 @@ class FactStore(RuleTables):
         for table in [*self.held]:
             batches, files = self.held.pop(table), self.files.setdefault(table, [])
             files.append(Path(self.folder.name) / f"{table}-{len(files)}.arrows")
+            batches = [*self.alike(table, batches)]
             with pyarrow.OSFile(str(files[-1]), "wb") as file, pyarrow.ipc.new_stream(file, batches[0].schema) as out:
                 for each in batches:
                     out.write_batch(each)
         self.held_bytes = 0
+
+    def alike(self, table: str, batches: Iterable[Any]) -> Iterable[Any]:
+        """Return rows of a table that all have the same types."""
+        return batches if self.words is None or table not in self.words.columns else self.words.alike(table, batches)
 
     def batches(self, table: str) -> Iterator[Any]:
         """Yield the rows of a table as record batches."""
@@ -103,46 +124,84 @@ class FactStore(RuleTables):
     @property
     def is_small(self) -> bool:
         """Whether there are few rows."""
-        return self.held_bytes < SMALL and not self.files
+        return self.words is None
 
-    def stored_as(self, table: str, sql: str) -> str:
-        """Return the query of a prepared table: where there are rows enough, with numbers for texts that repeat."""
-        if table not in NUMBERED or self.is_small:
+    def expect(self, queries: Iterable[str]) -> None:
+        """Note queries to come; see RuleTables."""
+        self.awaited.extend(queries)
+
+    def provide(self, sql: str) -> None:
+        """Make the tables that a query reads, and those anew that lack a column of it; see RuleTables."""
+        for table in self.lean.keys() & set(sources_of(sql)):
+            if not needed_of(table, [sql]) <= self.lean[table]:
+                self.execute(f"DROP TABLE {table}")
+                self.made.discard(table)
+                self.awaited.append(sql)
+        super().provide(sql)
+
+    def suited(self, sql: str, table: str = "") -> str:
+        """Return a query as it is asked of the rows there are; see RuleTables."""
+        if self.words is None:
             return sql
-        if self.types is None:
-            self.types = set(self.number_words())
-        numbered = ", ".join(f"CAST({name} AS {name}_word) AS {name}" for name in NUMBERED[table] if name in self.types)
-        return f"SELECT * REPLACE ({numbered}) FROM ({sql}) AS made" if numbered else sql
+        if table in LEAN and self.awaited:
+            self.lean[table] = needed_of(table, self.awaited)
+            sql = with_columns(sql, self.lean[table])
+        if table in OF_NUMBERED:
+            sql = NAMED_ALREADY.sub(r"\1\2", sql)
+        elif table == "topic_by_id" and self.is_typed("topic"):
+            sql = (
+                f"SELECT {', '.join(f'CAST({each} AS topic_word) AS {each}' for each in TOPICS)} FROM ({sql}) AS named"
+            )
+        return SOURCES.sub(lambda at: at[0].replace(at[1], self.view_for(at[1], sql, at.start())), sql)
 
-    def number_words(self) -> Iterator[str]:
-        """Number the texts that repeat, those of each column by themselves, and yield the columns."""
-        for name, (columns, more) in WORDS.items():
-            found = self.words_in(columns)
-            if found is None:
-                continue
-            words = batch_of_columns([[*found]], WORD)
-            self.connection.register("words", words)
-            self.provide(more)
-            self.execute(f"CREATE TYPE {name}_word AS ENUM (SELECT word FROM words {more} ORDER BY 1)")
-            self.connection.unregister("words")
-            yield name
+    def view_for(self, table: str, sql: str, place: int) -> str:
+        """Return the table that a query reads in place of one with numbered rows, and make it: with the texts that it
+        needs. place: of the table in the query."""
+        columns = self.words.columns.get(table) if self.words is not None else None
+        if columns is None:
+            return table
+        words = words_of(query_around(sql, place))
+        needed = [name for name in columns if name in words]
+        view = "_".join((table, "with", *needed))
+        if view not in self.views_made:
+            for kind in {columns[name] for name in needed} - self.kinds_made:
+                self.make_words(kind)
+            self.execute(f"CREATE VIEW {view} AS {view_of(table, columns, needed)}")
+            self.views_made.append(view)
+        return view
 
-    def words_in(self, columns: Sequence[str]) -> set[str] | None:
-        """Return the texts in columns of captures' tables, and ""; None: there are more than MOST_WORDS."""
-        found: set[str | None] = {""}
-        for batch in (each for table in LARGEST for each in self.batches(table)):
-            for column in (batch.column(each) for each in columns if each in batch.schema.names):
-                found.update(getattr(column, "dictionary", column).to_pylist())
-            if len(found) > MOST_WORDS:
-                return None
-        return {each for each in found if each is not None}
+    def is_typed(self, kind: str) -> bool:
+        """Return whether texts of a kind are a type of their own, and make them."""
+        if self.words is None or kind not in self.words.kinds:
+            return False
+        if kind not in self.kinds_made:
+            self.make_words(kind)
+        return len(self.words.kinds[kind].numbers) <= MOST_WORDS
+
+    def make_words(self, kind: str) -> None:
+        """Make the table of texts of a kind by number, and their type unless they are too many."""
+        assert self.words is not None
+        numbers = self.words.kinds[kind]
+        if kind == "topic":
+            for table, columns in MORE_TOPICS.items():
+                for batch in self.batches(table):
+                    for word in (each for name in columns for each in batch.column(name).to_pylist() if each):
+                        numbers.number(word)
+        self.kinds_made.add(kind)
+        self.connection.register("words_given", self.words.batch(kind))
+        if self.is_typed(kind):
+            self.execute(f"CREATE TYPE {kind}_word AS ENUM (SELECT DISTINCT word FROM words_given ORDER BY 1)")
+        word = f"CAST(word AS {kind}_word)" if self.is_typed(kind) else "word"
+        number = "USMALLINT" if numbers.kind.itemsize == 2 else "UINTEGER"
+        self.execute(f"""
+CREATE TABLE {kind}_words AS
+SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END AS word FROM words_given
+""")
+        self.connection.unregister("words_given")
 
     def may_be_nameless(self) -> bool:
         """Return whether topics are known by their ids alone; see RuleTables."""
-        return any(
-            table in self.files or any(each.column("topic").null_count for each in self.held.get(table, ()))
-            for table in OF_TOPICS
-        )
+        return self.nameless
 
     def flush(self) -> None:
         """Put in what waits."""
@@ -159,28 +218,36 @@ class FactStore(RuleTables):
         """Make a table that captures give."""
         import pyarrow
 
-        given = [*self.batches(table)] or [batch_of_rows([], schema_of(self.columns[table]))]
-        self.connection.register(table, pyarrow.Table.from_batches(given))
+        given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
+        self.connection.register(self.registered(table), pyarrow.Table.from_batches(given))
+
+    def registered(self, table: str) -> str:
+        """Return the name of a table that captures give, as DuckDB has it."""
+        return f"{table}_rows" if self.words is not None and table in self.words.columns else table
 
     def make(self, table: str) -> None:
         """Make a table; see RuleTables. The rows that it alone is made of are not mapped into memory any more."""
         super().make(table)
         for source in ONLY_OF.get(table, ()):
             if source in self.made:
-                self.connection.unregister(source)
+                self.connection.unregister(self.registered(source))
                 self.made.discard(source)
 
     def forget(self) -> None:
         """Give up what was prepared, for rows that are still to come."""
+        for view in self.views_made:
+            self.execute(f"DROP VIEW {view}")
         for table in self.made:
             if table in READ:
-                self.connection.unregister(table)
+                self.connection.unregister(self.registered(table))
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")
         self.made.clear()
-        for name in self.types or ():
-            self.execute(f"DROP TYPE {name}_word")
-        self.types = None
+        for kind in self.kinds_made:
+            self.execute(f"DROP TABLE {kind}_words")
+            self.execute(f"DROP TYPE IF EXISTS {kind}_word")
+        for each in (self.views_made, self.kinds_made, self.awaited, self.lean):
+            each.clear()
 
     def empty(self) -> None:
         """Give up the rows of exchanges and connections, for those that are still to come. Names stay known."""
@@ -188,3 +255,4 @@ class FactStore(RuleTables):
             self.held_bytes -= sum(each.nbytes for each in self.held.pop(table, ()))
             for path in self.files.pop(table, ()):
                 path.unlink()
+        self.words, self.nameless = None, False

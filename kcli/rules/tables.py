@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from kcli.extras import require
@@ -52,7 +52,7 @@ class RuleTables:
         if table in PREPARED:
             sql = query_of(table, nameless=self.may_be_nameless())
             self.provide(sql)
-            self.execute(f"CREATE {kind_of(table)} {table} AS {self.stored_as(table, sql)}")
+            self.execute(f"CREATE {kind_of(table)} {table} AS {self.suited(sql, table)}")
         else:
             self.load(table)
 
@@ -60,8 +60,11 @@ class RuleTables:
         """Return whether topics may be known by their ids alone. True where nobody looks: then they are looked for."""
         return True
 
-    def stored_as(self, _table: str, sql: str) -> str:
-        """Return the query of a prepared table with the types that its columns are to have."""
+    def expect(self, queries: Iterable[str]) -> None:
+        """Note queries to come, which is for those whose tables have no more columns than are read."""
+
+    def suited(self, sql: str, _table: str = "") -> str:
+        """Return a query as it suits the rows there are. table: that it makes, if any."""
         return sql
 
     def load(self, table: str) -> None:
@@ -76,7 +79,7 @@ class RuleTables:
     def ask(self, sql: str) -> Iterator[dict[str, Any]]:
         """Return the rows of a query, by column."""
         self.provide(sql)
-        made = self.execute(sql)
+        made = self.execute(self.suited(sql))
         names = [each[0] for each in made.description]
         return (dict(zip(names, row, strict=True)) for row in made.fetchall())
 

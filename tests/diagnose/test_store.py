@@ -7,6 +7,10 @@ import pytest
 from kcli.diagnose import store as stores
 from kcli.diagnose.store import FactStore
 from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.tables import TABLES
+from kcli.rules import RULES
+from kcli.rules.rule import Rule
+from kcli.rules.tables import LARGEST
 
 MARKS = "SELECT count(*) AS rows, sum(node_id) AS ids FROM advertised"
 
@@ -48,11 +52,14 @@ def test_what_was_asked_counts_rows_that_come_later(held: int, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("most", [4096, 3, 0])
-@pytest.mark.parametrize("small", [-1, 1 << 22])
-def test_texts_that_repeat_compare_as_texts_do(small: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("small", "held"), [(-1, 1 << 28), (-1, 0), (1 << 22, 1 << 28)])
+def test_texts_that_repeat_compare_as_texts_do(
+    small: int, held: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A name that only an unknown API's number gives is one of them, and so are none, and names that come later."""
     monkeypatch.setattr(stores, "SMALL", small)
     monkeypatch.setattr(stores, "MOST_WORDS", most)
+    monkeypatch.setattr(stores, "HELD", held)
     names = [each.name for each in FACTS["exchange_facts"].columns]
     with FactStore() as store:
         for turn, client in enumerate(("zoe", None, "adam")):
@@ -70,3 +77,34 @@ def test_texts_that_repeat_compare_as_texts_do(small: int, most: int, monkeypatc
         {"client_id": "adam", "api": "METADATA", "connection": "b:1-c:2"},
         {"client_id": "zoe", "api": "METADATA", "connection": "b:1-c:0"},
     ]
+
+
+def test_a_table_that_has_the_columns_that_are_read_is_made_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "SMALL", -1)
+    made = dict.fromkeys(TABLES["produce_partitions"].names) | {
+        "timestamp": 7, "connection": "b:1-c:1", "server": "b:1", "topic": "orders", "partition": 3, "answered": True,
+        "error": "NOT_LEADER_OR_FOLLOWER",
+    }  # fmt: skip
+    with FactStore() as store:
+        store.put("produce_partitions", tuple(made.values()))
+        store.flush()
+        store.expect(["SELECT topic, count(*) AS parts FROM produced GROUP BY topic"])
+        assert [*store.ask(store.awaited[0])] == [{"topic": "orders", "parts": 1}]
+        assert [each[0] for each in store.execute("DESCRIBE produced").fetchall()] == ["topic"]
+        assert [*store.ask("SELECT server, error FROM produced WHERE partition = 3")] == [
+            {"server": "b:1", "error": "NOT_LEADER_OR_FOLLOWER"}
+        ]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.finding)
+def test_a_rule_finds_all_columns_where_nothing_else_is_to_be_asked(
+    rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tables have no column that it does not name."""
+    monkeypatch.setattr(stores, "SMALL", -1)
+    with FactStore() as store:
+        for table in LARGEST:
+            store.put(table, tuple({"errors": []}.get(each.name) for each in store.columns[table]))
+        store.flush()
+        store.expect([rule.sql])
+        assert isinstance([*store.ask(rule.sql)], list)

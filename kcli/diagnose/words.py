@@ -1,0 +1,115 @@
+"""Texts by number: many rows hold the numbers of texts that repeat, which take less room, and DuckDB joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy
+import pyarrow
+
+from kcli.tables.arrays import batch_of_columns, integers, nulls_at
+from kcli.tables.definition import Column, schema_of
+
+MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
+KINDS = {"topic_id": "topic"}  # of columns, where they are not of a kind of their own
+# In place of null: as rules read these columns, and nothing else makes a type of a column's texts another one.
+CLIENTLESS, API = "", "API {}"
+WORD = [Column("number", "int64", ""), Column("word", "string", "")]
+
+
+class Numbers:
+    """The numbers of texts, from 1 on as they come; 0 is null."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str | None, int] = {}
+        self.last: Any = None  # the dictionary whose texts stand at `places`
+        self.places = numpy.zeros(1, numpy.int64)
+
+    @property
+    def kind(self) -> Any:
+        """The type of numbers."""
+        return numpy.dtype(numpy.uint16 if len(self.numbers) < 1 << 16 else numpy.uint32)
+
+    def number(self, word: str) -> int:
+        """Return the number of a text."""
+        return self.numbers.setdefault(word, len(self.numbers) + 1)
+
+    def of(self, column: Any) -> Any:
+        """Return the numbers of a column of texts, by row."""
+        if not pyarrow.types.is_dictionary(column.type):
+            return numpy.array([0 if each is None else self.number(each) for each in column.to_pylist()], numpy.int64)
+        if not is_same(column.dictionary, self.last):
+            self.last = column.dictionary
+            self.places = numpy.array([*map(self.number, self.last.to_pylist()), 0])
+        indices = column.indices
+        given = numpy.frombuffer(indices.buffers()[1], numpy.int32)[indices.offset : indices.offset + len(indices)]
+        nulls = nulls_at(indices, slice(None))
+        return self.places[given if nulls is None else numpy.where(nulls, -1, given)]
+
+    def column(self, numbers: Any) -> Any:
+        """Return numbers as a column."""
+        return integers(numbers, self.kind.name)
+
+
+def is_same(dictionary: Any, other: Any) -> bool:
+    """Return whether two dictionaries lie in the same memory. Neither goes while somebody has it."""
+    return other is not None and all(
+        (one is None and another is None)
+        or (one is not None and another is not None and (one.address, one.size) == (another.address, another.size))
+        for one, another in zip(dictionary.buffers(), other.buffers(), strict=True)
+    )
+
+
+class Words:
+    """The texts of the largest tables, by kind."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, Numbers] = {}
+        self.columns: dict[str, dict[str, str]] = {}  # by table: its columns of texts, with their kinds
+
+    def numbered(self, table: str, batch: Any) -> Any:
+        """Return rows with numbers for texts that repeat."""
+        found = self.columns.setdefault(table, {})
+        made = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if not (pyarrow.types.is_dictionary(column.type) or pyarrow.types.is_string(column.type)):
+                made.append(column)
+                continue
+            kind = found.setdefault(name, KINDS.get(name, name))
+            numbers = self.kinds.setdefault(kind, Numbers())
+            made.append(numbers.column(self.named(numbers, name, column, batch)))
+        return pyarrow.record_batch(made, names=batch.schema.names)
+
+    @staticmethod
+    def named(numbers: Numbers, name: str, column: Any, batch: Any) -> Any:
+        """Return the numbers of a column, of which some that are null have texts all the same."""
+        of_rows = numbers.of(column)
+        if name == "client_id":
+            of_rows[of_rows == 0] = numbers.number(CLIENTLESS)
+        elif name == "api" and "api_key" in batch.schema.names and column.null_count:
+            for row in numpy.flatnonzero(of_rows == 0).tolist():
+                of_rows[row] = numbers.number(API.format(batch.column("api_key")[row].as_py()))
+        return of_rows
+
+    def alike(self, table: str, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield rows whose numbers have the type of the latest: there were fewer texts before."""
+        kinds = {name: self.kinds[kind] for name, kind in self.columns[table].items()}
+        for batch in batches:
+            for at, name in enumerate(batch.schema.names):
+                if name in kinds and str(batch.column(at).type) != kinds[name].kind.name:
+                    old = numpy.frombuffer(batch.column(at).buffers()[1], str(batch.column(at).type))
+                    batch = batch.set_column(at, name, kinds[name].column(old[batch.column(at).offset :]))
+            yield batch
+
+    def batch(self, kind: str) -> Any:
+        """Return the numbers and texts of a kind, as a record batch."""
+        words = [*self.kinds[kind].numbers]
+        return batch_of_columns([range(len(words) + 1), ["", *words]], schema_of(WORD))
+
+
+def view_of(table: str, columns: Mapping[str, str], needed: Sequence[str]) -> str:
+    """Return the SQL of a view on numbered rows that has texts in the columns that are needed. columns: their kinds."""
+    texts = "".join(f", {name}_of.word AS {name}" for name in needed)
+    joins = "".join(f" JOIN {columns[name]}_words {name}_of ON r.{name} = {name}_of.number" for name in needed)
+    return f"SELECT r.* EXCLUDE ({', '.join(columns)}){texts} FROM {table}_rows r{joins}"

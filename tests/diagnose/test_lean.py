@@ -1,0 +1,23 @@
+"""Prepared tables with no more columns than are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.diagnose.lean import LEAN, closed, columns_of, needed_of, with_columns
+from kcli.rules.prepared import PREPARED
+
+
+@pytest.mark.parametrize("table", LEAN)
+def test_each_column_is_found_and_may_stand_alone(table: str) -> None:
+    columns = columns_of(PREPARED[table])
+    assert {"ns", "connection", "client_id", "topic", "partition"} <= columns.keys()
+    assert columns["client_id"] == "coalesce(p.client_id, '') AS client_id" and columns["partition"] == "p.partition"
+    assert with_columns(PREPARED[table], columns).split() == PREPARED[table].split()
+    assert with_columns(PREPARED[table], {"partition"}).startswith("SELECT p.partition\nFROM ")
+
+
+def test_columns_are_needed_by_queries_and_by_tables_that_they_make() -> None:
+    assert needed_of("produced", ["SELECT base_offset FROM produced", "SELECT acks FROM calls"]) == {"base_offset"}
+    assert {"server", "ns", "error"} <= needed_of("produced", ["SELECT * FROM outages"])
+    assert PREPARED["conns"] in closed(["SELECT * FROM outages"])

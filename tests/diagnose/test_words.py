@@ -1,0 +1,39 @@
+"""Numbers for texts that repeat."""
+
+from __future__ import annotations
+
+import pyarrow
+
+from kcli.diagnose.words import Words
+
+
+def rows(*texts: str | None) -> pyarrow.RecordBatch:
+    return pyarrow.record_batch([pyarrow.array(texts, pyarrow.string()).dictionary_encode()], names=["topic"])
+
+
+def numbers(words: Words, *texts: str | None) -> list[int]:
+    return [*words.numbered("fetch_partitions", rows(*texts)).column("topic").to_pylist()]
+
+
+def test_a_text_has_the_same_number_in_all_rows_and_null_has_none() -> None:
+    words = Words()
+    assert numbers(words, "a", None, "b", "a") == [1, 0, 2, 1]
+    assert numbers(words, "c", "b", None) == [3, 2, 0]
+    assert numbers(words, None, None) == [0, 0]
+
+
+def test_a_part_of_a_batch_has_the_numbers_of_its_rows() -> None:
+    words = Words()
+    whole = rows("a", "b", None, "c")
+    assert words.numbered("t", whole).column("topic").to_pylist() == [1, 2, 0, 3]
+    assert words.numbered("t", whole.slice(1)).column("topic").to_pylist() == [2, 0, 3]
+
+
+def test_rows_from_before_there_were_many_texts_become_as_those_behind_it() -> None:
+    words = Words()
+    few = words.numbered("t", rows("a", None))
+    many = words.numbered("t", rows(*(str(number) for number in range(1 << 16))))
+    assert (few.schema.field(0).type, many.schema.field(0).type) == (pyarrow.uint16(), pyarrow.uint32())
+    first, second = words.alike("t", [few, many])
+    assert first.schema == second.schema and first.column("topic").to_pylist() == [1, 0]
+    assert second.column("topic")[-1].as_py() == (1 << 16) + 1
