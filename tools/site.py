@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.schema.doc import document, text_of
 from kcli.cli.schema.views import provenance
-from kcli.diagnose import Finding, Rule, diagnose
+from kcli.diagnose import Finding, diagnose
 from kcli.rules import RULES
+from kcli.rules.rule import Rule
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Api, Message

@@ -58,10 +58,6 @@ class CapturedSchemas:
         """See Source."""
         return self.entries.find(schema)
 
-    def of_subject(self, subject: str) -> Schema | None:
-        """See Source."""
-        return self.entries.latest(subject)
-
 
 class Tap(Sink):
     """Drops exchanges of Kafka's, and keeps the schemas in those of HTTP."""

@@ -41,9 +41,6 @@ class Source(Protocol):
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema of that name; None: it is not there. PayloadError."""
 
-    def of_subject(self, subject: str) -> Schema | None:
-        """Return the newest schema of a subject; None: it is not there. PayloadError."""
-
 
 class Payload(NamedTuple):
     """A key or value. data: as JSON has it, where `reason` is None. hidden: parts of it are secrets, and not shown."""

@@ -93,8 +93,3 @@ class Entries:
     def version(self, subject: str, version: int) -> Row | None:
         """Return a version of a subject."""
         return self.by_version.get((subject, version))
-
-    def latest(self, subject: str) -> Schema | None:
-        """Return a subject's newest schema."""
-        versions = [version for name, version in self.by_version if name == subject]
-        return schema_of(self.by_version[subject, max(versions)], self.version) if versions else None

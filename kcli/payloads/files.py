@@ -145,15 +145,15 @@ def named_types(value: Any) -> Iterator[str]:
 
 
 class SchemaFiles:
-    """Files and folders that stand for a registry. Their schemas are found by id, and by subject (`orders-value`).
+    """Files and folders that stand for a registry. Their schemas are found by id.
 
-    `7.avsc` and `7-orders.proto` have id 7; `orders-value.avsc` is a subject's; .json and .jsonl may hold a registry's
-    answers, one or a list of them, or the records of its topic."""
+    `7.avsc` and `7-orders.proto` have id 7; .json and .jsonl may hold a registry's answers, one or a list of them, or
+    the records of its topic."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         """Read files of schemas. Raises InputError for one that can't be read."""
         self.entries = Entries()
-        self.paths: dict[SchemaId | str, Path] = {}
+        self.paths: dict[int | str, Path] = {}
         for name in names:
             for path in files_in(Path(name)):
                 try:
@@ -170,22 +170,14 @@ class SchemaFiles:
             for entry in found:
                 self.entries.add(entry, int(number[0]) if number and len(found) == 1 else None)
             return
-        self.paths[path.stem] = path
         if number := re.match(r"\d{1,10}(?=\D|$)", path.stem):
-            self.paths[SchemaId("schemaId", int(number[0]))] = path
+            self.paths[int(number[0])] = path
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema of that name. PayloadError."""
         if found := self.entries.find(schema):
             return found
-        path = self.paths.get(SchemaId("schemaId", schema.value))
-        return None if path is None else self.read(path)
-
-    def of_subject(self, subject: str) -> Schema | None:
-        """Return the newest schema of a subject. PayloadError."""
-        if found := self.entries.latest(subject):
-            return found
-        path = self.paths.get(subject)
+        path = self.paths.get(schema.value)
         return None if path is None else self.read(path)
 
     def read(self, path: Path) -> Schema:

@@ -100,11 +100,6 @@ class Registry:
         """Return a version of a subject, -1 for the newest, as an entry; None: it is not there."""
         return self.json(f"/subjects/{quote(subject, safe='')}/versions/{version if version >= 0 else 'latest'}")
 
-    def of_subject(self, subject: str) -> Schema | None:
-        """Return the newest schema of a subject. PayloadError."""
-        found: Any = None if self.native else self.version(subject, -1)
-        return schema_of(found, self.version) if is_entry(found) else None
-
     def native_schema(self, schema: SchemaId) -> Schema | None:
         """Return a schema by Apicurio's own API. An id of no kind is a content's in version 3, a version's before."""
         assert self.native is not None

@@ -20,7 +20,6 @@ from kcli.sql.scans import Scan
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
-COLUMN_NAMES = tuple(each.name for each in EXCHANGE_COLUMNS)
 SHOWN = 60  # characters of a condition in an error
 MOST = 1 << 16  # characters of one
 NO_COLUMN = re.compile(r'Referenced column "(.*?)" not found')

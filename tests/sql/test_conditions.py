@@ -18,7 +18,7 @@ from tests.capture.wires import SAMPLES
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
-from kcli.sql.conditions import COLUMN_NAMES, SqlCondition  # noqa: E402
+from kcli.sql.conditions import SqlCondition  # noqa: E402
 
 Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]
@@ -111,12 +111,12 @@ def test_a_wrong_column_is_answered_with_those_that_there_are(capsys: Capture) -
     assert main(["decode", "pcap", TXN, "--where", "latency > 1"]) == 2
     said = capsys.readouterr()
     assert not said.out and said.err.count("\n") == 1
-    assert f"columns: {', '.join(COLUMN_NAMES)}" in said.err
+    assert f"columns: {', '.join(each.name for each in EXCHANGE_COLUMNS)}" in said.err
 
 
 def test_the_columns_are_documented() -> None:
     said = (Path(__file__).parents[2] / "docs" / "how-to" / "filters.md").read_text()
-    assert all(f"`{name}`" in said for name in COLUMN_NAMES)
+    assert all(f"`{each.name}`" in said for each in EXCHANGE_COLUMNS)
 
 
 def test_what_fails_for_a_value_ends_the_command(capsys: Capture) -> None:

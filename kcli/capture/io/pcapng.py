@@ -30,14 +30,11 @@ def interface_block(link: int, name: str | None = None) -> bytes:
     return block(INTERFACE, struct.pack("<HHI", link, 0, 0) + options(*named, (RESOLUTION, b"\t")))
 
 
-def packet_block(interface: int, ns: int, data: bytes | bytearray, length: int, comment: str = "") -> bytes:
-    """Return the block of a packet. interface: its number; ns: since 1970; length: bytes on the wire."""
-    head, tail = packet_ends(interface, ns, len(data), length, comment)
-    return b"".join((head, data, tail))
-
-
 def packet_ends(interface: int, ns: int, size: int, length: int, comment: str = "") -> tuple[bytes, bytes]:
-    """Return what stands before and after `size` bytes of a packet; parameters as for `packet_block`."""
+    """Return what stands before and after `size` bytes of a packet.
+
+    interface: its number; ns: since 1970; length: bytes on the wire.
+    """
     behind = options((COMMENT, comment.encode())) if comment else b""
     total = PACKET.size + size + -size % 4 + len(behind) + 4
     head = PACKET.pack(ENHANCED, total, interface, ns >> 32 & 0xFFFF_FFFF, ns & 0xFFFF_FFFF, size, length)

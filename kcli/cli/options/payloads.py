@@ -30,7 +30,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     repeated("--key-schema", "key_schemas", "[T=]FILE", "Schema of topic T's keys."),
     repeated("--value-format", "value_formats", "[T=]F", "Form of topic T's values: json, utf8, long, uuid, raw, ..."),
     repeated("--key-format", "key_formats", "[T=]F", "Form of topic T's keys."),
-    repeated("--schemas", "schemas", "FILE|DIR", "Schemas by id and subject, in files: an offline registry."),
+    repeated("--schemas", "schemas", "FILE|DIR", "Schemas by id, in files: an offline registry."),
     click.option("--schema-registry", "registry", metavar="URL", help="The registry to ask for schemas by their ids."),
     repeated(
         "--registry-config",

@@ -24,7 +24,6 @@ UNIQUE = re.compile(
     r"\]\.(apiKey|partition|index|partitionIndex|nodeId|brokerId|name|topicId)$|([rR]eplica|isr|offline|partition)\w*\[\d+\]$"
 )
 TIMES = re.compile(r".*(imestamp|TimeMs|Time)$")
-SPANS = re.compile(r".*(imeout|imeoutMs|Ms|Bytes|Size)$")
 YEAR_2001, YEAR_2096 = 10**12, 4 * 10**12  # in ms
 
 

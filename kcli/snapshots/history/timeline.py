@@ -69,7 +69,7 @@ class Timeline(Loader):
     """A Loader that notes what a log's records do while it builds the image; a snapshot's records are its start.
 
     buckets: {time in steps: Bucket}, of those with records; before: the states' counts at the start
-    events, epochs: the newest MOST; event_count: of all
+    events, epochs: the newest MOST
     """
 
     def __init__(self, step: int, dialect: str | None = None) -> None:
@@ -79,7 +79,6 @@ class Timeline(Loader):
         self.buckets: dict[int, Bucket] = {}
         self.events: deque[BrokerEvent] = deque(maxlen=MOST)
         self.epochs: deque[Epoch] = deque(maxlen=MOST)
-        self.event_count = 0
         self.states: StateCounts | None = None  # of the STATES; None: no record of the log was seen
         self.before: list[int] = []
         self.ms: int | None = None
@@ -162,7 +161,6 @@ class Timeline(Loader):
             super().apply(offset, name, value)
             state = broker_state(self.image.brokers.get(number))
             if was != state or name == "RegisterBrokerRecord":
-                self.event_count += 1
                 self.events.append(BrokerEvent(self.ms, offset, number, was, state))
         elif name in ("PartitionRecord", "PartitionChangeRecord"):
             topic, number = self.settled(value), value["partitionId"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kcli.capture.io import ranges
-from kcli.capture.io.pcapng import interface_block, packet_block, section_block
+from kcli.capture.io.pcapng import interface_block, packet_ends, section_block
 
 START = 1_700_000_000_123_456_789
 
@@ -15,7 +15,8 @@ def test_packets_come_back(tmp_path: Path) -> None:
     out = section_block() + b"".join(map(interface_block, links))
     sent = [(START + number, (1, 113, 1)[number % 3], b"x" * number, number + 5) for number in range(20)]
     for ns, link, data, length in sent:
-        out += packet_block(links.index(link), ns, data, length)
+        head, tail = packet_ends(links.index(link), ns, len(data), length)
+        out += head + data + tail
     path = tmp_path / "made.pcapng"
     path.write_bytes(out)
     assert [(row.ns, row.link, row.data, row.length) for row in ranges.rows(str(path))] == sent

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Container, Iterator
 from typing import BinaryIO
 
-from kcli.capture.io.pcapng import packet_block
+from kcli.capture.io.pcapng import packet_ends
 from kcli.redact.draft import MADE, DraftPacket
 from tests.oracle.redact.headers import set_checksums
 
@@ -90,6 +90,7 @@ class Draft:
                 interfaces[packet.link] = len(interfaces)
                 out.write(interface(packet.link))
             set_checksums(packet.data, packet.places, packet.length)
-            out.write(packet_block(interfaces[packet.link], packet.ns, packet.data, packet.length))
+            head, tail = packet_ends(interfaces[packet.link], packet.ns, len(packet.data), packet.length)
+            out.write(head + packet.data + tail)
             written += 1
         return written, omitted

