@@ -101,7 +101,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @metrics_option
 @traces_option
 @view_options
-@quiet_option("Print only the address; rows only with --format.")
+@quiet_option("Print only the address: no line for a client that is refused, and rows only with --format.")
 def proxy(
     bootstrap: str | None,
     settings: tuple[str, ...],

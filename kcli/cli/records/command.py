@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,7 +91,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         reading(files, options["quiet"]) as moved,
     ):
         if live:
-            rows = choice.wanted(rows_of_topic(options, chosen, problems.add))
+            rows = begun(choice.wanted(rows_of_topic(options, chosen, problems.add)))
         else:
             groups = record_groups(
                 files,
@@ -122,6 +123,11 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         warn(f"no record matches; {choice.there()}", options["quiet"])
         return 1
     return 0
+
+
+def begun(rows: Iterator[Row]) -> Iterator[Row]:
+    """Return the rows when the first has come, so that an error in its place is not below headings."""
+    return chain([*islice(rows, 1)], rows)
 
 
 def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:

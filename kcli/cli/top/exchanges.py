@@ -13,14 +13,24 @@ from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.filters import mentions
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Sink
-from kcli.cli.decode.pcap.table import Table
+from kcli.cli.decode.pcap.table import Table, milliseconds, words_of
+from kcli.cli.decode.pcap.table import sizes as packet_sizes
 from kcli.cli.decode.pcap.tree import tree
 from kcli.cli.decode.slip_hints import SlipNamer, message_text
+from kcli.cli.terminal.cells import cut, pad
+from kcli.cli.terminal.cells import width as cell_width
 from kcli.errors import KcliError
 from kcli.filelike import Stream
 from kcli.metrics.figures import LiveFigures
+from kcli.schemas.catalog import catalog
 
 MOST_EXCHANGES = 200  # the latest
+HEADINGS = ("time", "conn", "client", "api", "ms", "bytes", "what")
+NUMBERS = ("ms", "bytes")
+SPARED = ("bytes", "conn", "client")  # columns that go first where there is little room
+GAP = 2  # between columns
+WIDEST = 24  # cells of a column
+LEAST = 32  # cells of what was said
 
 Wanted = Callable[[Exchange], bool]
 
@@ -72,17 +82,31 @@ def exchanges_of(
 
 
 def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
-    """Return headings and a line for each exchange, as `kcli decode pcap` has them."""
-    parts: list[str] = []
-    table = Table(lambda *given: parts.append("".join(given)), width=width, absolute=True)
-    if exchanges:
-        table.begin(exchanges[0].request_ns)
-    made = parts[:]
-    for each in exchanges:
-        parts.clear()
-        table.show(each)
-        made.append("  ".join([parts[0], *(text.strip() for text in parts[1:])]))  # a narrow table has two lines
+    """Return headings and a line for each exchange, with what was said last, which is cut where it is too long."""
+    table = Table(lambda *_parts: None, width=width, absolute=True)
+    rows = [HEADINGS, *(cells_of(each, table) for each in exchanges)]
+    sizes = {name: min(max(cell_width(row[at]) for row in rows), WIDEST) for at, name in enumerate(HEADINGS[:-1])}
+    for name in SPARED:
+        if width - sum(sizes.values()) - GAP * len(sizes) < LEAST:
+            del sizes[name]
+    room = max(width - sum(sizes.values()) - GAP * len(sizes), 1)
+    made = []
+    for row in rows:
+        named = dict(zip(HEADINGS, row, strict=True))
+        cells = [pad(cut(named[name], size), size, right=name in NUMBERS) for name, size in sizes.items()]
+        made.append((" " * GAP).join([*cells, cut(row[-1], room)]))
     return made
+
+
+def cells_of(exchange: Exchange, table: Table) -> tuple[str, ...]:
+    """Return the cells of one exchange."""
+    api = catalog(exchange.bodies.dialect).api(exchange.api_key)
+    name = api.name if api else f"key {exchange.api_key}"
+    return (
+        table.time(exchange.request_ns), table.label(exchange.connection), exchange.client_id or "",
+        f"{name} {exchange.api_version}", milliseconds(exchange.latency_ms),
+        packet_sizes(exchange.request_bytes, exchange.response_bytes), words_of(exchange).text,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1)

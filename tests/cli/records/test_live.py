@@ -123,8 +123,10 @@ def test_what_can_not_be_read(live: EmbeddedBroker, capsys: Capture) -> None:
         (("--bootstrap", "127.0.0.1:1", "--topic", "t"), 4, "127.0.0.1:1"),
     ):
         assert main(["records", *words]) == code
-        said = capsys.readouterr().err
+        captured = capsys.readouterr()
+        said = captured.err
         assert reason in said and said.count("\n") == 1, said
+        assert not captured.out  # no headings over nothing
 
 
 def produce(live: EmbeddedBroker, topic: str, *words: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.terminal.cells import width
-from kcli.cli.top.exchanges import Wanted, exchanges_of
+from kcli.cli.top.exchanges import Wanted, exchanges_of, table_of
 from kcli.cli.top.packets import RecentPackets
 from kcli.cli.top.view import View
 from tests.diagnose.captured import DATA
@@ -94,6 +94,18 @@ def test_fetches_without_news_are_folded(view: View) -> None:
     press(view, "i")
     [unfolded] = [line for line in view.lines if line.name == "pageview-live-1"]
     assert unfolded.load.exchanges == live.load.exchanges + 1 and texts(view)[-2] == ""
+
+
+def test_exchanges_have_room_for_what_was_said(view: View) -> None:
+    """Columns of less use go; only what was said may be cut, and shows that."""
+    found = exchanges_of([str(BEHIND)], None, lambda each: True, READ)[:40]
+    for width, headings in ((58, 4), (78, 4), (98, 6), (200, 7)):
+        head, *lines = table_of(found, width)
+        assert len(head.split()) == headings and head.endswith("  what") and "time" in head and " ms" in head
+        assert max(map(len, lines)) <= width and len(lines) == 40
+        start = head.index("what")
+        assert all(line[start - 2 : start] == "  " and len(line[start:]) >= 3 for line in lines)
+        assert all(len(line) == width for line in lines if line.endswith("…"))
 
 
 def test_a_row_opens_to_its_exchanges_and_these_to_their_bytes(view: View) -> None:
