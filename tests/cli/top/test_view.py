@@ -99,13 +99,13 @@ def test_fetches_without_news_are_folded(view: View) -> None:
 def test_exchanges_have_room_for_what_was_said(view: View) -> None:
     """Columns of less use go; only what was said may be cut, and shows that."""
     found = exchanges_of([str(BEHIND)], None, lambda each: True, READ)[:40]
-    for width, headings in ((58, 4), (78, 4), (98, 6), (200, 7)):
-        head, *lines = table_of(found, width)
+    for room, headings in ((58, 4), (78, 4), (98, 6), (200, 7)):
+        head, *lines = table_of(found, room)
         assert len(head.split()) == headings and head.endswith("  what") and "time" in head and " ms" in head
-        assert max(map(len, lines)) <= width and len(lines) == 40
+        assert max(map(len, lines)) <= room and len(lines) == 40
         start = head.index("what")
         assert all(line[start - 2 : start] == "  " and len(line[start:]) >= 3 for line in lines)
-        assert all(len(line) == width for line in lines if line.endswith("…"))
+        assert all(len(line) == room for line in lines if line.endswith("…"))
 
 
 def test_a_row_opens_to_its_exchanges_and_these_to_their_bytes(view: View) -> None:
