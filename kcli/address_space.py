@@ -6,7 +6,6 @@ libraries that do so get none, they end the process, without a word or with one 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import sys
@@ -53,6 +52,8 @@ def save() -> None:
         return
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
+    import ctypes  # only here: it takes longer than the rest
+
     with suppress(AttributeError, OSError):  # another C library
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
     sys.meta_path.insert(0, Guard())

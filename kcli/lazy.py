@@ -1,11 +1,16 @@
-"""Packages whose names are imported when they are asked for."""
+"""Modules and names that are imported when they are asked for."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec, module_from_spec
+from threading import RLock
+from types import ModuleType
 from typing import Any
+
+LOADING = RLock()
 
 
 def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -22,5 +27,27 @@ def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         value = getattr(importlib.import_module(f"{package}.{module}"), name)
         setattr(sys.modules[package], name, value)
         return value
+
+    return load
+
+
+def postpone(*names: str) -> None:
+    """Have these modules loaded only when something of them is asked for: what others import and hardly ever use."""
+    for name in names:
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None and spec.loader is not None:
+            module = sys.modules[name] = module_from_spec(spec)
+            module.__getattr__ = loader_of(module)  # type: ignore[method-assign]
+
+
+def loader_of(module: ModuleType) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that is not loaded yet."""
+
+    def load(name: str) -> Any:
+        with LOADING:
+            spec = module.__spec__
+            if vars(module).pop("__getattr__", None) is load and spec is not None and spec.loader is not None:
+                spec.loader.exec_module(module)
+        return getattr(module, name)
 
     return load

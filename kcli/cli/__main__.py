@@ -9,6 +9,8 @@ from pathlib import Path
 
 from kcli.address_space import save
 
+# Modules of the standard library that the `construct` package imports: a sixth of what a small capture takes.
+IDLE = "hashlib", "pdb", "pickle", "traceback"
 COLLECTED = 100_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
 
 
@@ -24,6 +26,9 @@ def start() -> int:
     # numpy starts threads for linear algebra, of which there is none here, and they take longer than a small capture.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     save()
+    from kcli.lazy import postpone
+
+    postpone(*IDLE)
     from kcli.cli.main import main
 
     signal.signal(signal.SIGINT, before)

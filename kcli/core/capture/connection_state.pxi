@@ -31,35 +31,36 @@ cdef struct PartialFrame:
     size_t size, capacity
 
 
+# What each packet touches stands in front.
 cdef struct ConnectionState:
-    ConnectionState* older        # of all connections
-    ConnectionState* newer
-    PyObject* connection          # a kcli.capture.tls.layer.TlsLayer; NULL: the steady way was enough so far
     bint steady
     bint sealed                   # ... with TLS: what its records protect is read so, not its bytes
-    bint ignored                  # not on a port that was asked for, or over
+    bint ignored                  # not on a port that was asked for
     bint foreign                  # not Kafka
     bint greeted                  # a request has been read
     bint proved                   # an exchange has been read to its last byte: this is Kafka
     int client                    # which end, -1: not known
-    uint64_t passed[2]            # bytes of a foreign connection
+    int waiting                   # requests
+    Request* first
+    Request* last
+    size_t waiting_bytes          # of memory, of those
+    size_t weight                 # bytes of memory that the connection holds, as counted last
     uint64_t heard[2]             # when bytes last came from an end
     uint64_t began                # when the first bytes came
     uint64_t answered             # when the latest response was whole, 0: none was
+    char* link                    # "server-client"
+    size_t link_size
     PartialFrame half[2]
     uint64_t begun[2]             # when the first bytes of these came
+    size_t client_id_size         # 0: none is known
+    uint8_t client_id[LONGEST_KNOWN]   # of a request that was answered
     PartialFrame record[2]        # the part of a TLS record that has come
     uint64_t came[2]              # ... when
     uint64_t unsealed[2]          # bytes that records protected, from each end
-    Request* first
-    Request* last
-    int waiting
-    size_t waiting_bytes          # of memory, of those
-    size_t weight                 # bytes of memory that the connection holds, as counted last
-    char* link                    # "server-client"
-    size_t link_size
-    uint8_t client_id[LONGEST_KNOWN]   # of a request that was answered
-    size_t client_id_size         # 0: none is known
+    uint64_t passed[2]            # bytes of a foreign connection
+    PyObject* connection          # a kcli.capture.tls.layer.TlsLayer; NULL: the steady way was enough so far
+    ConnectionState* older        # of all connections
+    ConnectionState* newer
 
 
 cdef void append_request(ConnectionState* state, Request* request) noexcept:
@@ -133,16 +134,12 @@ cdef void empty_state(PartialFrame* spare, ConnectionState* state) noexcept:
         state.first = request.next
         drop(spare, request)
         request = state.first
-    state.last, state.waiting, state.waiting_bytes = NULL, 0, 0
     for d in range(2):
         free(state.half[d].data)
         free(state.record[d].data)
-        state.half[d] = state.record[d] = PartialFrame(NULL, 0, 0)
     free(state.link)
-    state.link = NULL
     if state.connection != NULL:
         Py_DECREF(<object>state.connection)
-        state.connection = NULL
 
 
 cdef inline size_t wanted(const uint8_t* data, size_t n) noexcept:

@@ -100,9 +100,7 @@ cdef class Correlator(StreamHandler):
             (<object>state.connection).close(ts, ENDINGS[why], (state.passed[0], state.passed[1]))
         if self.connection_end is not None:
             report_end(self, flow, state)
-        state.steady, state.ignored = False, True
-        self.release(state)
-        return 0
+        return self.forget(flow)      # no more bytes come of it
 
     cdef int give_up(self, Flow* flow) except -1:
         cdef ConnectionState* state = <ConnectionState*>flow.state
@@ -280,8 +278,9 @@ cdef class Correlator(StreamHandler):
         return (<ConnectionState*>flow.state).weight if flow.state != NULL else 0
 
     cdef int discard(self, ConnectionState* state) except -1:
-        """Release it, and the state itself."""
-        self.release(state)
+        """Free all that a connection holds, and the state itself."""
+        self.held -= state.weight
+        empty_state(&self.spare, state)
         if state.newer != NULL:
             state.newer.older = state.older
         else:
@@ -289,13 +288,6 @@ cdef class Correlator(StreamHandler):
         if state.older != NULL:
             state.older.newer = state.newer
         free(state)
-        return 0
-
-    cdef int release(self, ConnectionState* state) except -1:
-        """Release the memory that a connection holds."""
-        self.held -= state.weight
-        state.weight = 0
-        empty_state(&self.spare, state)
         return 0
 
     cdef tuple dump(self, Flow* flow):

@@ -1,4 +1,5 @@
 # An exchange's line of JSON, straight from its frames.
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -34,11 +35,12 @@ cdef class ApiCodecs:
     cdef Node answer(self, const uint8_t* body, size_t n)
 
 
+@cython.final
 cdef class ErrorCodes:
     """The error codes of one answer, each once."""
 
     cdef Out codes                            # int64
-    cdef uint64_t[1 << 16] stamps             # by code: the answer that had it last
+    cdef uint64_t* stamps                     # by code: the answer that had it last
     cdef uint64_t clock
 
     cdef size_t count(self) noexcept

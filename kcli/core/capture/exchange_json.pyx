@@ -3,6 +3,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
 
 from kcli.core.capture.packets cimport be16
 from kcli.core.codec.messages cimport Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve
@@ -39,8 +40,14 @@ cdef class ApiCodecs:
 
 
 cdef class ErrorCodes:
+    def __cinit__(self):
+        self.stamps = <uint64_t*>calloc(1 << 16, sizeof(uint64_t))     # few of its pages are ever touched
+        if self.stamps == NULL:
+            raise MemoryError
+
     def __dealloc__(self):
         out_free(&self.codes)
+        free(self.stamps)
 
     cdef size_t count(self) noexcept:
         return self.codes.size // sizeof(int64_t)
@@ -149,17 +156,19 @@ cdef class ExchangeWriter:
         if out_put(out, b',"response":', 12):
             raise MemoryError
         cdef size_t before = out.size
+        self.errors.codes.size = 0
         if frame == NULL:
-            self.errors.codes.size = 0
             if out_put(out, b"null", 4):
                 raise MemoryError
             return True
         start = codecs.response_header.skip_at(frame, n)
         if start < 0:
             return False
+        self.context.erred = False
         if codecs.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) < 0:
             return False
-        self.errors.take(out.data + before, out.data + out.size)
+        if self.context.erred:
+            self.errors.take(out.data + before, out.data + out.size)
         return True
 
     cdef int put_errors(self) except -1:

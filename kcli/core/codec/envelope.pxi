@@ -69,6 +69,7 @@ cdef class Envelope(Secret):
             if (<Node>(<tuple>found)[i]).json_c(&cursor, out):
                 xdecref(cursor.path)
                 return cursor.code
+            context.erred = inner.erred
             if i == 0:
                 out.size -= 1                 # the closing brace
                 if put_text(<object>(<tuple>found)[2], out):

@@ -69,7 +69,7 @@ cdef class Message(Node):
     cdef int measure(self) except -1:
         """Compute the least bytes of a value, the runs of fixed fields, the fields of direct JSON, and the most room
         these take."""
-        cdef int i, run = 0
+        cdef int i, run = 0, error_at = 0
         self.least = 1 if self.flexible else 0
         self.room = 4 * KEY_ROOM
         for i in range(self.count - 1, -1, -1):
@@ -78,6 +78,11 @@ cdef class Message(Node):
             self.room += step.key_size + VALUE_ROOM
             run = run + step.width if step.width else 0
             step.run = run
+            if step.is_error:
+                error_at = SEVERAL if error_at or step.width != 2 else 2
+            else:
+                error_at = error_at + step.width if step.width and error_at > 0 else error_at if step.width else 0
+            step.error_at = error_at
             step.run_fields = 1 + (self.steps[i + 1].run_fields if step.width and self.steps[i + 1].width else 0)
             step.direct = step.width and step.op != FLOAT64 and step.role == PLAIN
             step.told = step.is_error or step.role == TOPIC_ID or step.op == BOOL or step.op == FLOAT64
@@ -104,6 +109,8 @@ cdef class Message(Node):
                 self.steps[i].role = TOPIC_NAME
             elif name.endswith("rrorCode") and self.steps[i].width:
                 self.steps[i].is_error = True
+        for i, (name, _, _) in enumerate(self.tagged):
+            self.tags[i].is_error = name.endswith("rrorCode")
         return 0
 
     cdef int cut(self, int first, Cursor* cursor) noexcept:
@@ -117,6 +124,8 @@ cdef class Message(Node):
 
     cdef Step* tag_step(self, uint32_t tag) noexcept:
         cdef int i
+        if tag < <uint32_t>self.tag_count and <uint32_t>self.tags[tag].tag == tag:       # most have no gaps
+            return &self.tags[tag]
         for i in range(self.tag_count):
             if <uint32_t>self.tags[i].tag == tag:
                 return &self.tags[i]

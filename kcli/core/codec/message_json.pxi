@@ -23,6 +23,8 @@ cdef inline int json_message(Message message, Cursor* cursor, Out* out) noexcept
         if step.run > cursor.end - cursor.at:
             return message.cut(step - message.steps, cursor)
         at = cursor.at
+        if step.error_at and (step.error_at == SEVERAL or be16(at + step.error_at - 2)):
+            note_error(cursor)
         while step.direct:                # the step behind the last one is not
             p = put_fixed(step.op, at, put_key(step, p))
             if p == NULL:
@@ -62,6 +64,11 @@ cdef inline char* put_key(Step* step, char* p) noexcept:
     if step.key_size > KEY_ROOM // 2:
         memcpy(p + KEY_ROOM // 2, step.key_text + KEY_ROOM // 2, step.key_size - KEY_ROOM // 2)
     return p + step.key_size
+
+
+cdef void note_error(Cursor* cursor) noexcept:
+    if cursor.context != NULL:
+        cursor.context.erred = True
 
 
 cdef void json_fixed_role(Step* step, TopicMet* topic, Cursor* cursor, Out* out) noexcept:
@@ -135,7 +142,8 @@ cdef int json_tags(Message message, Cursor* cursor, Out* out) noexcept:
             failed = no_memory(cursor)
         elif out_put(out, b'"_unknownTaggedFields":', 23) or out_put(out, unknown.data, unknown.size) or out_put(out, b"]", 1):
             failed = no_memory(cursor)
-    out_free(&unknown)
+    if unknown.data != NULL:
+        out_free(&unknown)
     return failed
 
 
@@ -145,13 +153,19 @@ cdef int json_tag(Message message, Step* step, uint32_t size, Cursor* cursor, Ou
     cdef char* p
     cdef int comma = out.data[out.size - 1] == b"{"      # none behind the opening brace
     cursor.end = at + size
+    if step.is_error:
+        note_error(cursor)
     if step.width > cursor.end - at:
         short_of(cursor, step.width)
         return within(cursor, <object>step.key)
-    if out_put(out, step.key_text + comma, step.key_size - comma) or out_reserve(out, VALUE_ROOM):
+    if out_reserve(out, step.key_size + KEY_ROOM + VALUE_ROOM):
         return no_memory(cursor)
+    p = put_key(step, out.data + out.size - comma)
+    if comma:
+        out.data[out.size - 1] = b"{"
+    out.size = p - out.data
     if step.op <= LAST_FIXED and step.op != FLOAT64:
-        p = put_fixed(step.op, at, out.data + out.size)
+        p = put_fixed(step.op, at, p)
         if p == NULL:
             return stop(cursor, ODD, at, 0, 0)
         out.size = p - out.data

@@ -65,6 +65,7 @@ cdef struct JsonContext:
     int resource          # the type of the resource at hand (ConfigResource.Type)
     size_t name_at, name_size     # where in the text the name of the config at hand is, in quotes
     size_t redactions     # how many values were hidden so far
+    bint erred            # an error code other than 0 may stand in the text; whoever wants to know sets it to False before
     bint inner_known      # whether an envelope's request was met, whose API key and version are these
     int inner_key, inner_version
 

@@ -231,7 +231,7 @@ cdef int json_context(JsonContext* context, str records, object hook, Names name
     context.metadata = False
     context.resource = 0
     context.name_at = context.name_size = context.redactions = 0
-    context.inner_known = False
+    context.inner_known = context.erred = False
     return 0
 
 

@@ -68,8 +68,10 @@ cdef int json_records(const uint8_t* at, Py_ssize_t size, Cursor* cursor, Out* o
             return no_memory(cursor)
         if out_redacted(out, size) if context.metadata and not context.secrets else out_base64(out, at, size):
             return no_memory(cursor)
-    elif context.records == RECORDS_HOOK and hooked(at, size, context, out):
-        return raised(cursor)
+    elif context.records == RECORDS_HOOK:
+        context.erred = True                  # in the values of records
+        if hooked(at, size, context, out):
+            return raised(cursor)
     return no_memory(cursor) if out_put(out, b"}", 1) else 0
 
 

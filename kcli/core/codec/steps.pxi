@@ -11,6 +11,7 @@ cdef enum Role:
 cdef enum:
     KEY_ROOM = 64         # keys are copied as whole blocks of 32 or 64 bytes: padded, never measured
     VALUE_ROOM = 24       # the longest fixed value: a uuid in quotes
+    SEVERAL = -1          # see Step.error_at
     KEPT_STRING = 64      # strings up to this length are kept, and found again without a new object
 
 cdef struct Step:
@@ -23,6 +24,7 @@ cdef struct Step:
     int role
     bint told             # a fixed field that may be no value, or tells an error or a topic
     bint is_error         # an error code
+    int error_at          # where in the run from here on its error code ends; 0: there is none, SEVERAL: anywhere
     bint direct           # JSON is put_fixed's and nothing else: a fixed field that tells nothing about others
     int key_size
     char* key_text        # `,"name":`, padded
@@ -43,8 +45,19 @@ cdef void release(Step* step) noexcept:
     xdecref(step.kept)
 
 
-cdef int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
+cdef inline int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
     """Read a tag and its size, and check that its bytes are there; tags out of order or twice are for the fallback."""
+    cdef const uint8_t* at = cursor.at
+    if cursor.end - at >= 2 and (at[0] | at[1]) < 0x80 and at[0] > before[0] and at[1] <= cursor.end - at - 2:
+        tag[0], size[0] = at[0], at[1]
+        before[0] = at[0]
+        cursor.at = at + 2
+        return 0
+    return rare_tag(cursor, before, tag, size)
+
+
+cdef int rare_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
+    """Read as `next_tag` does what takes more than a byte, or is wrong."""
     cdef const uint8_t* at = cursor.at
     if varint(cursor, tag) or varint(cursor, size):
         return within(cursor, "_tags")
