@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are asked for."""
+"""Modules and names that are imported when they are asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from kcli.lazy import importing
+from kcli.lazy import importing, postpone
 
 PACKAGES = ("kcli.broker", "kcli.records", "kcli.snapshots")
 
@@ -53,3 +53,17 @@ def test_a_condition_asks_nothing_of_pandas() -> None:
     script = f"import sys, kcli.sql.conditions; {condition}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not {"pandas", "polars"} & set(done.stdout.split())
+
+
+def test_a_postponed_module_is_loaded_when_something_of_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    postpone("colorsys", "no_such_module")
+    module = importlib.import_module("colorsys")
+    assert "hsv_to_rgb" not in vars(module) and "no_such_module" not in sys.modules
+    from colorsys import hsv_to_rgb
+
+    assert vars(module)["hsv_to_rgb"] is hsv_to_rgb and hsv_to_rgb(0, 0, 1) == (1, 1, 1)
+    with pytest.raises(AttributeError, match="module 'colorsys' has no attribute 'nothing'"):
+        _ = module.nothing
+    postpone("colorsys")
+    assert sys.modules["colorsys"] is module and vars(module)["hsv_to_rgb"] is hsv_to_rgb
