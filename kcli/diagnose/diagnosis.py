@@ -138,7 +138,7 @@ def judge(
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    parts = unjudged_parts(store, size.seconds)
+    parts = unjudged_parts(store, size.seconds, files)
     found = Diagnosis(wanted, explained, checked, parts, judged, size, damage)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None

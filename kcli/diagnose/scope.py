@@ -13,15 +13,16 @@ SHORT_S = 5.0  # what happens again and again, or changes, needs longer
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """what: in words, with counts. remedy: what to do about it."""
+    """what: in words, with counts. remedy: what to do about it. see: a command that shows more; "": none."""
 
     what: str
     remedy: str
+    see: str = ""
 
 
-def unjudged_parts(store: FactStore, seconds: float) -> list[Unjudged]:
-    """Name them, the largest first. seconds: how long the captures are."""
-    return [*undecodable(store), *mid_stream(store), *unknown_schemas(store), *short(seconds)]
+def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
+    """Name them, the largest first. seconds: how long the captures are. files: for commands."""
+    return [*undecodable(store, files), *mid_stream(store), *unknown_schemas(store), *short(seconds)]
 
 
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
@@ -43,7 +44,10 @@ ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THE
 """
 
 
-def undecodable(store: FactStore) -> Iterator[Unjudged]:
+SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable WHERE event != 'not-kafka'\""""
+
+
+def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
     """Yield what is no Kafka, and what is Kafka and cannot be read."""
     if not store.has("undecodable"):
         return
@@ -61,7 +65,8 @@ def undecodable(store: FactStore) -> Iterator[Unjudged]:
         elif row["bytes"]:
             yield Unjudged(
                 f"{row['bytes']:,} bytes on {links} that are there and do not decode",
-                "kcli sql 'SELECT * FROM undecodable' says where and why",
+                "the table undecodable says where and why",
+                f"{SEE} {files}",
             )
 
 

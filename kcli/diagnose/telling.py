@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.capture.kafka.clock import instant
+from kcli.counting import counted
 from kcli.finding import INFO, Finding
 
 if TYPE_CHECKING:
     from kcli.diagnose.diagnosis import Diagnosis
+    from kcli.diagnose.scope import Unjudged
 
 DAY = 86400  # seconds
 LAST_S, LAST_PART = 1.0, 0.05  # what is seen in the last second, or in this part of a capture, may well go on
@@ -95,3 +98,27 @@ def worded(name: object) -> str:
     """Return a subject's name; the first few of many."""
     names = names_of(name)
     return ", ".join(map(str, names[:NAMED])) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+
+
+def checked_text(found: Diagnosis) -> str:
+    """Say what was checked, how much there was to check, and how much was found."""
+    seconds = f"{found.overview.seconds:,.1f} s"
+    if not found.judged:
+        return f"Nothing could be judged: no exchange of Kafka's in {seconds}"
+    counts = counted_by_severity(found.findings) or "nothing found"
+    return f"{found.checked} checks over {counted(found.overview.exchanges, 'exchange')} in {seconds}: {counts}"
+
+
+def counted_by_severity(findings: Sequence[Finding]) -> str:
+    """Count findings in words: "1 critical, 2 warnings"."""
+    words = []
+    for severity, plural in (("critical", "critical"), ("warning", "warnings"), ("info", "infos")):
+        count = sum(each.severity == severity for each in findings)
+        if count:
+            words.append(f"{count} {plural if count > 1 else severity}")
+    return ", ".join(words)
+
+
+def unjudged_text(part: Unjudged) -> str:
+    """Say what could not be judged, and what to do about it."""
+    return f"{part.what}; remedy: {part.remedy}"

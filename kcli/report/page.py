@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from kcli.counting import counted
 from kcli.legible import legible
 from kcli.report.asking import Answers, Asked
 from kcli.report.verdict import Verdict, judge
@@ -97,20 +98,26 @@ def valued(value: Any, time: bool) -> Any:
 def figures(answers: Answers) -> Iterable[tuple[str, str]]:
     """Yield (name, figure): the page's first line."""
     [totals] = answers.by_name["totals"].dicts()
-    yield "exchanges", f"{totals['exchanges']:,}"
+    yield figure(totals["exchanges"], "exchange")
     if answers.first_ns is None or answers.last_ns is None:
         return
-    yield "with errors", f"{totals['with_errors'] / totals['exchanges']:.1%}"
+    yield f"with errors, {totals['with_errors'] / totals['exchanges']:.1%}", f"{totals['with_errors']:,}"
     inner = totals["broker_clients"]
-    yield f"clients, {inner:,} of them the brokers' own" if inner else "clients", f"{totals['clients']:,}"
-    yield "brokers", f"{totals['brokers']:,}"
-    yield "connections with requests", f"{totals['connections']:,}"
+    yield figure(totals["clients"], "client", f", {inner:,} of them the brokers' own" if inner else "")
+    yield figure(totals["brokers"], "broker")
+    yield figure(totals["connections"], "connection", " with requests")
     yield "requests", bytes_text(totals["request_bytes"])
     yield "responses", bytes_text(totals["response_bytes"])
     if totals["p50_ms"] is not None:
         yield "median latency", f"{totals['p50_ms']:,.4g} ms"
         yield "99 % answered in", f"{totals['p99_ms']:,.4g} ms"
     yield "from first to last answer", span_text((answers.last_ns - answers.first_ns) / 1e9)
+
+
+def figure(number: int, one: str, more: str = "") -> tuple[str, str]:
+    """Return the name and figure of a count."""
+    figure, _, name = counted(number, one).partition(" ")
+    return name + more, figure
 
 
 def bytes_text(size: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from kcli import diagnose
 from kcli.counting import counted
 from kcli.diagnose import Diagnosis
-from kcli.diagnose.telling import NAMED, ToldFinding, period_of, told
+from kcli.diagnose.telling import NAMED, ToldFinding, checked_text, period_of, told, unjudged_text
 from kcli.report.asking import Answers, Asked
 from kcli.rules.prepared import ROUTINE_ERRORS
 
@@ -47,15 +47,15 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     period = period_of(diagnosis)
     every = [told(each, period) for each in diagnosis.findings]
     found = [Finding(LEVELS[each.severity], each.text, "", each) for each in every]
-    found += [Finding(NOTE, f"Not judged: {part.what}; {part.remedy}.", "") for part in diagnosis.unjudged]
+    found += [
+        Finding(NOTE, f"Not judged: {unjudged_text(part)}.", "lost" if part.see else "") for part in diagnosis.unjudged
+    ]
     found += [Finding(NOTE, each.text, each.section) for rule in (refused, unread) for each in rule(answers)]
     verdict = verdict_of(found)
     if not diagnosis.judged:
         said = [] if diagnosis.unjudged else [*nothing(answers)]
         return Verdict(NOTE, unread_headline(diagnosis), [*said, *verdict.findings])
-    if verdict.level == GOOD:
-        return Verdict(GOOD, f"{diagnosis.checked} checks, nothing found", verdict.findings)
-    return verdict
+    return Verdict(verdict.level, checked_text(diagnosis), verdict.findings)
 
 
 def unread_headline(diagnosis: Diagnosis) -> str:

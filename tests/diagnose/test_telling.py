@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
+
 import pytest
 
-from kcli.diagnose.telling import Period, time_text, told
+from kcli.cli.main import main
+from kcli.diagnose import Diagnosis, diagnose
+from kcli.diagnose.overview import Overview
+from kcli.diagnose.telling import Period, checked_text, time_text, told, unjudged_text
 from kcli.finding import Finding
+from tests.capture.wires import DATA as CAPTURED
 
 
 @pytest.mark.parametrize(
@@ -45,3 +52,22 @@ def test_a_subject_that_the_text_does_not_name_is_told() -> None:
     assert told(Finding("f", "warning", {"user": "bob"}, {}, "", "bob is refused")).text == "bob is refused"
     many = Finding("f", "warning", {"client": ["a", "b", "c", "d", "e"]}, {}, "", "refused")
     assert told(many).text == "refused; clients a, b, c and 2 more"
+
+
+def test_what_was_checked_is_told_with_what_was_found() -> None:
+    size = Overview(0, 61.26, 1, 1, 1)
+    found = Diagnosis([], [], 51, [], True, size)
+    assert checked_text(found) == "51 checks over 1 exchange in 61.3 s: nothing found"
+    several = [Finding("f", severity, {}, {}, "") for severity in ("critical", "warning", "warning", "info")]
+    assert checked_text(replace(found, findings=several)).endswith("s: 1 critical, 2 warnings, 1 info")
+    none = replace(found, judged=False, overview=replace(size, exchanges=0))
+    assert checked_text(none) == "Nothing could be judged: no exchange of Kafka's in 61.3 s"
+
+
+def test_bytes_that_do_not_decode_have_a_command_that_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(CAPTURED / "snaplen-96.pcap")
+    [part] = [each for each in diagnose([path]).unjudged if each.see]
+    assert unjudged_text(part).endswith("; remedy: the table undecodable says where and why")
+    assert main([*shlex.split(part.see)[1:], "-q"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) > 10 and "reason" in shown[0]

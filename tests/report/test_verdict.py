@@ -103,15 +103,15 @@ def test_a_capture_is_judged_by_diagnose() -> None:
     )
     found = Diagnosis([slow], [], 49, [Unjudged("TLS", "--key-log")], True, Overview(0, 1.0, 10, 1, 1))
     verdict = judge_captures(answers(), found)
-    assert verdict.level == "bad" and verdict.headline == "1 thing to mend"
+    assert verdict.level == "bad" and verdict.headline == "49 checks over 10 exchanges in 1.0 s: 1 critical"
     assert [each.text for each in verdict.findings] == [
         "49 answers late; brokers 3, b:9092",
-        "Not judged: TLS; --key-log.",
+        "Not judged: TLS; remedy: --key-log.",
     ]
     assert verdict.findings[0].told == told(slow)  # what a terminal shows, too
-    assert judge_captures(answers(), replace(found, findings=[])).headline == "49 checks, nothing found"
+    assert judge_captures(answers(), replace(found, findings=[])).headline.endswith("1.0 s: nothing found")
     assert judge_captures(answers(), replace(found, findings=[], judged=False)).headline == "No Kafka in here"
     sealed = [Unjudged("18 connections of TLS 1.3 to b:9093", "--key-log FILE")]
     unread = judge_captures(answers(), replace(found, findings=[], judged=False, unjudged=sealed))
     assert unread.headline == "Nothing to judge: 18 connections of TLS 1.3 to b:9093" and unread.level == "note"
-    assert unread.findings[0].text == "Not judged: 18 connections of TLS 1.3 to b:9093; --key-log FILE."
+    assert unread.findings[0].text == "Not judged: 18 connections of TLS 1.3 to b:9093; remedy: --key-log FILE."

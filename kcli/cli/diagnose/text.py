@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kcli.cli.terminal.cells import wrap
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
-from kcli.diagnose.telling import ANY_TIME, Period, period_of, told
+from kcli.diagnose.telling import ANY_TIME, Period, checked_text, period_of, told, unjudged_text
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Finding
@@ -25,9 +25,7 @@ def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[
     period = period_of(found)
     for number, each in enumerate(found.findings):
         yield from finding_lines(each, room, colour=colour, whole=number < SHOWN, period=period)
-    yield from broken(checked_text(found), room, "")
-    for part in found.unjudged:
-        yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
+    yield from checked_lines(found, room)
     if found.findings and len(found.findings) > SHOWN:
         yield f"The last {len(found.findings) - SHOWN} in full: --format jsonl"
 
@@ -52,29 +50,19 @@ def finding_lines(
         yield from ShownCommand("see:", found.see).lines(room, indent)
 
 
-def checked_text(found: Diagnosis) -> str:
-    """Say what was checked, and how much there was to check."""
-    size = f"{found.overview.exchanges:,} exchanges in {found.overview.seconds:,.1f} s"
-    if not found.judged:
-        return f"Nothing could be judged: {size} of Kafka."
-    counts = counted_by_severity(found.findings)
-    return f"{found.checked} checks over {size}: {counts or 'nothing found'}."
+def checked_lines(found: Diagnosis, room: int | None) -> Iterator[str]:
+    """Yield what was checked, and what could not be judged."""
+    yield from broken(f"{checked_text(found)}.", room, "")
+    for part in found.unjudged:
+        yield from broken(f"not judged: {unjudged_text(part)}", room, "  ")
+        if part.see:
+            yield from ShownCommand("see:", part.see).lines(room, "  ")
 
 
 def clients_text(size: Overview) -> str:
     """Count clients, and say how many of them are brokers."""
     brokers = f" ({size.broker_clients:,} of them the brokers' own)" if size.broker_clients else ""
     return counted(size.clients, "client") + brokers
-
-
-def counted_by_severity(findings: Sequence[Finding]) -> str:
-    """Count findings in words: "1 critical, 2 warnings"."""
-    words = []
-    for severity, plural in (("critical", "critical"), ("warning", "warnings"), ("info", "infos")):
-        count = sum(each.severity == severity for each in findings)
-        if count:
-            words.append(f"{count} {plural if count > 1 else severity}")
-    return ", ".join(words)
 
 
 def broken(text: str, room: int | None, indent: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import broken, checked_text, clients_text, finding_lines
+from kcli.cli.diagnose.text import broken, checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
@@ -69,9 +69,7 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
         more = counted(others, "more client")
         yield from ShownCommand(f"and {more}:", f"kcli stats {words} --by client").lines(room)
     yield ""
-    yield from broken(checked_text(found), room, "")
-    for part in found.unjudged:
-        yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
+    yield from checked_lines(found, room)
     yield from next_lines(next_of(found, words), room)
 
 
@@ -131,7 +129,7 @@ def next_of(found: Diagnosis, words: str) -> list[str]:
     from kcli.rules.prepared import ROUTINE_ERRORS
 
     if not found.judged:
-        return [f"kcli decode pcap {words}", f"kcli {words} --key-log FILE"]
+        return [f"kcli decode pcap {words}"]
     if len(found.findings) > FINDINGS:
         more = f"kcli diagnose {words}"
     elif found.overview.errors.keys() - ROUTINE_ERRORS:

@@ -41,7 +41,7 @@ def command_lines(command: str, room: int | None) -> Iterator[str]:
         yield INDENT + command
         return
     line = ""
-    for part in parts_of(command):
+    for part in with_values(parts_of(command), max(room, LEAST) - len(MORE + END)):
         indent = MORE if line else INDENT
         if line and width(line + " " + part) <= max(room, LEAST) - len(END):
             line += " " + part
@@ -54,6 +54,23 @@ def command_lines(command: str, room: int | None) -> Iterator[str]:
             yield head + "\\"  # within a word: what follows begins its line
             line = line[len(head) :]
     yield line
+
+
+def with_values(parts: Iterable[str], room: int) -> Iterator[str]:
+    """Yield the parts of a command, each option with its value where both have room on a line."""
+    option = ""
+    for part in parts:
+        if option and not part.startswith("-") and width(option) + 1 + width(part) <= room:
+            yield f"{option} {part}"
+            option = ""
+            continue
+        if option:
+            yield option
+        option = part if part.startswith("--") or part == "-o" else ""
+        if not option:
+            yield part
+    if option:
+        yield option
 
 
 def parts_of(command: str) -> Iterator[str]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.cli.diagnose.text import COLOURS, counted_by_severity
+from kcli.cli.diagnose.text import COLOURS
 from kcli.cli.stats.table import table_lines, title_of
 from kcli.cli.terminal.cells import cut, width
 from kcli.cli.top.exchanges import Wanted, bytes_of, table_of, wanted_by
 from kcli.cli.top.rows import SORTS, TABS, Line, lines_of, sorted_lines
 from kcli.counting import counted
+from kcli.diagnose.telling import counted_by_severity
 from kcli.metrics.figures import IDLE, REPLICATION, WINDOW_S, LiveFigures
 
 MOST_FINDINGS = 3  # shown in full

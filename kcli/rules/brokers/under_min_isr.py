@@ -53,7 +53,7 @@ HAVING count(*) >= 2
 """,
     subject={"topic": "topic", "client": "clients", "broker": "broker", "partition": "partitions"},
     evidence=("refused", "errors", "missing", "seconds", "clients"),
-    says="{topic}: {refused} writes with acks=all refused ({errors}) over {seconds} s to {clients}; "
+    says="{topic}: {refused} batches with acks=all refused ({errors}) over {seconds} s to {clients}; "
     "replicas not in sync: broker {missing}",
     ruled_out="the producer: acks=1 and other topics are taken",
     advice="bring broker {missing} back, or have it catch up; do not lower min.insync.replicas to get rid of it",

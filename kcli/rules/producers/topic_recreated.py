@@ -92,7 +92,7 @@ WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coa
     subject={"topic": "topic", "client": "clients"},
     evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "shrunk", "clients"),
     says="{topic} was deleted and made anew under running clients: {topic_ids} topic ids, offsets back at the start on "
-    "{back_to_start} writes, {errors} answers with {names} to {clients}",
+    "{back_to_start} writes, {errors} times {names} to {clients}",
     ruled_out="a topic that was never there",
     advice="do not recreate topics that are in use: delete records instead (kafka-delete-records.sh, retention.ms); "
     "reset the groups' offsets knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "

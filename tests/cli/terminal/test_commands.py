@@ -43,6 +43,16 @@ def test_no_line_is_longer_than_the_terminal() -> None:
             assert all(line.endswith("\\") for line in lines[:-1]) and not lines[-1].endswith("\\")
 
 
+def test_an_option_stands_beside_its_value() -> None:
+    command = "kcli decode pcap auth-failure-ledger.pcap.gz --api SaslHandshake,SaslAuthenticate --errors -o out"
+    assert list(command_lines(command, 60)) == [
+        "  kcli decode pcap auth-failure-ledger.pcap.gz \\",
+        "    --api SaslHandshake,SaslAuthenticate --errors -o out",
+    ]
+    long = "kcli stats x --client-and-more " + "y" * 30
+    assert list(command_lines(long, 40)) == ["  kcli stats x --client-and-more \\", "    " + "y" * 30]
+
+
 def test_a_command_that_fits_stands_behind_its_label() -> None:
     shown = ShownCommand("see:", "kcli stats a.pcap")
     assert list(shown.lines(40, "  ")) == list(shown.lines(None, "  ")) == ["  see: kcli stats a.pcap"]
