@@ -20,6 +20,8 @@ from kcli.pipeline.packets.kept_state import kept_by
 from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.storage import Place, StoredFile
 
+TOUCHED = ("connection_sums", "undecodable")  # rows of connections with packets: of exchanges, or of what is none
+
 Marked = tuple[StoredFile, str]  # a capture and its fingerprint
 
 
@@ -112,11 +114,15 @@ def is_late(context: RunContext, firsts: Mapping[str, int], untouched: set[str])
     earlier = since(journal, min(firsts.values())) if firsts else []
     if not earlier:
         return False
-    # Rows of what was open at the end of the last of them are gone where the runs behind it are done again.
-    uris = [uri for entry in earlier for uri in journal.lasting(entry, "connection_sums")]
+    uris = [uri for entry in earlier for table in TOUCHED for uri in journal.lasting(entry, table)]
     known = connections(uris) | kept_by(earlier[-1], journal.output).connections()
-    read = connections(context.own_files("connection_sums")) - untouched
-    return not read.isdisjoint(known)
+    read = connections([uri for table in TOUCHED for uri in context.own_files(table)]) - untouched
+    return not ends_of(read).isdisjoint(ends_of(known))
+
+
+def ends_of(found: Iterable[str]) -> set[frozenset[str]]:
+    """Return the two ends of each connection: which is the server may become known late."""
+    return {frozenset(connection.split("-")) for connection in found}
 
 
 def connections(uris: Iterable[str]) -> set[str]:

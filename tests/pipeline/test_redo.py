@@ -79,6 +79,22 @@ def test_a_late_capture_that_has_grown_is_read_on(samples: Path, tmp_path: Path,
     assert unaccounted(output) == 0
 
 
+@pytest.mark.parametrize("packets", [3, 12, 20])
+def test_what_is_late_of_a_connection_whose_end_was_not_known_to_be_kafka_s(
+    packets: int, samples: Path, tmp_path: Path, output: Path
+) -> None:
+    """A few packets at the end of a capture, read first: responses to nothing, or bytes that wait for missing ones."""
+    whole = samples / "sasl-plain-scram.pcap"
+    seen = packets_of(whole)
+    first, last = tmp_path / "first.pcap", tmp_path / "last.pcap"
+    first.write_bytes(pcap(seen[:-packets], nano=True))
+    last.write_bytes(pcap(seen[-packets:], nano=True))
+    run_here([last], output)
+    assert run_here([first], output).redone == [1]
+    assert_decoded(output, [whole])
+    assert unaccounted(output) == 0
+
+
 def test_captures_that_are_gone_are_not_read_again(samples: Path, tmp_path: Path, output: Path) -> None:
     paths = rotated(samples, tmp_path, 2)
     run_here([paths[1]], output)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import pickle
+import socket
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +24,7 @@ from kcli.tables.arrays import batch_of_rows
 SUFFIX = ".open"  # of the files' names, which begin with the share's number
 SHARES = "shares"  # in a run's stats: how many it has dealt the connections into
 MAGIC = b"PAR1"
+IPV4 = 4
 BUCKET = 40  # bits of a connection's hash below those of its bucket: see `share_of`
 
 
@@ -50,11 +53,8 @@ class Kept:
         return right and (found >> BUCKET) % self.shares == self.share
 
     def connections(self) -> set[str]:
-        """Return those of Kafka's, as "server-client". InputError: a file is damaged."""
-        found: set[str | None] = set()
-        for uri in self.uris:
-            found.update(connections_in(uri))
-        return {link for link in found if link is not None}
+        """Return them, as "server-client", or the other way round. InputError: a file is damaged."""
+        return {connection for uri in self.uris for connection in connections_in(uri)}
 
     def among(self, uri: str) -> list[Carried]:
         """Read the connections of a file whose buckets are those of the share."""
@@ -73,18 +73,18 @@ class Kept:
         return [flow for place in places for flow in unpack(states[place].as_py())]
 
 
-def connections_in(uri: str) -> list[str | None]:
-    """Return the connections of a file; None for one that is not Kafka's yet. InputError: it is damaged."""
+def connections_in(uri: str) -> list[str]:
+    """Return the connections of a file. InputError: it is damaged."""
     import pyarrow.parquet
 
     with Place(uri).open() as file:
         if bytes(file.read(len(MAGIC))) != MAGIC:  # by an older kcli
-            return [link_of(flow) for flow in unpack(Place(uri).read())]
+            return [text_of(flow) for flow in unpack(Place(uri).read())]
         try:
-            found: list[str | None] = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0).to_pylist()
+            found = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"not what kcli pipeline kept: {error}", file=uri) from None
-    return found
+    return [text for text in found.to_pylist() if text is not None]  # an older kcli left out those not yet Kafka's
 
 
 WHOLE = Kept()
@@ -119,7 +119,7 @@ def write(folder: str, name: str, flows: Sequence[Carried]) -> list[Written]:
         return []
     kinds = {"bucket": pyarrow.int64(), "connection": pyarrow.string(), "last_ns": pyarrow.int64()}
     schema = pyarrow.schema([*kinds.items(), ("state", pyarrow.binary())])
-    rows = [(hash_of(flow[0]) >> BUCKET, link_of(flow), flow[2], pack([flow])) for flow in flows]
+    rows = [(hash_of(flow[0]) >> BUCKET, text_of(flow), flow[2], pack([flow])) for flow in flows]
     with (Place(folder) / f"{name}{SUFFIX}").create() as file:
         made = pyarrow.Table.from_batches([batch_of_rows(rows, schema)])
         pyarrow.parquet.write_table(made, file, compression="zstd")
@@ -130,6 +130,23 @@ def link_of(flow: Carried) -> str | None:
     """Return "server-client" of an open connection; None while it is not one of Kafka's."""
     state = flow[6]
     return None if state is None or state[4] is None else state[4]["link"]
+
+
+def text_of(flow: Carried) -> str:
+    """Return "server-client" of an open connection; its ends in any order while it is not one of Kafka's."""
+    return link_of(flow) or "-".join(end_texts(flow[0]))
+
+
+def end_texts(ends: bytes) -> tuple[str, str]:
+    """Return the texts of two ends as the core has them (kc_ends and kc_put_end in packets.h)."""
+    *halves, first, second, version, _ = struct.unpack("=4Q4H", ends)
+    hosts = []
+    for high, low in (halves[:2], halves[2:]):
+        if version == IPV4:
+            hosts.append(socket.inet_ntop(socket.AF_INET, struct.pack(">I", low)))
+        else:
+            hosts.append(f"[{socket.inet_ntop(socket.AF_INET6, struct.pack('>2Q', high, low))}]")
+    return f"{hosts[0]}:{first}", f"{hosts[1]}:{second}"
 
 
 def untouched(before: Sequence[Carried], after: Sequence[Carried]) -> set[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import pickle
+import struct
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,22 @@ def test_one_connection_apart(tmp_path: Path) -> None:
 
 def test_no_connection_is_no_file(tmp_path: Path) -> None:
     assert write(str(tmp_path), "0000-ab", []) == [] == [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("ends", [("10.1.2.3:40000", "10.0.0.2:9092"), ("[fe80::1]:40000", "[::1]:9092")])
+def test_connections_are_named_before_they_are_known_to_be_kafka_s(ends: tuple[str, str], tmp_path: Path) -> None:
+    """As the core names them later, whichever end is the server; also those in the one file of an older kcli."""
+    numbers, ports, version = [], [], 4
+    for end in ends:
+        host, _, port = end.rpartition(":")
+        address = ipaddress.ip_address(host.strip("[]"))
+        numbers += divmod(int(address), 1 << 64)
+        ports.append(int(port))
+        version = address.version
+    among = [(struct.pack("=4Q4H", *numbers, *ports, version, 0), *flows(1)[0][1:])]
+    assert saved(tmp_path, among, 1).connections() == {"-".join(ends)}
+    (tmp_path / "00000003-under-way").write_bytes(pack(among))
+    assert Kept((str(tmp_path / "00000003-under-way"),)).connections() == {"-".join(ends)}
 
 
 def test_the_one_file_of_an_older_kcli(tmp_path: Path) -> None:
