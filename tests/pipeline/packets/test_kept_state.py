@@ -59,7 +59,8 @@ def test_no_connection_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ends", [("10.1.2.3:40000", "10.0.0.2:9092"), ("[fe80::1]:40000", "[::1]:9092")])
 def test_connections_are_named_before_they_are_known_to_be_kafka_s(ends: tuple[str, str], tmp_path: Path) -> None:
     """As the core names them later, whichever end is the server; also those in the one file of an older kcli."""
-    numbers, ports, version = [], [], 4
+    numbers: list[int] = []
+    ports, version = [], 4
     for end in ends:
         host, _, port = end.rpartition(":")
         address = ipaddress.ip_address(host.strip("[]"))
