@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from kcli.lazy import importing, postpone
 
+ROOT = Path(__file__).parents[1]
 PACKAGES = ("kcli.broker", "kcli.records", "kcli.snapshots")
+LAZY = [
+    ".".join(path.parent.relative_to(ROOT).parts)
+    for path in sorted((ROOT / "kcli").rglob("__init__.py"))
+    if "from kcli.lazy import importing" in path.read_text()
+]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", LAZY)
 def test_every_name_has_its_home(package: str) -> None:
     module = importlib.import_module(package)
     for name in module.__all__:
         assert getattr(module, name) is vars(module)[name]
     with pytest.raises(AttributeError, match=rf"module '{package}' has no attribute 'nothing'"):
         _ = module.nothing
+
+
+def test_names_that_are_imported_from_such_packages_are_offered() -> None:
+    """No type checker says so: to it, a module with `__getattr__` has every name."""
+    assert set(PACKAGES) < set(LAZY)
+    missing = [
+        f"{place}: {package}.{name}" for place, package, name in imported_names() if not is_offered(package, name)
+    ]
+    assert not missing, missing
+
+
+def imported_names() -> Iterator[tuple[str, str, str]]:
+    for folder in ("kcli", "tests", "tools", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and node.module in LAZY:
+                    yield from ((f"{path}:{node.lineno}", node.module, each.name) for each in node.names)
+
+
+def is_offered(package: str, name: str) -> bool:
+    return hasattr(importlib.import_module(package), name) or bool(importlib.util.find_spec(f"{package}.{name}"))
 
 
 def test_a_package_alone_imports_nothing_below_it() -> None:
