@@ -10,9 +10,9 @@ from kcli.broker.groups.consumer.member import ConsumerMember
 from kcli.broker.operations import allowed
 from kcli.broker.partition import Key, by_topic
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup, ShareMember
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 # --- describing

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kcli.broker.request import Request
-from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
+from kcli.broker.security.acls import CLUSTER_NAME
+from kcli.schemas.acl_codes import Operation, Resource
 
 Op = Operation
 CONFIGS = (Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS)

@@ -17,11 +17,12 @@ from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.response import Outcome
-from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
+from kcli.broker.security.acls import CLUSTER_NAME
 from kcli.broker.security.login import Login
 from kcli.broker.security.needs import DENIED, operation_of
 from kcli.broker.security.security import Security
 from kcli.broker.share.sessions import ShareSessions
+from kcli.schemas.acl_codes import Operation, Resource
 
 if TYPE_CHECKING:
     from kcli.broker.control.journal import ClientRequest

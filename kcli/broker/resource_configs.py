@@ -9,8 +9,8 @@ from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, Kind
 from kcli.broker.configs import BROKER, Config, Configs, parse, table
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.field_codes import ConfigResource
 
-TOPICS, BROKERS, LOGGERS, CLIENT_METRICS, GROUPS = 2, 4, 8, 16, 32
 LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
 ROOT = "root"
 # As in the log4j2.yaml that Kafka comes with.
@@ -70,7 +70,7 @@ GROUP: Mapping[str, Config] = table(
 METRICS: Mapping[str, Config] = table(
     Config("interval.ms", "300000", INT), Config("match", "", LIST), Config("metrics", "", LIST)
 )
-TABLES: Mapping[int, Mapping[str, Config]] = {GROUPS: GROUP, CLIENT_METRICS: METRICS}
+TABLES: Mapping[int, Mapping[str, Config]] = {ConfigResource.GROUP: GROUP, ConfigResource.CLIENT_METRICS: METRICS}
 
 
 def check_group(configs: Configs, name: str, text: str) -> None:

@@ -16,8 +16,8 @@ from typing import Generic, TypeAlias, TypeVar
 from kcli.errors import UsageError
 from kcli.schemas.errors import ERRORS, find_error_code
 from kcli.schemas.lookup import Catalog
+from kcli.tables.exchanges import KEYS
 
-KEYS = 128  # API keys that exist are below
 SPECIAL = re.compile(r"[*?\[,]|^!")
 GLOB = re.compile(r"[*?\[]")
 Name: TypeAlias = "str | int"

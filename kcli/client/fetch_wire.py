@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
-ISOLATION_SINCE, LOG_START_SINCE, SESSIONS_SINCE, LEADER_EPOCH_SINCE, RACK_SINCE, LAST_EPOCH_SINCE = 4, 5, 7, 9, 11, 12
+ISOLATION_SINCE, LOG_START_SINCE, LEADER_EPOCH_SINCE, RACK_SINCE, LAST_EPOCH_SINCE = 4, 5, 9, 11, 12
 MAX_BYTES_SINCE, REPLICA_STATE_SINCE, REMOTE_BYTES_SINCE = 3, 15, 18
 
 

@@ -12,9 +12,10 @@ from kcli.client.versions import ApiVersions
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.catalog import catalog
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
-UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 35, 33, 34
+UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = error_code("UNSUPPORTED_VERSION"), error_code("ILLEGAL_SASL_STATE")
+UNSUPPORTED_SASL_MECHANISM = error_code("UNSUPPORTED_SASL_MECHANISM")
 
 
 class Session:

@@ -14,7 +14,7 @@ from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
-UNSUPPORTED_VERSION = 35
+UNSUPPORTED_VERSION = 35  # of an answer that is in the oldest version (KIP-511)
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 
 

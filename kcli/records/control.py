@@ -12,22 +12,15 @@ from typing import Any
 from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
+from kcli.schemas.field_codes import ControlType, names_of
 
-CONTROL_TYPES: Mapping[int, str] = {
-    0: "ABORT",
-    1: "COMMIT",
-    2: "LEADER_CHANGE",
-    3: "SNAPSHOT_HEADER",
-    4: "SNAPSHOT_FOOTER",
-    5: "KRAFT_VERSION",
-    6: "KRAFT_VOTERS",
-}
+CONTROL_TYPES: Mapping[int, str] = names_of(ControlType)
 MESSAGES: Mapping[int, str] = {
-    2: "LeaderChangeMessage",
-    3: "SnapshotHeaderRecord",
-    4: "SnapshotFooterRecord",
-    5: "KRaftVersionRecord",
-    6: "VotersRecord",
+    ControlType.LEADER_CHANGE: "LeaderChangeMessage",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
+    ControlType.KRAFT_VERSION: "KRaftVersionRecord",
+    ControlType.KRAFT_VOTERS: "VotersRecord",
 }
 
 

@@ -6,12 +6,13 @@ from itertools import islice
 
 from kcli.errors import InputError
 from kcli.records.batches import Batch, scan
+from kcli.schemas.field_codes import ControlType
 
 LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
 LENGTH, MAGIC = 12, 16  # bytes before what the length counts; place of the magic
 ATTRIBUTES = 0x7F  # bits that a batch of magic 2 may have
-LEADER_CHANGE = 2
-KRAFT = range(LEADER_CHANGE, 7)  # types of the control records that only KRaft writes
+# Types of the control records that only KRaft writes.
+KRAFT = range(ControlType.LEADER_CHANGE, ControlType.KRAFT_VOTERS + 1)
 
 
 def starts_log(start: bytes) -> bool:
@@ -66,6 +67,6 @@ def is_metadata(start: bytes) -> bool:
 def segment_name(start: bytes) -> str | None:
     """Return the name of the metadata log's segment with these first bytes; None: it may be a snapshot."""
     batch = first_batch(start)
-    if batch is None or (batch.base_offset == 0 and control_kind(batch) != LEADER_CHANGE):
+    if batch is None or (batch.base_offset == 0 and control_kind(batch) != ControlType.LEADER_CHANGE):
         return None
     return f"{batch.base_offset:020d}.log"

@@ -26,6 +26,7 @@ from kcli.redact.logins import Login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
 from kcli.redact.rewriters import rewriter_of
 from kcli.schemas.apikeys import ENVELOPE
+from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 
 if TYPE_CHECKING:
     from kcli.core.codec.rewriting import FrameRewriter
@@ -36,8 +37,8 @@ FIXED = 8  # bytes of a request's key, version and correlation id
 API = 4  # ... of its key and version
 NUMBER = slice(API, FIXED)  # its correlation id
 UNNUMBERED = b"\x7f\xff\xff\xff"  # ... of one that can't be decoded, and of what answers it
-LEVELS = frozenset({4, 8})  # resources named by a broker's number
-KIND_OF_KEY = {0: "groups", 1: "transactions"}  # FindCoordinator's keyType
+LEVELS = frozenset({ConfigResource.BROKER, ConfigResource.BROKER_LOGGER})  # resources named by a broker's number
+KIND_OF_KEY: Mapping[int, str] = {CoordinatorType.GROUP: "groups", CoordinatorType.TRANSACTION: "transactions"}
 
 
 class Around(NamedTuple):
@@ -239,14 +240,14 @@ class FrameRedactor:
     def resource(self, data: bytes, field: Place) -> bytes:
         """Replace the name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""
         kind = nearest(field.path, "resourceType", field.numbers)
-        if (kind in LEVELS and data.isdigit()) or (kind == 2 and "topics" in self.keep):
+        if (kind in LEVELS and data.isdigit()) or (kind == ConfigResource.TOPIC and "topics" in self.keep):
             return data
         return self.names.name(data)
 
     def coordinator(self, data: bytes, field: Place) -> bytes:
         """Replace the key of a coordinator: a group, a transactional id, or a partition of a share group."""
         kind = nearest(field.path, "keyType", field.numbers)
-        wanted = {KIND_OF_KEY[kind]} if kind in KIND_OF_KEY else {"groups", "transactions"}
+        wanted = {KIND_OF_KEY[kind]} if kind is not None and kind in KIND_OF_KEY else {"groups", "transactions"}
         if found := SHARE_KEY.fullmatch(data):
             return self.share_key(*found.groups())
         return data if wanted <= self.keep else self.names.name(data)

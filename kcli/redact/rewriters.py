@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcli.errors import SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.frames import UNSUPPORTED_VERSION
 from kcli.grammar.selection.select import Selection
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
@@ -32,7 +33,6 @@ Replacement = int | Callable[[bytes], bytes]  # a byte, or what stands for a sli
 
 CACHED = 256
 FILLED = {"text": FILL[0], "nothing": 0}
-UNSUPPORTED_VERSION = 35  # the error of an answer that is in the oldest version (KIP-511)
 LOOKS_AROUND = ("resource", "coordinator", "frame", "mechanism", "login")
 UNKNOWN = "_unknownTaggedFields[].tag"
 

@@ -17,6 +17,7 @@ from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.broker.rebuilt.record_spans import CutBatch
 from kcli.client.cluster import Client
+from kcli.client.producing.sender import NEWEST_BY_NAME
 from kcli.client.properties import ClientConfig
 from kcli.client.topics import Replicas, create_topics, is_missing, list_offsets
 from kcli.core.records.crc import crc32c
@@ -34,7 +35,6 @@ from kcli.topic_names import INTERNAL, name_fault
 MOST_MADE_UP = 1_000_000  # records of a partition
 BATCH = 10_000  # records of a made-up batch at most
 LEAST_RECORD = 7  # bytes of a record without key and value, in a short batch
-BY_NAME = 12  # the newest Produce that names topics
 LASTING = {"retention.ms": "-1"}  # records of long ago are not deleted at once
 Row = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
@@ -148,7 +148,7 @@ async def write(client: Client, topic: str, index: int, data: bytes) -> None:
             raise NetworkError(f"{topic}[{index}] has no leader now")
         parts = [{"index": index, "records": data}]
         body = {"acks": -1, "timeoutMs": 30_000, "topicData": [{"name": topic, "partitionData": parts}]}
-        answer = await client.call(PRODUCE, body, node=leader.node, high=BY_NAME)
+        answer = await client.call(PRODUCE, body, node=leader.node, high=NEWEST_BY_NAME)
         code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
         if code:
             raise BrokerError(code, error_name(code), f"{topic}[{index}] can't be filled")

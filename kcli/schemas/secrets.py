@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from kcli.schemas.field_codes import ConfigResource
+
 ALWAYS = "always"
 BY_NAME = "by name"  # a config's value: as `is_secret_config` judges the name that stands before it
 
-BROKER_LOGGER = 8  # ConfigResource.Type: its configs are levels of logging, by a logger's name
 LISTENER = r"(?s)listener\.name\.[^.]*\.(.*)"  # DynamicBrokerConfig.ListenerConfigRegex
 # Behind a listener's name these may have a SASL mechanism's before them (DynamicBrokerConfig.ListenerMechanismConfigs).
 OF_A_MECHANISM = (
@@ -64,7 +65,7 @@ def is_secret_config(name: str, resource_type: int = 0) -> bool:
 
     resource_type: of the resource it belongs to, by the number that messages have.
     """
-    if resource_type == BROKER_LOGGER:
+    if resource_type == ConfigResource.BROKER_LOGGER:  # levels of logging, by a logger's name
         return False
     from kcli.schemas.config_names import PASSWORDS, PLAIN
 

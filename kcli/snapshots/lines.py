@@ -11,6 +11,7 @@ from kcli.errors import DecodeError, InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.control import CONTROL_TYPES
+from kcli.schemas.field_codes import RecordType
 from kcli.schemas.secrets import secret_fields
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
@@ -19,8 +20,12 @@ from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Row, opened, walk
 CHUNK = 1 << 20
 
 
-TOPIC, REMOVE_TOPIC, ACL, REMOVE_ACL = 2, 9, 18, 19
-NAMED = {TOPIC: (TOPIC, "topicId"), REMOVE_TOPIC: (TOPIC, "topicId"), ACL: (ACL, "id"), REMOVE_ACL: (ACL, "id")}
+NAMED = {
+    RecordType.TOPIC: (RecordType.TOPIC, "topicId"),
+    RecordType.REMOVE_TOPIC: (RecordType.TOPIC, "topicId"),
+    RecordType.ACL: (RecordType.ACL, "id"),
+    RecordType.REMOVE_ACL: (RecordType.ACL, "id"),
+}
 
 
 class RecordLines:
@@ -118,9 +123,9 @@ class RecordLines:
     def with_name(self, key: int, value: dict[str, Any], text: bytes) -> bytes:
         """Return the JSON of a record, with what it removes; remember a topic or ACL."""
         kind, field = NAMED[key]
-        if key == TOPIC:
+        if key == RecordType.TOPIC:
             self.known[kind, value[field]] = b',"_topicName":' + dumps(value["name"]).encode()
-        elif key == ACL:
+        elif key == RecordType.ACL:
             self.known[kind, value[field]] = b',"_removed":' + text
         else:
             return text[:-1] + self.known.get((kind, value[field]), b"") + b"}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.transactions.attempts import attempt
+from kcli.schemas.acl_codes import Resource
 
 FENCED_SINCE = 2
 

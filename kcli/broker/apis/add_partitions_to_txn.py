@@ -11,9 +11,9 @@ from typing import Any
 
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Operation, Resource
 from kcli.broker.transactions.attempts import attempt
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
 
 FENCED_SINCE, SEVERAL_SINCE = 2, 4

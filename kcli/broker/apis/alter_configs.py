@@ -15,11 +15,12 @@ from kcli.broker.configs import MIN_IN_SYNC, RELOADED, broker_config, is_of_one_
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.new_topics import check_topic_configs
 from kcli.broker.request import Request
-from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, TOPICS, check_group, check_metrics
-from kcli.broker.security.acls import Operation
+from kcli.broker.resource_configs import check_group, check_metrics
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import name_fault
 
 # Makes of the configs that a resource has and of the request those that it gets; None takes one back.
@@ -69,11 +70,11 @@ def result(
 
 def apply(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
     kind, name = wanted["resourceType"], wanted["resourceName"]
-    if kind == TOPICS:
+    if kind == ConfigResource.TOPIC:
         alter_topic(request, name, wanted, change)
-    elif kind == BROKERS:
+    elif kind == ConfigResource.BROKER:
         alter_broker(request, name, wanted, change)
-    elif kind in (GROUPS, CLIENT_METRICS):
+    elif kind in (ConfigResource.GROUP, ConfigResource.CLIENT_METRICS):
         alter_resource(request, wanted, change)
     else:
         raise RefusedError("INVALID_REQUEST", f"Unknown resource type {kind}")
@@ -151,12 +152,12 @@ def check_broker_name(request: Request, name: str) -> None:
 def alter_resource(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if not name:
-        group = kind == GROUPS
+        group = kind == ConfigResource.GROUP
         said = "Default group resources are not allowed." if group else "Subscription name can't be empty"
         raise RefusedError("INVALID_REQUEST", said)
     changes = change(request.controller.resources.get((kind, name), {}), wanted)
     for key, value in changes.items():
-        if value is not None and kind == GROUPS:
+        if value is not None and kind == ConfigResource.GROUP:
             check_group(request.configs, key, value)
         elif value is not None:
             check_metrics(key, value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 

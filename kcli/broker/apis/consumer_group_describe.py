@@ -8,8 +8,8 @@ from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.consumer.member import NOTHING, ConsumerMember
 from kcli.broker.member_requests import assignment, describe, member_row
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 
 CLASSIC, OF_CONSUMERS = 0, 1  # a member's type: which protocol it speaks
 

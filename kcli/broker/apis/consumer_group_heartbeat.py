@@ -16,9 +16,9 @@ from kcli.broker.groups.consumer.group import JOINING, Beat, GroupLimits
 from kcli.broker.groups.consumer.member import LEFT_FOR_NOW
 from kcli.broker.member_requests import answer, check_topics, farewell, heartbeat, refuse_first, refused
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.errors import InputError, UsageError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 LEFT, IDS_SINCE = -1, 1

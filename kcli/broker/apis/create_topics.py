@@ -15,8 +15,8 @@ from kcli.broker.apis.describe_configs import topic_rows
 from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics, refuse_excess
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
 
 FIELDS = ("name", "value", "readOnly", "configSource", "isSensitive")

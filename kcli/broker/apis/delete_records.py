@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 EVERYTHING = -1

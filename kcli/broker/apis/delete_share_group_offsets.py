@@ -6,9 +6,9 @@ from typing import Any
 
 from kcli.broker.apis.alter_share_group_offsets import empty_group
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from kcli.broker.apis.create_acls import DISABLED
 from kcli.broker.request import Request
 from kcli.broker.response import HangUpError
-from kcli.broker.security.acls import AclFilter, Pattern, by_resource, has_unknown
+from kcli.broker.security.acls import AclFilter, by_resource, has_unknown
 from kcli.broker.security.state import resource_row, rule_row
+from kcli.schemas.acl_codes import Pattern
 
 
 def handle(request: Request) -> dict[str, Any]:

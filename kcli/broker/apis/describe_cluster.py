@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.broker.operations import allowed
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 BROKERS, CONTROLLERS = 1, 2

@@ -25,16 +25,22 @@ from kcli.broker.configs import (
 )
 from kcli.broker.net.protocols import PROTOCOLS, protocol_map
 from kcli.broker.request import Request
-from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TABLES, TOPICS
-from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
+from kcli.broker.resource_configs import TABLES
+from kcli.broker.security.acls import CLUSTER_NAME
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import ConfigResource
 
 UNKNOWN = Kind(0, "unknown", str)
 FORMER = Kind(2, "string", str)
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
 NAMES = {"node.id", "broker.id"}
-OWNERS = {TOPICS: "topic", BROKERS: "broker", GROUPS: "group"}
+DOCUMENTED: Mapping[int, tuple[str, Mapping[str, Config]]] = {
+    ConfigResource.TOPIC: ("topic", TOPIC),
+    ConfigResource.BROKER: ("broker", BROKER),
+    ConfigResource.GROUP: ("group", TABLES[ConfigResource.GROUP]),
+}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -50,7 +56,7 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
         rows = list(configs(request, wanted["resourceType"], wanted["resourceName"]))
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
-    if request.body.get("includeDocumentation") and wanted["resourceType"] != LOGGERS:
+    if request.body.get("includeDocumentation") and wanted["resourceType"] != ConfigResource.BROKER_LOGGER:
         rows = [each | {"documentation": documentation(wanted["resourceType"], each["name"])} for each in rows]
     # No keys mean all, as the oldest clients name none.
     keys = set(wanted["configurationKeys"] or ())
@@ -59,16 +65,17 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
 
 def documentation(kind: int, name: str) -> str | None:
     """Say which of Kafka's configs it is, and whether it has an effect here; None for others."""
-    config = {TOPICS: TOPIC, BROKERS: BROKER, GROUPS: TABLES[GROUPS]}.get(kind, {}).get(name)
+    owner, table = DOCUMENTED.get(kind, ("", {}))
+    config = table.get(name)
     if config is None or name in OF_KCLI:
         return None
-    said = f"As Apache Kafka's {OWNERS[kind]} config {name}."
+    said = f"As Apache Kafka's {owner} config {name}."
     return said if config.read else f"{said} It is kept, and has no effect in this broker."
 
 
 def check_permission(request: Request, wanted: Mapping[str, Any], operation: Operation) -> None:
     """Refuse a client that may not do this with the configs of a resource. RefusedError."""
-    kinds = {TOPICS: Resource.TOPIC, GROUPS: Resource.GROUP}
+    kinds = {ConfigResource.TOPIC: Resource.TOPIC, ConfigResource.GROUP: Resource.GROUP}
     kind = kinds.get(wanted["resourceType"], Resource.CLUSTER)
     name = CLUSTER_NAME if kind == Resource.CLUSTER else wanted["resourceName"]
     if not request.may(operation, kind, name):
@@ -77,16 +84,16 @@ def check_permission(request: Request, wanted: Mapping[str, Any], operation: Ope
 
 def configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
     """Yield the configs of a resource. RefusedError: there is no such resource."""
-    if kind == TOPICS:
+    if kind == ConfigResource.TOPIC:
         yield from topic_configs(request, name)
-    elif kind == BROKERS:
+    elif kind == ConfigResource.BROKER:
         yield from broker_configs(request, name)
-    elif kind == LOGGERS:
+    elif kind == ConfigResource.BROKER_LOGGER:
         check_broker(request, name, empty="Broker id must not be empty")
         for logger, level in sorted(request.node.log_levels.items()):
             shown = row(request, Config(logger, "", UNKNOWN), [Value(logger, level, OF_LOGGER)], level)
             yield shown | {"synonyms": [], "documentation": ""}
-    elif kind in (GROUPS, CLIENT_METRICS):
+    elif kind in (ConfigResource.GROUP, ConfigResource.CLIENT_METRICS):
         yield from resource_configs(request, kind, name)
     else:
         raise RefusedError("INVALID_REQUEST", f"resource type {kind}: a topic, broker, logger or group expected")
@@ -167,10 +174,10 @@ def check_broker(request: Request, name: str, empty: str = "") -> None:
 
 def resource_configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
     if not name:
-        what = "Group name" if kind == GROUPS else "Client metrics subscription name"
+        what = "Group name" if kind == ConfigResource.GROUP else "Client metrics subscription name"
         raise RefusedError("INVALID_REQUEST", f"{what} must not be empty")
     own = request.controller.resources.get((kind, name), {})
-    source = OF_GROUP if kind == GROUPS else OF_METRICS
+    source = OF_GROUP if kind == ConfigResource.GROUP else OF_METRICS
     for key, config in TABLES[kind].items():
         values = [Value(key, own[key], source)] if key in own else []
         values += request.configs.described(config.broker_name) if config.broker_name else []

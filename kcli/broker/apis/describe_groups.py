@@ -8,7 +8,7 @@ from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.operations import allowed
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 NOT_FOUND_SINCE = 6

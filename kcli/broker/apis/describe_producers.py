@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.broker.partition import NOT_HOSTED, Partition
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from kcli.broker.partition import by_topic
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
+from kcli.schemas.acl_codes import Resource
 
 
 def handle(request: Request) -> dict[str, Any]:

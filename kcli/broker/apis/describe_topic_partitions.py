@@ -9,7 +9,7 @@ from kcli.broker.apis.metadata import partition_row
 from kcli.broker.operations import allowed
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 MOST = 2000

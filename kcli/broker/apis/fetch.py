@@ -27,9 +27,10 @@ from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
 from kcli.sessions.broker import Fetch
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.trace import TOPIC_IDS_SINCE
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
-WHOLE_FIRST_SINCE, START_OFFSET_SINCE, SESSIONS_SINCE, RAFT_SINCE, TOPIC_IDS_SINCE = 3, 5, 7, 12, 13
+WHOLE_FIRST_SINCE, START_OFFSET_SINCE, RAFT_SINCE = 3, 5, 12
 SESSION_ERRORS = frozenset([EPOCH_MISMATCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH])
 
 Reads = Mapping[Key, PartitionRead]

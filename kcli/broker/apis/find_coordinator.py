@@ -9,11 +9,11 @@ from typing import Any
 
 from kcli.broker.metadata.coordinators import NOT_AVAILABLE
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code, error_name
+from kcli.schemas.field_codes import CoordinatorType
 
 BATCHES_SINCE = 4
-GROUP, TRANSACTION = 0, 1
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -23,11 +23,11 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def row(request: Request, key: str) -> dict[str, Any]:
-    kind = request.body.get("keyType", GROUP)
+    kind = request.body.get("keyType", CoordinatorType.GROUP)
     if code := request.fault() or check(request, key, kind):
         return nobody(request, code)
     coordinators = request.services.coordinators
-    node_id = coordinators.of_group(key) if kind == GROUP else coordinators.of_transaction(key)
+    node_id = coordinators.of_group(key) if kind == CoordinatorType.GROUP else coordinators.of_transaction(key)
     node = next((each for each in request.endpoints() if each["nodeId"] == node_id), None)
     if node is None:
         return nobody(request, NOT_AVAILABLE)
@@ -45,6 +45,6 @@ def text_of(request: Request, code: int) -> str:
 
 
 def check(request: Request, key: str, kind: int) -> int:
-    if kind not in (GROUP, TRANSACTION):
+    if kind not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):
         return error_code("INVALID_REQUEST")
-    return request.denial(Resource.GROUP if kind == GROUP else Resource.TRANSACTIONAL_ID, key)
+    return request.denial(Resource.GROUP if kind == CoordinatorType.GROUP else Resource.TRANSACTIONAL_ID, key)

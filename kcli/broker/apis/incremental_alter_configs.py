@@ -12,10 +12,11 @@ from kcli.broker.apis import alter_configs
 from kcli.broker.apis.describe_configs import check_permission
 from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
-from kcli.broker.resource_configs import BROKERS, LOGGERS, TABLES, TOPICS, check_logger
-from kcli.broker.security.acls import Operation
+from kcli.broker.resource_configs import TABLES, check_logger
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import ConfigResource
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
@@ -26,9 +27,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def result(request: Request, wanted: Mapping[str, Any], repeated: set[tuple[int, str]]) -> dict[str, Any]:
-    if wanted["resourceType"] != LOGGERS:
+    if wanted["resourceType"] != ConfigResource.BROKER_LOGGER:
         return alter_configs.result(request, wanted, change, repeated)
-    row = {"resourceType": LOGGERS, "resourceName": wanted["resourceName"]}
+    row = {"resourceType": ConfigResource.BROKER_LOGGER, "resourceName": wanted["resourceName"]}
     try:
         check_permission(request, wanted, Operation.ALTER_CONFIGS)
         alter_loggers(request, wanted)
@@ -51,7 +52,7 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
         raise RefusedError("INVALID_REQUEST", f"Null value not supported for : {name}")
     if operation == SET:
         return str(value)
-    config = {TOPICS: TOPIC, BROKERS: BROKER, **TABLES}.get(kind, {}).get(name)
+    config = {ConfigResource.TOPIC: TOPIC, ConfigResource.BROKER: BROKER, **TABLES}.get(kind, {}).get(name)
     if config is None or config.kind.name != "list":
         verb = "append" if operation == APPEND else "subtract"
         raise RefusedError("INVALID_CONFIG", f"Config value {verb} is not allowed for config key: {name}")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Operation, Resource
 from kcli.broker.transactions.attempts import attempt
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation, Resource
 
 LAST_EPOCH = (1 << 15) - 2
 FENCED_SINCE = 4

@@ -20,9 +20,9 @@ from kcli.broker.groups.group import Group
 from kcli.broker.groups.member import Member, new_member_id
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.broker.security.acls import Resource
 from kcli.errors import InputError
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 ID_REQUIRED_SINCE = 4

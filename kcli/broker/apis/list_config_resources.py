@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TOPICS
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import ConfigResource, names_of
 
-KINDS = (GROUPS, CLIENT_METRICS, LOGGERS, BROKERS, TOPICS)
+KINDS = tuple(sorted(names_of(ConfigResource), reverse=True))[:-1]  # without UNKNOWN
 TYPES_SINCE = 1
 
 
 def handle(request: Request) -> dict[str, Any]:
-    kinds = request.body.get("resourceTypes") or KINDS if request.version >= TYPES_SINCE else (CLIENT_METRICS,)
+    known = KINDS if request.version >= TYPES_SINCE else (ConfigResource.CLIENT_METRICS,)
+    kinds = request.body.get("resourceTypes") or known
     code = request.fault() or (0 if set(kinds) <= set(KINDS) else error_code("UNSUPPORTED_VERSION"))
     rows = [
         {"resourceName": name, "resourceType": kind} for kind in KINDS if kind in kinds for name in names(request, kind)
@@ -24,10 +25,10 @@ def handle(request: Request) -> dict[str, Any]:
 
 def names(request: Request, kind: int) -> Iterator[str]:
     """Yield the names of the resources of a type."""
-    if kind == TOPICS:
+    if kind == ConfigResource.TOPIC:
         yield from request.topics.by_name
-    elif kind in (BROKERS, LOGGERS):
+    elif kind in (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER):
         yield from (str(each["nodeId"]) for each in request.endpoints())
     else:
         found = {name for one, name in request.controller.resources if one == kind}
-        yield from sorted(found | ({each.id for each in request.groups} if kind == GROUPS else set()))
+        yield from sorted(found | ({each.id for each in request.groups} if kind == ConfigResource.GROUP else set()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Operation, Resource
+from kcli.schemas.acl_codes import Operation, Resource
 
 
 def handle(request: Request) -> dict[str, Any]:

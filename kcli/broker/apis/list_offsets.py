@@ -12,12 +12,12 @@ from typing import Any
 
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
 from kcli.errors import InputError
 from kcli.records.batches import scan
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6

@@ -20,8 +20,8 @@ from kcli.broker.metadata.new_topics import NewTopics, refuse_excess
 from kcli.broker.operations import allowed
 from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.errors import error_code
 from kcli.schemas.model import release_order

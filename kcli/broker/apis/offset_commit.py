@@ -20,8 +20,8 @@ from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 NOT_FOUND_SINCE, TOPIC_IDS_SINCE = 9, 10

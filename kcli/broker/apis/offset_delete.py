@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10

@@ -23,11 +23,11 @@ from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
-from kcli.broker.security.acls import Resource
 from kcli.broker.storage.incoming import Incoming, read_incoming, recoded, upgraded
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code, error_name
 
 NO_PRODUCER = -1

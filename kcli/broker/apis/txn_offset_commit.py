@@ -11,9 +11,9 @@ from typing import Any
 from kcli.broker.apis.offset_commit import commit, named_partitions
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.transactions.attempts import attempt
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767

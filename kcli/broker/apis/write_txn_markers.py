@@ -13,9 +13,9 @@ from typing import Any
 
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Operation
 from kcli.broker.transactions.markers import end_in
 from kcli.broker.transactions.transaction import BUMPING
+from kcli.schemas.acl_codes import Operation
 from kcli.schemas.errors import error_code
 from kcli.topic_names import CONSUMER_OFFSETS
 

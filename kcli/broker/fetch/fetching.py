@@ -13,7 +13,7 @@ from kcli.broker.fetch.purgatory import CapturedMoment, DelayedFetch
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
-from kcli.broker.security.acls import Resource
+from kcli.schemas.acl_codes import Resource
 from kcli.sessions.values import Position, Result
 
 NO_LIMIT = (1 << 31) - 1

@@ -12,11 +12,10 @@ from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.metadata.elections import Elections
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.log import MetadataLog
-from kcli.broker.metadata.records import BROKER, TOPIC
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics, new_topic_id
 from kcli.broker.partition import NOBODY, Partition, Topic
-from kcli.broker.resource_configs import GROUPS
+from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 
 # Internal topics: what the configs about their partitions and copies begin with, and configs of their own.
@@ -126,7 +125,7 @@ class Controller:
         given = {name: text for name, text in changes.items() if text is not None}
         self.topics.reconfigure(topic, kept | given)
         self.mention_unread(TOPIC_CONFIGS, given)
-        self.metadata.configured(TOPIC, topic.name, changes)
+        self.metadata.configured(ConfigResource.TOPIC, topic.name, changes)
 
     def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
         """Set configs of a broker ("": of all), or remove them with None; topics without their own value follow."""
@@ -135,7 +134,7 @@ class Controller:
         self.mention_unread(BROKER_CONFIGS, changes)
         for topic in self.topics:
             self.topics.reconfigure(topic, topic.configs.own)
-        self.metadata.configured(BROKER, name, changes)
+        self.metadata.configured(ConfigResource.BROKER, name, changes)
 
     def keep_min_in_sync(self) -> None:
         """Give all brokers one min.insync.replicas, and none its own, where the feature of eligible leaders is on."""
@@ -165,7 +164,7 @@ class Controller:
 
     def group_config(self, group_id: str, name: str) -> str | None:
         """Return a group's own config, None where it has none."""
-        return self.resources.get((GROUPS, group_id), {}).get(name)
+        return self.resources.get((ConfigResource.GROUP, group_id), {}).get(name)
 
     def group_number(self, group_id: str, name: str) -> int:
         """Return a group's own number, by default the broker's config of that name after `group.`."""

@@ -12,7 +12,6 @@ from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.metadata.features import INITIAL
 from kcli.broker.metadata.records import (
-    TOPIC,
     Row,
     config_records,
     encode,
@@ -32,6 +31,7 @@ from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
 from kcli.records.builder import build_batch
+from kcli.schemas.field_codes import ConfigResource
 
 FOLDER = f"{NAME}-0"
 RECORDS_IN_BATCH = 5_000
@@ -107,7 +107,7 @@ class MetadataLog:
         """Write a new topic: TopicRecord, its PartitionRecords and ConfigRecords."""
         records: list[Row] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
         records += partition_records(topic.partitions)
-        records += config_records(TOPIC, topic.name, topic.configs.own)
+        records += config_records(ConfigResource.TOPIC, topic.name, topic.configs.own)
         self.write(records)
 
     def partitions_added(self, partitions: Iterable[Partition]) -> None:

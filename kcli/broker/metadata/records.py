@@ -13,7 +13,6 @@ from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 
 FRAME_VERSION = 1
-TOPIC, BROKER = 2, 4  # types of a config's resource
 
 # Name, version, value.
 Row = tuple[str, int, dict[str, Any]]
@@ -68,7 +67,7 @@ def settled_record(partition: Partition, *, moved: bool) -> Row:
 
 
 def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:
-    """Make ConfigRecords of a resource. kind: its type, as TOPIC or BROKER."""
+    """Make ConfigRecords of a resource. kind: its type, as in ConfigResource."""
     row = {"resourceType": kind, "resourceName": name}
     return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
 

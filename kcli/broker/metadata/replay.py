@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Configs, parse
-from kcli.broker.metadata.records import BROKER, TOPIC, decode
+from kcli.broker.metadata.records import decode
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition
 from kcli.broker.resource_configs import TABLES
 from kcli.broker.security.state import SecurityState
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
+from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 if TYPE_CHECKING:
@@ -69,11 +70,11 @@ class MetadataReplay:
             APPLY[name](self, value)
         elif name == "RemoveTopicRecord":
             self.topic_configs.pop(self.remove_topic(value), None)
-        elif name == "ConfigRecord" and value["resourceType"] == TOPIC:
+        elif name == "ConfigRecord" and value["resourceType"] == ConfigResource.TOPIC:
             if value["value"] is not None and value["name"] in TOPIC_CONFIGS:
                 parse(TOPIC_CONFIGS, value["name"], value["value"])
             configure(self.topic_configs.setdefault(value["resourceName"], {}), value)
-        elif name == "ConfigRecord" and value["resourceType"] == BROKER:
+        elif name == "ConfigRecord" and value["resourceType"] == ConfigResource.BROKER:
             self.configs.set(value["name"], value["value"], value["resourceName"])
         elif name == "ConfigRecord" and value["resourceType"] in TABLES:
             configure(self.resource_configs.setdefault((value["resourceType"], value["resourceName"]), {}), value)

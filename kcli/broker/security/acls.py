@@ -8,42 +8,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from enum import IntEnum
 from typing import NamedTuple
 
 from kcli.broker.configs import Configs
 from kcli.errors import UsageError
+from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 
 CLASS = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 CLUSTER_NAME = "kafka-cluster"
 ANONYMOUS = "User:ANONYMOUS"
 WILDCARD = "*"
 ANYBODY = "User:*"
-
-
-class Resource(IntEnum):
-    """A type of resource."""
-
-    UNKNOWN, ANY, TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN, USER = range(8)
-
-
-class Operation(IntEnum):
-    """The operation of a client on a resource."""
-
-    UNKNOWN, ANY, ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION = range(10)
-    DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE, CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT = range(10, 16)
-
-
-class Pattern(IntEnum):
-    """The pattern by which a name stands for resources. MATCH: in filters, every pattern that takes this name."""
-
-    UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
-
-
-class Permission(IntEnum):
-    """The permission of an ACL."""
-
-    UNKNOWN, ANY, DENY, ALLOW = range(4)
 
 
 IMPLIED_BY: Mapping[Operation, frozenset[int]] = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kcli.broker.security.acls import Operation, Resource
 from kcli.schemas import apikeys as keys
+from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
 
 

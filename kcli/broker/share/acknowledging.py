@@ -7,10 +7,10 @@ from typing import Any
 
 from kcli.broker.partition import Key, Partition
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import Acknowledgement, ShareLimits, SharePartition
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 EARLIEST = "earliest"

@@ -21,14 +21,13 @@ from kcli.capture.tables.held_rows import HeldRows
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.tables.definition import schema_of
-from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, KEYS, fields_of_columns
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
 ROWS = 20_000  # that wait, at most
 TEXT_BYTES = 1 << 25  # of JSON or frames among them; one may have more
-KEYS = 128  # API keys that the core keeps frames of are below
 
 
 class Waiting(NamedTuple):

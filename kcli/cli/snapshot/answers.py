@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.client.calls import call
 from kcli.schemas.apikeys import DESCRIBE_CONFIGS, FETCH, METADATA
 from kcli.schemas.errors import error_code, error_name
+from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.diff import Change, row_change
 from kcli.snapshots.live.fetch_messages import find_body, first_partition
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kcli.client.handshake import Session
     from kcli.snapshots.image.image import Image, Topic
 
-TOPIC, DYNAMIC_TOPIC_CONFIG = 2, 1
+DYNAMIC_TOPIC_CONFIG = 1  # ConfigSource
 AT_ONCE = 200  # topics of one request
 NO_SUCH_TOPIC = error_code("UNKNOWN_TOPIC_OR_PARTITION")
 ID_SINCE = 10  # Metadata: topics have ids
@@ -41,14 +42,14 @@ async def ask_configs(session: Session, image: Image) -> list[Change]:
     found: list[Change] = []
     for first in range(0, len(topics), AT_ONCE):
         resources = [
-            {"resourceType": TOPIC, "resourceName": name, "configurationKeys": None}
+            {"resourceType": ConfigResource.TOPIC, "resourceName": name, "configurationKeys": None}
             for name in topics[first : first + AT_ONCE]
         ]
         body = {"resources": resources, "includeSynonyms": False, "includeDocumentation": False}
         answer = await call(session.connection, DESCRIBE_CONFIGS, session.versions.best(DESCRIBE_CONFIGS), body)
         for result in answer["results"]:
             if not result["errorCode"]:
-                found += config_changes(result, image.configs.get((TOPIC, result["resourceName"]), {}))
+                found += config_changes(result, image.configs.get((ConfigResource.TOPIC, result["resourceName"]), {}))
     return found
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.cli.options.client import configure
 from kcli.cli.snapshot.access_answers import QUESTIONS, ask_access
-from kcli.cli.snapshot.answers import TOPIC, ask_configs, ask_log, ask_topics
+from kcli.cli.snapshot.answers import ask_configs, ask_log, ask_topics
 from kcli.cli.snapshot.live import copy_log
 from kcli.cli.snapshot.watch import quorum_of
 from kcli.client.address import Address
@@ -34,6 +34,7 @@ from kcli.schemas.apikeys import (
     DESCRIBE_USER_SCRAM_CREDENTIALS,
     METADATA,
 )
+from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.diff import Change
 from kcli.snapshots.image.texts import SECURITY_PROTOCOLS
 from kcli.snapshots.live.follow import LogFollower
@@ -177,7 +178,8 @@ def one_look(config: ClientConfig, folder: Path, dialect: str | None) -> LiveVie
 def unseen_configs(image: Image) -> int:
     """Count the values of configs that no answer can be compared with: of missing topics, and of all but topics."""
     topics = {topic.name for topic in image.topics.values()}
-    return sum(len(values) for (kind, name), values in image.configs.items() if kind != TOPIC or name not in topics)
+    others = (values for key, values in image.configs.items() if key[0] != ConfigResource.TOPIC or key[1] not in topics)
+    return sum(map(len, others))
 
 
 def nodes_of(image: Image, protocol: str) -> list[LiveNode]:

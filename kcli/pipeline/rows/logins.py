@@ -14,9 +14,9 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.apikeys import SASL_HANDSHAKE
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
-SASL_AUTHENTICATION_FAILED = 58
+SASL_AUTHENTICATION_FAILED = error_code("SASL_AUTHENTICATION_FAILED")
 LONGEST = 4096  # bytes of a message that refuses a token
 CONFIRMED = b"\1"  # the client's answer to it
 REFUSED = ""  # in place of a name: who was logged in before is no more, and who is now is not said

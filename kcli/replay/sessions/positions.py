@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kcli.client.topics import Bounds
+from kcli.schemas.errors import error_code
 from kcli.sessions.trace import FetchExchange, Key
 
 MODES = ("captured", "earliest", "latest", "relative")
-OFFSET_OUT_OF_RANGE = 1
+OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 
 
 class Positions:

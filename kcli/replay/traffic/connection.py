@@ -30,8 +30,8 @@ from kcli.replay.traffic.steps import Step
 from kcli.replay.traffic.transactions import Transactions, marked
 from kcli.replay.traffic.versions import common
 from kcli.schemas.apikeys import END_TXN, FETCH, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
+from kcli.schemas.field_codes import CoordinatorType
 
-TRANSACTION = 1  # FindCoordinator's keyType
 RETRIES, PAUSE = 50, 0.1
 JOINS = 10  # how often a member joins again as its round was too small
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
@@ -126,7 +126,7 @@ class LiveConnection:
 
     async def coordinating(self, body: Mapping[str, Any], session: Session) -> Session:
         """Return a connection to the coordinator of a request's transaction: this one, where there is no other."""
-        key = TRANSACTION, body.get("transactionalId") or ""
+        key = CoordinatorType.TRANSACTION, body.get("transactionalId") or ""
         there = self.shared.destinations.coordinators.get(key)
         if there is None or there == session.connection.address:
             return session

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from kcli.replay.topics import LiveTopics
+from kcli.schemas.field_codes import CoordinatorType
 
 TOPIC_RESOURCE, BROKER_RESOURCES = 2, (4, 8)  # ConfigResource.Type, and ResourceType of ACLs where they agree
-GROUP_KEY, TRANSACTION_KEY = 0, 1  # FindCoordinator's keyType
 MOST_SHIFTS = 1000  # changes of a partition's offsets that are remembered
 
 
@@ -57,7 +57,7 @@ class Identities:
 
     def coordinator(self, key: str, scope: Scope) -> str:
         """Return a coordinator's key."""
-        return key + self.suffix if scope.kind in (GROUP_KEY, TRANSACTION_KEY) else key
+        return key + self.suffix if scope.kind in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION) else key
 
     def cluster_id(self, value: str, _scope: Scope) -> str:
         """Return the cluster's id."""

@@ -25,11 +25,12 @@ from kcli.schemas.apikeys import (
     SHARE_FETCH,
 )
 from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import CoordinatorType
 from kcli.topic_names import INTERNAL
 
 Body = Mapping[str, Any]
-UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5
-GROUP, TRANSACTION = 0, 1  # FindCoordinator's keyType
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("LEADER_NOT_AVAILABLE")
 # What goes to the leader of partitions, whatever group or transaction it names.
 OF_LEADERS = frozenset([PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE])
 
@@ -181,8 +182,8 @@ def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[in
         return [(request.get("keyType", 0), key) for key in keys if key and request.get("keyType", 0) in (0, 1)]
     transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
     if transaction and "topics" not in request:
-        return [(TRANSACTION, transaction)]
-    return [(GROUP, group) for group in named.groups if group]
+        return [(CoordinatorType.TRANSACTION, transaction)]
+    return [(CoordinatorType.GROUP, group) for group in named.groups if group]
 
 
 def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:

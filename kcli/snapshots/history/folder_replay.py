@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcli.schemas.field_codes import RecordType
 from kcli.snapshots.history.replayed import Replay
 from kcli.snapshots.image.diff import diff_images
 from kcli.snapshots.image.partitions import PartitionTable
@@ -22,7 +23,6 @@ from kcli.snapshots.rules.examination import Follower
 if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
 
-PARTITION_RECORD, PARTITION_CHANGE = 3, 5
 
 Examine = Callable[[Path, Follower], object]
 
@@ -132,7 +132,7 @@ class FollowedSnapshot:
         """Load a batch while it is examined."""
         self.loader.table = table
         for row in walk(records, batch, table, mapped, self.changes, matching=True):
-            if row[1] == PARTITION_RECORD and not batch.is_control:
+            if row[1] == RecordType.PARTITION and not batch.is_control:
                 self.give_up()  # the kernel does not keep it, or it is not the same
             if row[5] != COUNTED:
                 yield row
@@ -145,5 +145,5 @@ class FollowedSnapshot:
             self.give_up()
             return
         self.loader.finish_snapshot(table, snapshot.end_offset, snapshot.epoch)
-        changes = any(key == PARTITION_CHANGE for key, _ in table.tallies)  # they belong into a log
+        changes = any(key == RecordType.PARTITION_CHANGE for key, _ in table.tallies)  # they belong into a log
         self.is_sound = self.is_sound and not changes and not self.loader.problems and not self.loader.refusals

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.snapshots.snapshot import PartitionChanges
+from kcli.records.control import MESSAGES
+from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.image.diff import Change, row_change
 from kcli.snapshots.image.objects import SECRET_TABLES, Object, object_row, touched
 from kcli.snapshots.reading.framing import Batch
@@ -15,8 +17,6 @@ from kcli.snapshots.reading.walk import Row
 
 if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
-
-LEADER_CHANGE, KRAFT_VERSION, VOTERS = 2, 5, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class HistoryLoader(Loader):
     def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
         """Apply a control record, and report what it changes: the voters, kraft.version, the leader."""
         version, leader = self.image.kraft_version, value.get("leaderId")
-        name = {VOTERS: "VotersRecord", KRAFT_VERSION: "KRaftVersionRecord"}.get(kind, "")
+        name = MESSAGES.get(kind, "")
         self.watch(offset, name, value, lambda: super(HistoryLoader, self).control(offset, kind, value))
-        if kind == KRAFT_VERSION and version != self.image.kraft_version:
+        if kind == ControlType.KRAFT_VERSION and version != self.image.kraft_version:
             before = None if version is None else {"name": "kraft.version", "level": version}
             after = {"name": "kraft.version", "level": self.image.kraft_version}
             self.tell(offset, name, row_change("features", before, after))
-        if kind == LEADER_CHANGE and self.batch is not None:
+        if kind == ControlType.LEADER_CHANGE and self.batch is not None:
             after = {"name": "metadata quorum", "leader": leader, "epoch": self.batch.leader_epoch}
             self.tell(offset, "LeaderChangeMessage", row_change("leader", None, after))
 

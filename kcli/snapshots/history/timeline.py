@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kcli.core.snapshots.snapshot import StateCounts
 from kcli.records.control import CONTROL_TYPES
+from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.image.partitions import FACTS, id_bytes
 from kcli.snapshots.reading.framing import Batch
 from kcli.snapshots.reading.load import Loader
@@ -18,7 +19,7 @@ MOST = 1000  # events and epochs that are kept, the newest
 LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
 STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
 BITS = [FACTS[fact] for fact in STATES.values()]
-LEADER_CHANGE, CHANGE = 2, "PARTITION_CHANGE_RECORD"
+CHANGE = "PARTITION_CHANGE_RECORD"
 NS = 1_000_000  # in a ms
 BROKERS = {"RegisterBrokerRecord": "brokerId", "UnregisterBrokerRecord": "brokerId", "FenceBrokerRecord": "id",
            "UnfenceBrokerRecord": "id", "BrokerRegistrationChangeRecord": "brokerId"}  # fmt: skip
@@ -148,7 +149,7 @@ class Timeline(Loader):
     def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
         """Apply a control record; note the quorum's leader."""
         super().control(offset, kind, value)
-        if kind == LEADER_CHANGE and self.table is None and self.epochs:
+        if kind == ControlType.LEADER_CHANGE and self.table is None and self.epochs:
             self.epochs[-1].leader = value.get("leaderId")
 
     def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:

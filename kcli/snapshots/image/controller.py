@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from kcli.schemas.catalog import catalog
+from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import Image, Topic, Value, normal_partition
 from kcli.snapshots.image.members import Members, is_odd
 from kcli.snapshots.image.partitions import id_bytes
@@ -22,7 +23,6 @@ from kcli.snapshots.rules.levels import FEATURE, level_name
 from kcli.snapshots.rules.supported import supported_levels
 
 RELEASE = "4.4"
-BROKER_CONFIG = 4  # ConfigResource.Type
 PROTOCOLS = range(4)  # SecurityProtocol
 JAVA_INT = re.compile(r"[+-]?\d{1,40}")
 INT32 = range(-(1 << 31), 1 << 31)
@@ -238,7 +238,7 @@ def clear_elr(state: Controller, value: Value) -> None:
 @refuses("ConfigRecord")
 def set_config(state: Controller, value: Value) -> None:
     kind, name = value["resourceType"], value["resourceName"]
-    if kind == BROKER_CONFIG and name and (kind, name) not in state.image.configs and not is_java_int(name):
+    if kind == ConfigResource.BROKER and name and (kind, name) not in state.image.configs and not is_java_int(name):
         raise ReplayError(f"a config of broker {name!r}, which is no number")
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import Image, Topic, quota_entity
 from kcli.snapshots.image.partitions import id_bytes
-from kcli.snapshots.image.replay import TOPIC_CONFIG
 from kcli.snapshots.image.tables import TABLES
 
 Row = dict[str, Any]
@@ -77,7 +77,7 @@ def removed_topic(image: Image, value: Value) -> list[Object]:
     topic = image.topics.get(identity)
     if topic is None:
         return []
-    resource = (TOPIC_CONFIG, topic.name)
+    resource = (ConfigResource.TOPIC, topic.name)
     partitions: list[Object] = [("partitions", (identity, number)) for number in sorted(topic.partitions)]
     configs: list[Object] = [("configs", (resource, name)) for name in sorted(image.configs.get(resource, ()))]
     return [("topics", identity), *partitions, *configs]

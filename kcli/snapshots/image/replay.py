@@ -11,10 +11,10 @@ from typing import Any
 
 from kcli.counting import counted
 from kcli.errors import InputError
+from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import MIGRATING, Image, Partition, Topic, Value, normal_partition, quota_entity
 from kcli.snapshots.image.partitions import id_bytes
 
-TOPIC_CONFIG = 2  # ConfigResource.Type
 NO_CHANGE = -2  # PartitionChangeRecord.leader: as it was
 RECOVERY_UNCHANGED = -1
 RECOVERY_STATES = (0, 1)  # recovered, recovering
@@ -150,7 +150,7 @@ def remove_topic(image: Image, value: Value) -> None:
     topic = image.topics.pop(id_bytes(value["topicId"]), None)
     if topic is None:
         raise ReplayError(f"the removal of topic {value['topicId']}, which does not exist")
-    image.configs.pop((TOPIC_CONFIG, topic.name), None)
+    image.configs.pop((ConfigResource.TOPIC, topic.name), None)
 
 
 @handles("PartitionRecord")

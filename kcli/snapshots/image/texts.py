@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli.calendar import moment_text
+from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
+from kcli.schemas.field_codes import ConfigResource, names_of
 from kcli.snapshots.image.image import Image, Partition, Provenance
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.rules.levels import level_name
@@ -15,37 +17,9 @@ from kcli.snapshots.rules.levels import level_name
 Value = dict[str, Any]
 HIDDEN = "[hidden]"
 
-CONFIG_TYPES = {0: "UNKNOWN", 2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
-RESOURCE_TYPES = {
-    0: "UNKNOWN",
-    1: "ANY",
-    2: "TOPIC",
-    3: "GROUP",
-    4: "CLUSTER",
-    5: "TRANSACTIONAL_ID",
-    6: "DELEGATION_TOKEN",
-    7: "USER",
-}
-PATTERN_TYPES = dict(enumerate(["UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED"]))
-ACL_OPERATIONS = {
-    0: "UNKNOWN",
-    1: "ANY",
-    2: "ALL",
-    3: "READ",
-    4: "WRITE",
-    5: "CREATE",
-    6: "DELETE",
-    7: "ALTER",
-    8: "DESCRIBE",
-    9: "CLUSTER_ACTION",
-    10: "DESCRIBE_CONFIGS",
-    11: "ALTER_CONFIGS",
-    12: "IDEMPOTENT_WRITE",
-    13: "CREATE_TOKENS",
-    14: "DESCRIBE_TOKENS",
-    15: "TWO_PHASE_COMMIT",
-}
-PERMISSIONS = dict(enumerate(["UNKNOWN", "ANY", "DENY", "ALLOW"]))
+CONFIG_TYPES = names_of(ConfigResource)
+RESOURCE_TYPES, PATTERN_TYPES = ({each.value: each.name for each in codes} for codes in (Resource, Pattern))
+ACL_OPERATIONS, PERMISSIONS = ({each.value: each.name for each in codes} for codes in (Operation, Permission))
 SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 RECOVERY = {0: "RECOVERED", 1: "RECOVERING"}

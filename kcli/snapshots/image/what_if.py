@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.errors import UsageError
+from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import Image, Partition
 
 ELR_FEATURE, MIN_ISR = "eligible.leader.replicas.version", "min.insync.replicas"
-TOPIC, BROKER = 2, 4  # ConfigResource.Type
 STATES = ("offline", "under-min-isr", "at-min-isr", "leader-moves")
 
 
@@ -125,7 +125,7 @@ class WhatIf:
 
     def min_isr(self, topic: str) -> int:
         """Return min.insync.replicas of a topic: its own, the cluster's, or 1; a server.properties is not seen."""
-        for resource in ((TOPIC, topic), (BROKER, "")):
+        for resource in ((ConfigResource.TOPIC, topic), (ConfigResource.BROKER, "")):
             text = self.image.configs.get(resource, {}).get(MIN_ISR, "")
             if text.isdecimal():
                 return int(text)

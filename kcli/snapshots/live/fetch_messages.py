@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kcli.sessions.trace import TOPIC_IDS_SINCE
 from kcli.snapshots.reading.names import SnapshotId
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 TOPIC, TOPIC_ID = CLUSTER_METADATA, METADATA_ID
-BY_ID = 13  # the first Fetch version that names topics by id only
 
 Body = dict[str, Any]
 
@@ -27,7 +27,7 @@ def find_body(version: int, leader_epoch: int, offset: int, fetched_epoch: int |
         "logStartOffset": -1,
         "partitionMaxBytes": 0,
     }
-    topic = {"topicId": TOPIC_ID} if version >= BY_ID else {"topic": TOPIC}
+    topic = {"topicId": TOPIC_ID} if version >= TOPIC_IDS_SINCE else {"topic": TOPIC}
     return {
         "replicaId": -1,
         "maxWaitMs": 0,

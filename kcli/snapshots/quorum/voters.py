@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError, InputError
+from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.framing import Fault, batches, release
 from kcli.snapshots.reading.walk import opened, walk
-
-KRAFT_VERSION, KRAFT_VOTERS = 5, 6
 
 
 class VoterKey(NamedTuple):
@@ -35,9 +34,9 @@ def last_voters(records: Iterable[tuple[int | None, Mapping[str, Any]]]) -> tupl
     """Return the voters by control records, as (type, value); none below kraft.version 1."""
     kraft_version, voters = 0, tuple[VoterKey, ...]()
     for kind, value in records:
-        if kind == KRAFT_VERSION:
+        if kind == ControlType.KRAFT_VERSION:
             kraft_version = value["kRaftVersion"]
-        elif kind == KRAFT_VOTERS:
+        elif kind == ControlType.KRAFT_VOTERS:
             voters = tuple(map(voter_key, value["voters"]))
     return voters if kraft_version else ()
 
@@ -53,7 +52,7 @@ def controls(path: str, dialect: str | None, *, whole: bool) -> Iterator[tuple[i
                 try:
                     records = opened(file.data, batch)
                     for _, kind, _, start, end, problem in walk(records, batch):
-                        if kind in (KRAFT_VERSION, KRAFT_VOTERS) and not problem:
+                        if kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS) and not problem:
                             yield kind, decoder.read_control(kind, records[start:end])
                 except (DecodeError, InputError):
                     continue  # a matter of `verify`

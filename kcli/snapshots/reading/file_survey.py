@@ -11,14 +11,20 @@ from typing import Any
 
 from kcli.errors import DecodeError, InputError
 from kcli.records.control import CONTROL_TYPES
+from kcli.schemas.field_codes import RecordType
 from kcli.snapshots.image.partitions import FACTS, PartitionTable
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Row, opened, walk
 from kcli.snapshots.rules.levels import FEATURE, level_name
 
-REGISTER_BROKER, TOPIC, PARTITION, FEATURE_LEVEL, REGISTER_CONTROLLER = 0, 2, 3, 12, 27
-LOUD = (REGISTER_BROKER, TOPIC, PARTITION, FEATURE_LEVEL, REGISTER_CONTROLLER)
+LOUD = (
+    RecordType.REGISTER_BROKER,
+    RecordType.TOPIC,
+    RecordType.PARTITION,
+    RecordType.FEATURE_LEVEL,
+    RecordType.REGISTER_CONTROLLER,
+)
 QUIET = [key for key in range(64) if key not in LOUD]
 MOST_NAMES = 100_000
 MOST_PROBLEMS = 20
@@ -182,16 +188,16 @@ class Surveyor:
 
     def take(self, key: int, version: int, value: dict[str, Any], data: memoryview, offset: int) -> None:
         found = self.found
-        if key == REGISTER_BROKER:
+        if key == RecordType.REGISTER_BROKER:
             found.brokers += 1
             found.fenced += bool(value.get("fenced"))
-        elif key == REGISTER_CONTROLLER:
+        elif key == RecordType.REGISTER_CONTROLLER:
             found.controllers += 1
-        elif key == TOPIC:
+        elif key == RecordType.TOPIC:
             found.topics += 1
             if len(self.names) < MOST_NAMES:
                 self.names[value["topicId"]] = value["name"]
-        elif key == FEATURE_LEVEL:
+        elif key == RecordType.FEATURE_LEVEL:
             found.features[value["name"]] = value.get("featureLevel", value.get("maxFeatureLevel", 0))
         else:
             self.table.add(value, version, bytes(3) + bytes(data), offset)
@@ -205,7 +211,7 @@ class Surveyor:
                 found.unread += row[0] - 1
                 self.complain(f"record {row[3]}: {self.decoder.why_unknown(key, version)}")
         for version, (count, size) in table.by_version.items():
-            found.types[PARTITION, version] = [count, size, 0, -1]
+            found.types[RecordType.PARTITION, version] = [count, size, 0, -1]
         found.partitions = table.count
         found.facts = {name: table.facts[name] for name in FACTS}
         found.records = sum(row[0] for row in found.types.values())

@@ -32,7 +32,6 @@ KEYS: dict[int, Callable[[Value], Hashable]] = {
 
 # Types that a snapshot holds; UnfenceBrokerRecord only those of 3.0 to 3.2, AccessControlRecord none in practice.
 SNAPSHOT_TYPES = frozenset(KEYS)
-UNFENCE_BROKER = 8
 
 # Types that only the log holds: a change to an object.
 DELTA_TYPES = frozenset({1, 5, 7, 8, 9, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28, 29})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from kcli.core.snapshots.snapshot import PartitionChanges
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
-from kcli.records.control import CONTROL_TYPES
+from kcli.records.control import CONTROL_TYPES, MESSAGES
+from kcli.schemas.field_codes import ControlType, RecordType
 from kcli.snapshots.image.image import Image, Provenance
 from kcli.snapshots.image.partitions import PartitionTable, id_bytes, id_text
 from kcli.snapshots.image.replay import CONTROL_HANDLERS, HANDLERS, ReplayError
@@ -19,11 +20,9 @@ from kcli.snapshots.reading.walk import PROBLEMS, Row, opened, walk
 if TYPE_CHECKING:
     from kcli.snapshots.image.controller import Controller
 
-BEGIN, END, ABORT = 23, 24, 25
 TOPICS = ("TopicRecord", "RemoveTopicRecord")
 PARTITIONS = ("PartitionRecord", "PartitionChangeRecord")
-TOPIC_RECORD, PARTITION_RECORD = 2, 3
-HEADER_CONTROL = 3
+TRANSACTIONS = (RecordType.BEGIN_TRANSACTION, RecordType.END_TRANSACTION, RecordType.ABORT_TRANSACTION)
 
 Held = tuple[int, str, dict[str, Any]]
 
@@ -213,26 +212,25 @@ class Loader:
 
     def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
         """Apply a control record."""
-        if kind == HEADER_CONTROL:
+        if kind == ControlType.SNAPSHOT_HEADER:
             self.image.provenance.timestamp = value["lastContainedLogTimestamp"]
             return
-        names = {5: "KRaftVersionRecord", 6: "VotersRecord"}
-        if kind in names:
-            CONTROL_HANDLERS[names[kind]](self.image, value)
+        if (handler := CONTROL_HANDLERS.get(MESSAGES.get(kind, ""))) is not None:
+            handler(self.image, value)
         elif kind not in CONTROL_TYPES:
             self.complain(offset, f"record {offset}: unknown control record type {kind}")
 
     def metadata(self, offset: int, key: int, value: dict[str, Any]) -> None:
         """Apply a metadata record, or hold it until its transaction ends (KIP-866)."""
         name = self.decoder.names[key]
-        if key in (BEGIN, END, ABORT):
-            self.check_transaction(key == BEGIN)
-        if key == BEGIN:
+        if key in TRANSACTIONS:
+            self.check_transaction(key == RecordType.BEGIN_TRANSACTION)
+        if key == RecordType.BEGIN_TRANSACTION:
             self.held = []
-        elif key == ABORT:
+        elif key == RecordType.ABORT_TRANSACTION:
             self.judge_open()
             self.held = None
-        elif key == END:
+        elif key == RecordType.END_TRANSACTION:
             held, self.held = self.held or [], None
             for place, held_name, held_value in held:
                 try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.records.control import CONTROL_TYPES
+from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.image.partitions import PartitionTable
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault
@@ -17,7 +18,6 @@ from kcli.snapshots.reading.names import SnapshotName
 from kcli.snapshots.reading.walk import Row
 
 MOST = 100  # items of a kind
-HEADER = 3  # the control record that a snapshot begins with
 
 
 class Noted:
@@ -118,12 +118,12 @@ class Evidence:
     @property
     def is_snapshot(self) -> bool:
         """Whether the file is a snapshot: by its name, or else by its first control record."""
-        return self.name is not None or any(each.kind == HEADER for each in self.controls[:1])
+        return self.name is not None or any(each.kind == ControlType.SNAPSHOT_HEADER for each in self.controls[:1])
 
     @property
     def logged_at(self) -> int | None:
         """When the last record of the log that a snapshot holds was written: ms, by its header; None: no header."""
-        found = next((each.value for each in self.controls[:1] if each.kind == HEADER), None)
+        found = next((each.value for each in self.controls[:1] if each.kind == ControlType.SNAPSHOT_HEADER), None)
         return found["lastContainedLogTimestamp"] if found else None
 
     def last_of(self, epoch: int) -> Batch | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kcli.core.codec.hash_set import HashSet
 from kcli.errors import DecodeError, InputError
+from kcli.schemas.field_codes import ConfigResource, RecordType
 from kcli.snapshots.image.partitions import PartitionTable, id_bytes
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
@@ -15,8 +16,6 @@ from kcli.snapshots.reading.keys import key_of
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.reading.walk import SOFT, Row, opened, walk
 from kcli.snapshots.rules.evidence import MOST, Control, Evidence
-
-TOPIC, PARTITION, CONFIG = 2, 3, 4
 
 
 class Asked(NamedTuple):
@@ -199,7 +198,7 @@ class Examiner:
         found = self.found
         if has_unknown_tags(value):
             found.unknown_tags.append(offset) if len(found.unknown_tags) < MOST else None
-        if key == PARTITION:
+        if key == RecordType.PARTITION:
             found.partitions.add(value, version, bytes(data), offset)
             return
         if not found.is_snapshot:
@@ -212,7 +211,7 @@ class Examiner:
 
     def again(self, offset: int, key: int, identity: object, value: dict[str, Any]) -> None:
         """Note a second record of one object; a topic repeated with the same id and name is a lesser finding."""
-        if key == TOPIC and self.found.topics.get(id_bytes(value["topicId"]), ("",))[0] == value["name"]:
+        if key == RecordType.TOPIC and self.found.topics.get(id_bytes(value["topicId"]), ("",))[0] == value["name"]:
             self.found.repeats.add(offset, value["name"])
         else:
             self.found.duplicates.add(offset, key, identity)
@@ -220,18 +219,18 @@ class Examiner:
     def remember(self, offset: int, key: int, value: dict[str, Any]) -> None:
         """Keep what other records may refer to: topics, brokers, controllers, features."""
         found = self.found
-        if key == TOPIC:
+        if key == RecordType.TOPIC:
             if value["name"] in self.names:
                 found.duplicates.add(offset, key, value["name"])
             self.names.add(value["name"])
             found.topics.setdefault(id_bytes(value["topicId"]), (value["name"], offset))
-        elif key == CONFIG and value["resourceType"] == 2:
+        elif key == RecordType.CONFIG and value["resourceType"] == ConfigResource.TOPIC:
             self.configured.setdefault(value["resourceName"], offset)
-        elif key == 0:
+        elif key == RecordType.REGISTER_BROKER:
             found.brokers[value["brokerId"]] = value
-        elif key == 27:
+        elif key == RecordType.REGISTER_CONTROLLER:
             found.controllers[value["controllerId"]] = value
-        elif key == 12:
+        elif key == RecordType.FEATURE_LEVEL:
             found.features[value["name"]] = value.get("featureLevel", value.get("maxFeatureLevel", 0))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.reading.walk import PROBLEMS
 from kcli.snapshots.rules.evidence import Control, Evidence
 from kcli.snapshots.rules.findings import Judged, more, rule
 
-HEADER, FOOTER, KRAFT_VERSION, KRAFT_VOTERS = 3, 4, 5, 6
 STANDARD_INPUT = "standard input"  # which has no name to be wrong
 STATES = {
     "part": "the name says that it is unfinished (.part)",
@@ -17,6 +17,8 @@ STATES = {
     "other": "the name has something behind .checkpoint",
 }
 FORM = "<20-digit end offset>-<10-digit epoch>.checkpoint"
+
+OF_SNAPSHOTS = range(ControlType.SNAPSHOT_HEADER, ControlType.KRAFT_VOTERS + 1)
 
 
 @rule("name")
@@ -104,8 +106,8 @@ def judge_header(found: Evidence) -> Iterator[Judged]:
     if not found.first.is_control:
         yield "error", 0, "the first batch holds no control records (SNAPSHOT_HEADER expected)"
         return
-    headers = [each for each in found.controls if each.kind == HEADER]
-    if not found.controls or found.controls[0].kind != HEADER:
+    headers = [each for each in found.controls if each.kind == ControlType.SNAPSHOT_HEADER]
+    if not found.controls or found.controls[0].kind != ControlType.SNAPSHOT_HEADER:
         kind = found.controls[0].name if found.controls else "nothing readable"
         yield "error", 0, f"the first record is {kind} (SNAPSHOT_HEADER expected)"
     for each in headers[1:]:
@@ -116,7 +118,7 @@ def judge_header(found: Evidence) -> Iterator[Judged]:
 def judge_footer(found: Evidence) -> Iterator[Judged]:
     if not found.is_snapshot or found.last is None:
         return
-    footers = [each for each in found.controls if each.kind == FOOTER]
+    footers = [each for each in found.controls if each.kind == ControlType.SNAPSHOT_FOOTER]
     if not footers:
         yield "error", None, "there is no SNAPSHOT_FOOTER: the file is not complete"
         return
@@ -140,9 +142,9 @@ def judge_controls(found: Evidence) -> Iterator[Judged]:
 
 def judge_snapshot_controls(found: Evidence) -> Iterator[Judged]:
     for each in found.controls:
-        if each.kind not in (HEADER, FOOTER, KRAFT_VERSION, KRAFT_VOTERS) and each.value is not None:
+        if each.kind not in OF_SNAPSHOTS and each.value is not None:
             yield "error", None, f"record {each.offset}: {each.name} has no place in a snapshot"
-        elif each.kind in (KRAFT_VERSION, KRAFT_VOTERS) and each.batch:
+        elif each.kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS) and each.batch:
             yield "error", None, f"record {each.offset}: {each.name} stands outside the first batch"
 
 
@@ -154,7 +156,10 @@ def judge_voters(found: Evidence) -> Iterator[Judged]:
     """
     if not found.is_snapshot:
         return
-    version, voters = control_value(found.controls, KRAFT_VERSION), control_value(found.controls, KRAFT_VOTERS)
+    version, voters = (
+        control_value(found.controls, ControlType.KRAFT_VERSION),
+        control_value(found.controls, ControlType.KRAFT_VOTERS),
+    )
     level = int(version["kRaftVersion"]) if version else 0
     first = found.name is not None and found.name.id.end_offset == 0
     if level >= 1 and voters is None and not first:

@@ -7,9 +7,10 @@ from itertools import islice
 
 from kcli.counting import counted
 from kcli.schemas.catalog import catalog
+from kcli.schemas.field_codes import RecordType
 from kcli.snapshots.image.partitions import BREAKS, id_bytes, id_text
 from kcli.snapshots.reading.decoding import upper_snake
-from kcli.snapshots.reading.keys import DELTA_TYPES, KEYS, SNAPSHOT_TYPES, UNFENCE_BROKER
+from kcli.snapshots.reading.keys import DELTA_TYPES, KEYS, SNAPSHOT_TYPES
 from kcli.snapshots.reading.walk import PROBLEMS
 from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.findings import Judged, more, rule
@@ -61,7 +62,7 @@ def judge_deltas(found: Evidence) -> Iterator[Judged]:
         return
     old = FEATURE not in found.features
     for (key, _), (_, offset) in sorted(found.types.items()):
-        if key == UNFENCE_BROKER and old:
+        if key == RecordType.UNFENCE_BROKER and old:
             continue  # 3.0 to 3.2 wrote them
         if key in DELTA_TYPES:
             yield (

@@ -14,13 +14,13 @@ from typing import Any
 from kcli.grammar import messages
 from kcli.records.builder import build_batch, build_control_batch
 from kcli.schemas.catalog import catalog
+from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.image.image import MIGRATING, Image, Partition
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.names import SnapshotId
 from kcli.snapshots.rules.levels import FEATURE
 
 MOST_BATCH = 8 << 20  # KafkaRaftClient.MAX_BATCH_SIZE_BYTES
-HEADER, FOOTER, KRAFT_VERSION, KRAFT_VOTERS = 3, 4, 5, 6
 RECORD_OVERHEAD = 30  # more than a record takes around its value
 MIGRATION_LEVELS = range(8, 22)  # 3.4 to 3.9 write a ZkMigrationStateRecord
 
@@ -137,20 +137,21 @@ def write_snapshot(
     for record in image_records(image, Decoder()):
         writer.add(record)
     records = writer.finish()
-    writer.control([(FOOTER, messages.data("SnapshotFooterRecord", 0).write({"version": 0}))])
+    writer.control([(ControlType.SNAPSHOT_FOOTER, messages.data("SnapshotFooterRecord", 0).write({"version": 0}))])
     return Written(identity, writer.size, records, writer.batches)
 
 
 def header_records(image: Image) -> list[tuple[int, bytes]]:
     """Return the header, and the voters of a quorum that keeps them in the log (KIP-853)."""
     header = {"version": 0, "lastContainedLogTimestamp": image.provenance.timestamp}
-    records = [(HEADER, messages.data("SnapshotHeaderRecord", 0).write(header))]
+    start = messages.data("SnapshotHeaderRecord", 0).write(header)
+    records: list[tuple[int, bytes]] = [(ControlType.SNAPSHOT_HEADER, start)]
     if image.kraft_version:
         version = {"version": 0, "kRaftVersion": image.kraft_version}
-        records.append((KRAFT_VERSION, messages.data("KRaftVersionRecord", 0).write(version)))
+        records.append((ControlType.KRAFT_VERSION, messages.data("KRaftVersionRecord", 0).write(version)))
     if image.kraft_version and image.voters is not None:
         voters = {"version": 0, "voters": image.voters}
-        records.append((KRAFT_VOTERS, messages.data("VotersRecord", 0).write(voters)))
+        records.append((ControlType.KRAFT_VOTERS, messages.data("VotersRecord", 0).write(voters)))
     return records
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.broker.metadata.records import TOPIC, config_records, decode, encode
+from kcli.broker.metadata.records import config_records, decode, encode
 from kcli.errors import InputError
+from kcli.schemas.field_codes import ConfigResource
 
 TOPIC_RECORD = {"name": "t", "topicId": "Zm9vYmFyYmF6cXV4MTIzNA"}
 
@@ -22,7 +23,7 @@ def test_other_bytes_are_no_record(data: bytes) -> None:
 
 
 def test_configs_of_a_topic() -> None:
-    rows = config_records(TOPIC, "t", {"retention.ms": "5", "cleanup.policy": None})
+    rows = config_records(ConfigResource.TOPIC, "t", {"retention.ms": "5", "cleanup.policy": None})
     assert [(value["name"], value["value"]) for _, _, value in rows] == [
         ("retention.ms", "5"),
         ("cleanup.policy", None),

@@ -5,19 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kcli.broker.configs import Configs
-from kcli.broker.security.acls import (
-    CLASS,
-    Acl,
-    AclFilter,
-    Authorizer,
-    Operation,
-    Pattern,
-    Permission,
-    Resource,
-    acl_fault,
-    authorizer_of,
-)
+from kcli.broker.security.acls import CLASS, Acl, AclFilter, Authorizer, acl_fault, authorizer_of
 from kcli.errors import UsageError
+from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 
 ALICE, BOB = "User:alice", "User:bob"
 HERE, THERE = "127.0.0.1", "10.0.0.1"

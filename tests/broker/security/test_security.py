@@ -15,10 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from kcli.broker import Broker
-from kcli.broker.security.acls import CLASS, Operation, Pattern, Permission, Resource
+from kcli.broker.security.acls import CLASS
 from kcli.broker.security.listener_tls import made_authority, named, started, text_of
 from kcli.broker.security.security import Protection
 from kcli.errors import InputError, KcliError, UsageError
+from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 from kcli.schemas.apikeys import (
     ALTER_USER_SCRAM_CREDENTIALS,
     CREATE_ACLS,

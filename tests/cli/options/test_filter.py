@@ -14,10 +14,11 @@ import pytest
 
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.clock import SECOND
-from kcli.capture.wanted import KEYS, Wanted
+from kcli.capture.wanted import Wanted
 from kcli.cli.main import cli, main
 from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, moment, words_of
 from kcli.errors import UsageError
+from kcli.tables.exchanges import KEYS
 from tests.capture.wires import SAMPLES
 
 DOCS = Path(__file__).parents[3] / "docs" / "how-to" / "filters.md"

@@ -16,9 +16,9 @@ from kcli.cli.decode.pcap.summaries.topic_partitions import (
     topics_of,
 )
 from kcli.counting import counted, singular
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import error_code, error_name
 
-OFFSET_OUT_OF_RANGE = 1
+OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 QUIET = ("throttleTimeMs", "errorCode", "errorMessage", "timeoutMs")
 SUMMARIES: dict[str, Summary] = produce_fetch.SUMMARIES | groups.SUMMARIES | transactions.SUMMARIES | cluster.SUMMARIES
 

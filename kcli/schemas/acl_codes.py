@@ -1,0 +1,30 @@
+"""Numbers in fields of messages about ACLs, named as Kafka's enums name them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Resource(IntEnum):
+    """A type of resource that ACLs are about (ResourceType)."""
+
+    UNKNOWN, ANY, TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN, USER = range(8)
+
+
+class Operation(IntEnum):
+    """The operation of a client on a resource (AclOperation)."""
+
+    UNKNOWN, ANY, ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION = range(10)
+    DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE, CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT = range(10, 16)
+
+
+class Pattern(IntEnum):
+    """The pattern by which a name stands for resources (PatternType). MATCH: in filters, every one that takes it."""
+
+    UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
+
+
+class Permission(IntEnum):
+    """The permission of an ACL (AclPermissionType)."""
+
+    UNKNOWN, ANY, DENY, ALLOW = range(4)
