@@ -137,6 +137,23 @@ SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_i
 FROM calls c LEFT JOIN replicated r ON c.server = r.server
 WHERE latency_ms IS NOT NULL
 """,
+    # Up to when what a connection asked was answered, in the capture or not: answers come in order, and where bytes are
+    # missing some may be there.
+    "heard": """
+SELECT connection, max(ns) AS ns
+FROM (
+  SELECT connection, max(ns) AS ns
+  FROM calls
+  WHERE response_bytes IS NOT NULL
+  GROUP BY connection
+  UNION ALL
+  SELECT connection, max(unix_micros(timestamp) * 1000)
+  FROM undecodable
+  WHERE event IN ('gap', 'truncated', 'undecodable') AND connection IS NOT NULL
+  GROUP BY connection
+) AS ends
+GROUP BY connection
+""",
     # Connections of TCP, with the client that Kafka's requests name.
     "conns": f"""
 SELECT t.*, l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
@@ -198,6 +215,8 @@ pending AS (
   JOIN calls c
     ON c.server = i.server AND c.response_bytes IS NULL
     AND c.ns BETWEEN i.gone_ns - 35000000000 AND i.closed_ns + 1000000000 AND NOT (c.api = 'PRODUCE' AND acks = 0)
+  LEFT JOIN heard h ON h.connection = c.connection
+  WHERE c.ns > coalesce(h.ns, 0)
   GROUP BY i.server, i.island
 ),
 moved AS (

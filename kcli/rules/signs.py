@@ -60,7 +60,8 @@ told AS (SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELE
 read AS (
   SELECT coalesce(max(high_watermark - fetch_offset), 0) AS largest_lag,
          sum(CASE WHEN last_stable_offset >= 0 AND last_stable_offset < high_watermark THEN 1 ELSE 0 END) AS held_back,
-         sum(CASE WHEN max_bytes <= 262144 AND records_bytes >= 0.7 * max_bytes THEN 1 ELSE 0 END) AS filled_fetches
+         sum(CASE WHEN records_bytes BETWEEN 1 AND 262144 AND high_watermark - last_offset > 1 THEN 1
+                  ELSE 0 END) AS filled_fetches
   FROM fetch_partitions
 ),
 sent AS (

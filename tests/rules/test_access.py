@@ -29,6 +29,13 @@ def test_a_topic_that_does_not_exist() -> None:
     told(found, client="returns-api", topic="returns-v2")
 
 
+def test_a_plain_client_that_tries_a_tls_port_but_once() -> None:
+    """Java: the alert is a length of 336 MB to it, for which it had no memory."""
+    found = only("plain-on-tls-bare")
+    assert (found.finding, found.evidence["connections"]) == ("plaintext-on-tls", 1)
+    told(found, client=["bare"], broker=["127.0.0.1:43200"])
+
+
 def test_a_certificate_that_has_expired_is_the_brokers() -> None:
     found = only("expired-certificate-clinic")
     assert found.finding == "expired-certificate"

@@ -32,6 +32,13 @@ def test_a_follower_that_is_away_is_named_where_acks_all_is_refused() -> None:
     assert "3" in found.subject["broker"]
 
 
+def test_a_follower_is_known_without_metadata_by_what_it_never_asks() -> None:
+    """What it answers late itself, as a leader of others, is no sign against it."""
+    found = only("slow-follower-late")
+    assert found.finding == "slow-replication"
+    told(found, broker=["3"])
+
+
 def test_a_follower_that_stops_again_and_again_makes_acks_all_wait() -> None:
     found = only("slow-replication-ledger")
     assert (found.finding, found.severity) == ("slow-replication", "critical")

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
 from tests.capture.messages import metadata, request, response
-from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
+from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Packet, Wire, pcap
 from tests.records.slips.making import batch_bytes
 
 SECOND = 1000 * MILLISECOND
@@ -242,7 +242,7 @@ def refused(port: int, asked: bytes, answer: bytes) -> Wire:
     [("tls-on-plaintext", HELLO, b""), ("plaintext-on-tls", request(18, 0, 1, {}, "tester"), ALERT)],
 )
 def test_who_speaks_another_protocol(cause: str, asked: bytes, answer: bytes, tmp_path: Path) -> None:
-    wires = [refused(40000 + number, asked, answer) for number in range(3)]
+    wires = [refused(40000 + number, asked, answer) for number in range(3 if cause == "tls-on-plaintext" else 1)]
     assert told(found(tmp_path, *wires), cause).subject["host"] in ("10.0.0.9", ["10.0.0.9"])
     assert not found(tmp_path, fetched(Talk(), 5))
 
@@ -355,3 +355,23 @@ def test_a_member_without_a_partition_is_not_stuck(tmp_path: Path) -> None:
         writer.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
     told(found(tmp_path, member(held=True), writer), "consumer-stuck", client="waiting", group="g")
     assert not found(tmp_path, member(held=False), writer)
+
+
+def test_a_broker_that_has_just_started_is_not_slow(tmp_path: Path) -> None:
+    """Nobody spoke to it at first, and its answers are late for some seconds."""
+
+    def beats(client: str, port: int, broker: int, begin: int = 0, late: int = 0) -> Wire:
+        talk = Talk(client, port, broker)
+        shift = begin * SECOND
+        talk.wire.packets = [Packet(each.ns + shift, each.data) for each in talk.wire.packets]
+        talk.wire.now += shift
+        for number in range(30):
+            asked = request(12, 4, number, {"groupId": "g", "generationId": 2, "memberId": "m"}, client)
+            talk.wire.client(asked).now += (200 if number < late else 0) * MILLISECOND
+            talk.wire.server(response(12, 4, number, {"errorCode": 0})).now += SECOND // 2
+        return talk.wire
+
+    others = [beats("one", 41000, 2), beats("two", 41001, 2)]
+    slow = [beats("one", 42000, 3, 0, 8), beats("two", 42001, 3, 0, 8)]
+    assert "10.0.0.3:9092" in told(found(tmp_path, *others, *slow), "slow-broker").subject["broker"]
+    assert not found(tmp_path, *others, beats("one", 42000, 3, 5, 8), beats("two", 42001, 3, 5, 8))

@@ -2,11 +2,13 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Once is enough: nothing else answers a plain request so. A Java client may try but once: it takes the alert for a
+# length of 336 MB, and its network thread ends with an OutOfMemoryError.
 RULE = Rule(
     finding="plaintext-on-tls",
     title="plain clients on TLS ports",
     severity=CRITICAL,
-    when="tls_alerts >= 2",
+    when="tls_alerts >= 1",
     sql="""
 SELECT c.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts,
        array_agg(DISTINCT client_id) FILTER (WHERE client_id != '') AS clients, count(*) AS connections,
@@ -15,14 +17,14 @@ SELECT c.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts,
 FROM (SELECT *, first_ns AS opened_ns FROM conns) c JOIN brokers b ON c.server = b.server
 WHERE s_first_bytes LIKE '1503%' AND c_first_size > 0 AND c_first_bytes NOT LIKE '16%' AND c_first_bytes LIKE '00%'
 GROUP BY c.server, b.broker, b.broker_name
-HAVING count(*) >= 2
 """,
     subject={"host": "hosts", "broker": "broker", "client": "clients"},
     evidence=("connections", "seconds", "hosts", "clients"),
-    says="plain Kafka on a TLS port: {connections} connections of {hosts} to {broker_name} began with a plain request, "
+    says="plain Kafka on a TLS port: {hosts} began {connections} times with a plain request to {broker_name}, "
     "and the broker answered with a TLS alert",
     ruled_out="certificates: it never came to them",
-    advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener",
+    advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener; "
+    "a Java client that died of OutOfMemoryError there has to be started anew",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",)},

@@ -12,7 +12,6 @@ CONSEQUENCES = (
     "idle-connection-cut",
     "wrong-advertised-listener",
     "rebalance-storm",
-    "sequence-gap",
     "coordinator-unavailable",
     "packet-loss",
     "quorum-elections",

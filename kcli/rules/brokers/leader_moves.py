@@ -66,5 +66,5 @@ WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND seconds >= 3
     "auto.leader.rebalance.enable, a broker that flaps",
     see="sql 'SELECT * FROM leader_changes' {files}",
     source="KIP-951; leader.imbalance.check.interval.seconds 300",
-    explains={"slow-replication": (), "errors-again": (), "sequence-gap": ("topic",), "fetch-session-evictions": ()},
+    explains={"slow-replication": (), "errors-again": (), "fetch-session-evictions": ()},
 )

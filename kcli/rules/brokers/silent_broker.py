@@ -98,7 +98,7 @@ WHERE place = 1
         **dict.fromkeys(
             (
                 "request-timeout-too-short", "connection-churn", "errors-again", "metadata-storm", "busy-fetch",
-                "idle-connection-cut", "duplicate-writes", "sequence-gap", "consumer-stuck",
+                "idle-connection-cut", "duplicate-writes", "consumer-stuck",
                 "poll-interval-exceeded", "sessions-never-reused", "fetch-session-evictions",
             ),
             ("client",),

@@ -6,6 +6,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # late answers come in bursts and far oftener than from the others, or when its median is many times theirs. Where it
 # serves several clients, more than one waits: what a single one sends all at once waits for itself. Where there is no
 # other to compare it with, nearly all of them wait for a good part of the time. Members are put out by seconds alone.
+# A broker that nobody spoke to at first may just have started: its first seconds do not count.
 RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
@@ -15,10 +16,18 @@ RULE = Rule(
 WITH usual AS (
   SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas GROUP BY api
 ),
+begun AS (
+  SELECT server, min(first_ns) AS begun_ns, min_by(opened, first_ns) AS opened
+  FROM tcp
+  WHERE accepted OR NOT opened
+  GROUP BY server
+),
 plain AS (
   SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
-  FROM timed t JOIN usual USING (api)
+  FROM timed t JOIN usual USING (api) LEFT JOIN begun b ON t.server = b.server
   WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client
+    AND NOT (coalesce(b.opened, false) AND b.begun_ns > (SELECT min(begun_ns) FROM begun) + 3000000000
+             AND t.ns < b.begun_ns + 10000000000)
 ),
 by_client AS (
   SELECT server, client_id, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers

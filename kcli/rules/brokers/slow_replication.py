@@ -5,7 +5,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # Produce with acks=all is late where the same brokers answer everything else at once, and so for a tenth of the time or
 # more: a moment now and then is no trouble. A broker answers a connection's requests in order, so only the time since
 # the answer before counts there. The follower is the one that has an answer and does not ask on, just then; what it
-# answers late itself, as a leader of others, excuses nothing.
+# answers late itself, as a leader of others, excuses nothing (unless Metadata tells its address: it is the one that it
+# never asks).
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a follower",
@@ -56,10 +57,19 @@ blamed AS (
   ORDER BY matched DESC, p.replica_id
   LIMIT 1
 ),
+own AS (
+  SELECT n.server AS own
+  FROM nodes n JOIN blamed b ON n.node_id = b.replica_id
+  UNION
+  SELECT r.server
+  FROM replicated r
+  JOIN blamed b ON b.replica_id NOT IN (SELECT node_id FROM nodes WHERE node_id IS NOT NULL)
+  WHERE r.server NOT IN (SELECT a.server FROM asks a JOIN blamed b ON a.replica_id = b.replica_id)
+),
 plain AS (
   SELECT count(*) AS answers, sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late,
          percentile_approx(own_ms, 0.5) AS median_ms
-  FROM timed t LEFT JOIN (SELECT server AS own FROM nodes JOIN blamed ON node_id = replica_id) f ON t.server = f.own
+  FROM timed t LEFT JOIN own f ON t.server = f.own
   WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND t.server IN (SELECT server FROM awaited)
     AND (f.own IS NULL OR own_ms <= 100)
 )

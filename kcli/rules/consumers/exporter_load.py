@@ -2,20 +2,25 @@
 
 from kcli.rules.rule import Rule
 
+# Requests that look at the cluster, beside Metadata.
+LOOKS = """(
+    'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
+    'OFFSET_FETCH', 'LIST_OFFSETS', 'DESCRIBE_PRODUCERS', 'LIST_TRANSACTIONS', 'DESCRIBE_TRANSACTIONS',
+    'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
+    'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
+  )"""
+
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
     when="other_requests >= 100 AND seconds >= 4",
-    sql="""
+    sql=f"""
 WITH looks AS (
   SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis,
          sum(coalesce(response_bytes, 0)) AS response_bytes, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
          min(ns) AS first_ns, max(ns) AS last_ns, sum(latency_ms) / 1e3 AS broker_seconds
   FROM calls
-  WHERE api IN ('LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
-                'OFFSET_FETCH', 'LIST_OFFSETS', 'DESCRIBE_PRODUCERS', 'LIST_TRANSACTIONS', 'DESCRIBE_TRANSACTIONS',
-                'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
-                'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS') AND NOT inner_client
+  WHERE api IN {LOOKS} AND NOT inner_client
   GROUP BY client_id
 ),
 works AS (
@@ -23,13 +28,20 @@ works AS (
   FROM calls
   WHERE api IN ('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')
 ),
+listed AS (
+  SELECT client_id, sum(coalesce(response_bytes, 0)) AS response_bytes
+  FROM calls
+  WHERE api = 'METADATA'
+  GROUP BY client_id
+),
 everyone AS (
   SELECT count(*) AS requests, sum(coalesce(response_bytes, 0)) AS response_bytes FROM calls WHERE NOT inner_client
 )
 SELECT l.client_id, l.requests, l.apis, l.requests / l.seconds AS per_second, l.response_bytes,
        l.response_bytes / 1e6 AS megabytes, l.seconds, broker_seconds, first_ns, last_ns,
-       100.0 * l.requests / e.requests AS percent, l.requests AS weight
-FROM looks l CROSS JOIN everyone e
+       100.0 * l.requests / e.requests AS percent, l.requests AS weight,
+       CASE WHEN 2 * m.response_bytes >= l.response_bytes THEN 'metadata-storm' END AS spares
+FROM looks l CROSS JOIN everyone e LEFT JOIN listed m ON m.client_id = l.client_id
 WHERE l.client_id NOT IN (SELECT client_id FROM works) AND l.requests >= 100 AND l.requests / l.seconds >= 15
   AND l.seconds >= 4
 """,

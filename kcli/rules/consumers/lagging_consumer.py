@@ -3,10 +3,11 @@
 from kcli.rules.rule import Rule
 
 # As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before (of
-# a partition that was not asked for in a third: the last that is known), the consumer moves on all the time, and the
-# time goes by between its Fetches, not at the broker. Who fetches ahead (librdkafka, sarama) falls behind by its
-# commits. A produced record counts from its answer on, before which readers do not see it; what came since the commit
-# before may have been read. First of all are left out who ends less than 20 records behind: most, and the rest is dear.
+# a partition that was not asked for in a third: what came until its next Fetch, in proportion), the consumer moves on
+# all the time, and the time goes by between its Fetches, not at the broker. Who fetches ahead (librdkafka, sarama)
+# falls behind by its commits. A produced record counts from its answer on, before which readers do not see it; what
+# came since the commit before may have been read. First of all are left out who ends less than 20 records behind: most,
+# and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -116,18 +117,27 @@ totals AS (
   ) AS p
   GROUP BY client_id, topic, by_commits
 ),
+steps AS (
+  SELECT *, lead(ns) OVER w AS next_ns, lead(high_watermark) OVER w AS next_up_to
+  FROM slower_places
+  WINDOW w AS (PARTITION BY client_id, topic, by_commits, partition ORDER BY ns)
+),
 thirds AS (
-  SELECT client_id, topic, by_commits, partition, max_by(lag, ns) AS end_lag,
+  SELECT client_id, topic, by_commits, partition, first_ns, last_ns - first_ns AS whole_ns, max_by(lag, ns) AS end_lag,
+         max(ns) AS ns, max_by(next_ns, ns) AS next_ns, max_by(next_up_to - high_watermark, ns) AS to_come,
          CAST(least(floor(3.0 * (ns - first_ns) / greatest(last_ns - first_ns, 1)), 2) AS INT) AS third
-  FROM slower_places JOIN totals USING (client_id, topic, by_commits)
-  GROUP BY 1, 2, 3, 4, 6
+  FROM steps JOIN totals USING (client_id, topic, by_commits)
+  GROUP BY client_id, topic, by_commits, partition, first_ns, whole_ns, third
 ),
 known AS (
-  SELECT t.client_id, t.topic, t.by_commits, t.partition, n.third, max_by(t.end_lag, t.third) AS end_lag
+  SELECT t.client_id, t.topic, t.by_commits, t.partition, n.third,
+         max_by(CASE WHEN t.third = n.third OR next_ns IS NULL THEN end_lag
+                     ELSE end_lag + to_come * (first_ns + (n.third + 1) * whole_ns / 3.0 - ns) / (next_ns - ns) END,
+                t.third) AS lag
   FROM thirds t JOIN (SELECT 0 AS third UNION ALL SELECT 1 UNION ALL SELECT 2) AS n ON t.third <= n.third
   GROUP BY 1, 2, 3, 4, 5
 ),
-summed AS (SELECT client_id, topic, by_commits, third, sum(end_lag) AS lag FROM known GROUP BY 1, 2, 3, 4),
+summed AS (SELECT client_id, topic, by_commits, third, sum(lag) AS lag FROM known GROUP BY 1, 2, 3, 4),
 course AS (
   SELECT client_id, topic, by_commits, max(CASE WHEN third = 0 THEN lag END) AS lag_0,
          max(CASE WHEN third = 1 THEN lag END) AS lag_1, max(CASE WHEN third = 2 THEN lag END) AS lag_2

@@ -1,12 +1,14 @@
 """A client asks for all topics all the time."""
 
+from kcli.rules.consumers.exporter_load import LOOKS
 from kcli.rules.rule import Rule
 
+# An exporter asks for all topics, too: what it gets most of counts.
 RULE = Rule(
     finding="metadata-storm",
     title="clients that ask for all topics all the time",
     when="metadata_requests >= 20",
-    sql="""
+    sql=f"""
 WITH asked AS (
   SELECT coalesce(client_id, '') AS client_id, count(*) AS requests,
          sum(CASE WHEN all_topics THEN 1 ELSE 0 END) AS of_all_topics, max(topics) AS topics,
@@ -17,7 +19,11 @@ WITH asked AS (
   GROUP BY 1
 )
 SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
-       (SELECT max(o.requests / o.seconds) FROM asked o WHERE o.client_id != a.client_id) AS others_per_second
+       (SELECT max(o.requests / o.seconds) FROM asked o WHERE o.client_id != a.client_id) AS others_per_second,
+       CASE WHEN 2 * a.response_bytes < (
+              SELECT sum(response_bytes) FROM calls c WHERE c.client_id = a.client_id AND c.api IN {LOOKS}
+            )
+              THEN 'exporter-load' END AS spares
 FROM asked a
 WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND requests >= 20 AND requests / seconds >= 3
   AND of_all_topics >= 0.5 * requests
@@ -31,4 +37,5 @@ WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND requests >= 20 
     "look for a health check or an exporter",
     see="stats {files} --api Metadata --by client",
     source="metadata.max.age.ms 300000",
+    explains={"exporter-load": ("client",)},
 )

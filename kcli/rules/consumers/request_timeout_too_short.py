@@ -2,7 +2,8 @@
 
 from kcli.rules.rule import Rule
 
-# A broker that answers nobody meanwhile hangs: its clients are right to give up.
+# A broker that answers nobody meanwhile hangs: its clients are right to give up. An answer that the capture lacks is
+# none that was not waited for.
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",
@@ -21,7 +22,9 @@ open AS (
   JOIN calls x
     ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
     AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
-  WHERE h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns) AND h.c_unacked_resent = 0
+  LEFT JOIN heard a ON a.connection = h.connection AND x.response_bytes IS NULL AND x.ns <= a.ns
+  WHERE a.connection IS NULL AND h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns)
+    AND h.c_unacked_resent = 0
 ),
 answered AS (
   SELECT DISTINCT server, floor(completed_ns / 1e9) AS second

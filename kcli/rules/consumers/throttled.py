@@ -51,5 +51,10 @@ WHERE throttled >= 2 AND (throttled_seconds >= 0.05 * seconds OR longest_ms >= 1
     "or spread or compress its load",
     see="sql 'SELECT * FROM throttling' {files}",
     source="KIP-13, KIP-124, KIP-219; produce-throttle-time-avg, fetch-throttle-time-avg",
-    explains={"lagging-consumer": ("client",), "request-timeout-too-short": ("client",), "slow-reader": ("client",)},
+    explains={
+        "lagging-consumer": ("client",),
+        "request-timeout-too-short": ("client",),
+        "slow-reader": ("client",),
+        "fetch-limits": ("client",),
+    },
 )

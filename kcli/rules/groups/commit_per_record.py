@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import Rule
 
-# As many commits as records; each may be one further, or all be of the end of the batch that is worked off (aiokafka).
-# Who falls behind, or leaves its socket unread, does so for its commits only where these take its time.
+# As many commits that are taken as records; each may be one further, or all be of the end of the batch that is worked
+# off (aiokafka). Who falls behind, or leaves its socket unread, does so for its commits only where these take its time.
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",
@@ -15,6 +15,7 @@ WITH steps AS (
                                                         partition ORDER BY completed_ns) AS step,
          unix_micros(timestamp) AS us
   FROM commits
+  WHERE error IS NULL
 ),
 asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
@@ -22,7 +23,7 @@ asked AS (
          min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
          sum(completed_ns - unix_micros(timestamp) * 1000) / 1e9 AS waited_seconds
   FROM group_calls
-  WHERE api = 'OFFSET_COMMIT'
+  WHERE api = 'OFFSET_COMMIT' AND error IS NULL
   GROUP BY 1, 2
 ),
 single AS (

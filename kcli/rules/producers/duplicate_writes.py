@@ -4,7 +4,7 @@ from kcli.rules.rule import Rule
 
 # The same batch twice, byte for byte; or, where a client packs records anew, offsets that grow by more than what all
 # producers were answered, each time by no more records than those of that client's requests just before that nobody
-# answered: the broker had written those, too.
+# answered (an answer that the capture lacks is none of these): the broker had written those, too.
 RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",
@@ -27,7 +27,11 @@ twice AS (
   GROUP BY client_id, topic, partition, crc, size_in_bytes
   HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1
 ),
-lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered AND acks != 0),
+lost AS (
+  SELECT client_id, topic, partition, t.ns, records
+  FROM taken t LEFT JOIN heard h ON t.connection = h.connection
+  WHERE NOT answered AND acks != 0 AND t.ns > coalesce(h.ns, 0)
+),
 steps AS (
   SELECT client_id, topic, partition, ns, producer_id, base_offset - lag(base_offset + records) OVER w AS jump,
          lag(ns) OVER w AS before_ns

@@ -3,7 +3,8 @@
 from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 
 # The last stable offset is the first record of the oldest open transaction: who wrote that record has it open, from
-# that write on. It never goes back: two answers with the same one show that it stood still between them.
+# that write on. Where a capture begins later, it may be a producer that writes and ends nothing, not one that ends.
+# The offset never goes back: two answers with the same one show that it stood still between them.
 RULE = Rule(
     finding="hanging-transaction",
     title="transactions that do not end",
@@ -48,20 +49,30 @@ ended AS (
   WHERE api = 'END_TXN' AND error IS NULL
   GROUP BY producer_id
 ),
+owners AS (
+  SELECT s.topic, s.partition, s.stable, min_by(w.client_id, w.base_offset) AS client_id,
+         min_by(w.producer_id, w.base_offset) AS producer_id
+  FROM still s
+  JOIN writes w ON w.topic = s.topic AND w.partition = s.partition AND w.base_offset + w.records > s.stable
+  LEFT JOIN ended e ON e.producer_id = w.producer_id
+  WHERE w.base_offset <= s.stable OR e.ended_ns IS NULL
+  GROUP BY s.topic, s.partition, s.stable
+),
 blamed AS (
-  SELECT s.topic, s.partition, min_by(w.client_id, w.base_offset) AS client_id,
-         min_by(w.producer_id, w.base_offset) AS producer_id, count(*) AS batches, max(w.ns) AS last_write_ns,
-         min(CASE WHEN w.base_offset <= s.stable THEN w.ns END) AS begun_ns
-  FROM still s JOIN writes w ON w.topic = s.topic AND w.partition = s.partition AND w.base_offset + w.records > s.stable
-  GROUP BY s.topic, s.partition
+  SELECT o.topic, o.partition, o.client_id, o.producer_id, count(*) AS batches, max(w.ns) AS last_write_ns,
+         min(CASE WHEN w.base_offset <= o.stable THEN w.ns END) AS begun_ns
+  FROM owners o
+  JOIN writes w
+    ON w.topic = o.topic AND w.partition = o.partition AND w.producer_id = o.producer_id
+    AND w.base_offset + w.records > o.stable
+  GROUP BY o.topic, o.partition, o.client_id, o.producer_id
 ),
 fetched_batches AS (
-  SELECT s.topic, s.partition, min_by(b.producer_id, b.base_offset) AS producer_id
+  SELECT DISTINCT s.topic, s.partition, b.producer_id
   FROM still s
   JOIN batches b
     ON b.topic = s.topic AND b.partition = s.partition AND b.api != 'PRODUCE' AND b.is_transactional
-    AND NOT b.is_control AND b.last_offset >= s.stable
-  GROUP BY s.topic, s.partition
+    AND NOT b.is_control AND s.stable BETWEEN b.base_offset AND b.last_offset
 ),
 stood AS (
   SELECT s.*, least(s.seen_ns, coalesce(b.begun_ns, s.seen_ns)) AS since_ns

@@ -2,6 +2,9 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# A batch refused as out of order is next in line where the one before it was taken: then that one is gone, and once is
+# enough. After a leader moved, batches overtake each other on their way to the next one; these are sent again, and
+# taken. Where nothing is known of the batches before, refusals that go on tell, if no leader moved.
 RULE = Rule(
     finding="sequence-gap",
     title="gaps in the sequence of idempotent producers",
@@ -9,28 +12,72 @@ RULE = Rule(
     when="errors LIKE '%,OUT_OF_ORDER_SEQUENCE_NUMBER,%' OR errors LIKE '%,UNKNOWN_PRODUCER_ID,%'",
     sql="""
 WITH refused AS (
-  SELECT client_id, topic, partition, ns, error, server
-  FROM produced
+  SELECT p.client_id, p.topic, p.partition, p.ns, p.error, b.producer_id, b.producer_epoch, b.base_sequence
+  FROM produced p
+  LEFT JOIN batches b
+    ON b.connection = p.connection AND b.correlation_id = p.correlation_id AND b.topic = p.topic
+    AND b.partition = p.partition AND b.api = 'PRODUCE'
   WHERE error IN ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID')
+),
+taken AS (
+  SELECT p.topic, p.partition, p.ns, p.base_offset, b.records, b.producer_id, b.producer_epoch, b.base_sequence
+  FROM produced p
+  JOIN batches b
+    ON b.connection = p.connection AND b.correlation_id = p.correlation_id AND b.topic = p.topic
+    AND b.partition = p.partition AND b.api = 'PRODUCE'
+  WHERE error IS NULL AND p.base_offset >= 0 AND p.topic IN (SELECT topic FROM refused)
+),
+followed AS (
+  SELECT r.client_id, r.topic, r.partition, r.ns, max(t.ns) AS before_ns, max(t.base_offset + t.records) AS end_offset,
+         max(CASE WHEN t.base_sequence + t.records = r.base_sequence THEN 1 ELSE 0 END) = 1
+         AND r.error = 'OUT_OF_ORDER_SEQUENCE_NUMBER' AS proven
+  FROM refused r
+  JOIN taken t
+    ON t.topic = r.topic AND t.partition = r.partition AND t.producer_id = r.producer_id
+    AND t.producer_epoch = r.producer_epoch AND t.ns < r.ns
+  GROUP BY r.client_id, r.topic, r.partition, r.ns, r.base_sequence, r.error
+),
+gone AS (
+  SELECT client_id, topic, partition, max(end_offset) - min_by(t.base_offset, t.ns) AS back
+  FROM followed f JOIN taken t USING (topic, partition)
+  WHERE proven AND t.ns > f.ns
+  GROUP BY client_id, topic, partition
 ),
 moved AS (
   SELECT client_id, topic, partition, min(ns) AS moved_ns
   FROM produced
   WHERE error = 'NOT_LEADER_OR_FOLLOWER'
   GROUP BY client_id, topic, partition
+),
+told AS (
+  SELECT r.client_id, r.topic, r.partition, r.ns, r.error, m.moved_ns < r.ns AS after_move, f.proven
+  FROM refused r
+  LEFT JOIN followed f
+    ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition AND f.ns = r.ns
+  LEFT JOIN moved m ON m.client_id = r.client_id AND m.topic = r.topic AND m.partition = r.partition
 )
-SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*) AS refused,
+SELECT client_id, topic, array_agg(DISTINCT concat(topic, '-', partition)) AS partitions, count(*) AS refused,
        array_agg(DISTINCT error) AS errors, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
        max(ns) AS last_ns, count(*) AS weight,
-       CASE WHEN min(m.moved_ns) < max(ns) THEN 'after its leader moved' ELSE 'without a leader that moved' END AS moved
-FROM refused r LEFT JOIN moved m ON r.client_id = m.client_id AND r.topic = m.topic AND r.partition = m.partition
-GROUP BY r.client_id, r.topic
-HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 1
+       l.lost, CASE WHEN l.lost IS NULL THEN '' ELSE concat('; offsets went back by ', l.lost) END AS back,
+       CASE WHEN bool_or(coalesce(proven, false)) THEN 'the batch before was taken, and is gone'
+            ELSE 'without a leader that moved' END AS how
+FROM told t
+LEFT JOIN (
+  SELECT client_id, topic, sum(back) AS lost
+  FROM gone
+  WHERE back > 0
+  GROUP BY client_id, topic
+) AS l USING (client_id, topic)
+GROUP BY client_id, topic, l.lost
+HAVING bool_or(coalesce(proven, false))
+  OR (sum(CASE WHEN proven IS NULL AND NOT coalesce(after_move, false) THEN 1 ELSE 0 END) >= 4
+      AND (max(ns) - min(ns)) / 1e9 >= 1)
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
-    evidence=("refused", "errors", "moved", "seconds"),
-    says="{topic} misses batches of {client_id}: {refused} times {errors} in {seconds} s, {moved}",
-    ruled_out="a single answer, which a retry mends",
+    evidence=("refused", "errors", "how", "lost", "seconds"),
+    says="{topic} misses batches of {client_id}: {refused} refused ({errors}), {how}{back}",
+    ruled_out="batches that overtook each other, which a retry mends",
     advice="records may be lost: an unclean leader election, or records deleted (retention) before the producer's next "
     "batch; check unclean.leader.election.enable and the producer's log; restart the producer",
     see="decode pcap {files} --client {client_id} --errors=OUT_OF_ORDER_SEQUENCE_NUMBER",
