@@ -29,6 +29,13 @@ def test_a_topic_that_does_not_exist() -> None:
     told(found, client="returns-api", topic="returns-v2")
 
 
+def test_a_topic_refused_once_to_a_client_that_stays_for_nothing() -> None:
+    """Java: the application takes the exception, and polls on without a topic."""
+    found = only("topic-refused-once")
+    assert (found.finding, found.evidence["refused"]) == ("topic-authorization-failed", 1)
+    told(found, client="spy", topic="secret")
+
+
 def test_a_plain_client_that_tries_a_tls_port_but_once() -> None:
     """Java: the alert is a length of 336 MB to it, for which it had no memory."""
     found = only("plain-on-tls-bare")

@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Again and again; or once, and the client stays, and neither reads nor writes (a Java consumer whose application takes
+# the exception and polls on).
 RULE = Rule(
     finding="topic-authorization-failed",
     title="topics without the right to them",
@@ -25,16 +27,24 @@ WITH refused AS (
   FROM commits
   WHERE error = 'TOPIC_AUTHORIZATION_FAILED'
 ),
+at_work AS (
+  SELECT client_id FROM fetched WHERE error IS NULL
+  UNION
+  SELECT client_id FROM produced WHERE error IS NULL
+),
 users AS (
   SELECT connection, max(nullif(replace(principal, 'User:', ''), '')) AS principal FROM logins GROUP BY connection
 )
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
        min(ns) AS first_ns, max(ns) AS last_ns,
        array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL) AS users, count(*) AS weight
-FROM refused r LEFT JOIN users u ON r.connection = u.connection
+FROM refused r
+LEFT JOIN users u ON r.connection = u.connection
+LEFT JOIN clients c ON r.client_id = c.client_id
+LEFT JOIN at_work w ON r.client_id = w.client_id
 WHERE r.topic IS NOT NULL
 GROUP BY r.client_id, r.topic
-HAVING count(*) >= 2
+HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client_id) IS NULL)
 """,
     subject={"topic": "topic", "client": "client_id", "user": "users"},
     evidence=("refused", "apis", "seconds", "users"),

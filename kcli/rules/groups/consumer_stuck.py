@@ -4,9 +4,9 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
 # other: a batch that takes long each time is slow work. A Fetch that closes a session asks for nothing, and a commit of
-# what was committed before is no work: who polls without reading commits on. A member that has no partition waits. Who
-# fetches ahead (sarama) is known by its commits, which stop while records still come to it. Of gaps, only those of over
-# 1.5 s are put in order: no other is a fourth of one that counts.
+# what was committed before is no work: who polls without reading commits on. A member that has no partition waits, and
+# so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records
+# still come to it. Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -14,7 +14,8 @@ RULE = Rule(
     when="heartbeats >= 3 AND seconds >= 6",
     sql="""
 WITH work AS (
-  SELECT client_id, ns, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns
+  SELECT client_id, ns + 1000000 * CAST(throttle_ms AS BIGINT) AS ns,
+         lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns
   FROM calls
   WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
 ),
