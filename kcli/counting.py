@@ -8,6 +8,14 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def span_text(seconds: float) -> str:
+    """Format seconds as "0.012 s", "28.8 s", "2.4 min", "35.5 h" or "3.2 d"."""
+    for unit, name, least in ((86_400, "d", 2 * 86_400), (3600, "h", 6000), (60, "min", 100)):
+        if seconds >= least:
+            return f"{seconds / unit:,.1f} {name}"
+    return f"{seconds:.1f} s" if seconds >= 0.1 or not seconds else f"{seconds:.2g} s"
+
+
 def singular(name: str) -> str:
     """Return the singular: "topic" of "topics", "entry" of "entries", "batch" of "batches"; another word as it is."""
     if name.endswith("ies"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.counting import counted, singular
+from kcli.counting import counted, singular, span_text
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,12 @@ def test_one_of_several() -> None:
         "batch",
         "address",
     ]
+
+
+SPANS = ((0, "0.0 s"), (0.012, "0.012 s"), (0.5, "0.5 s"), (28.84, "28.8 s"), (143.8, "2.4 min"), (7200, "2.0 h"),
+         (127_978, "35.5 h"), (864_000, "10.0 d"))  # fmt: skip
+
+
+@pytest.mark.parametrize(("seconds", "text"), SPANS)
+def test_a_span_of_time_has_a_unit_that_fits(seconds: float, text: str) -> None:
+    assert span_text(seconds) == text

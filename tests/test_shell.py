@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 
@@ -24,8 +25,8 @@ ODD = [
     "a;b",
     "a'$b",
     "zwölf",
-    "a\nb",
 ]
+UNPRINTABLE = ["a\nb", "caf\udce9.pcap", "it's\x1b[31m \\ $x", "a\u202eb"]
 
 
 @pytest.mark.parametrize("word", [*ODD, "night.pcap", "SELECT * FROM t WHERE a = 'x'"])
@@ -33,6 +34,13 @@ def test_a_shell_gives_the_word_back(word: str) -> None:
     made = subprocess.run(["sh", "-c", f"printf %s {quoted(word)}"], capture_output=True, text=True, check=True)
     assert made.stdout == word
     assert shlex.split(quoted(word)) == [word]
+
+
+@pytest.mark.parametrize("word", UNPRINTABLE)
+def test_what_no_terminal_shows_stands_as_its_bytes(word: str) -> None:
+    assert quoted(word).isprintable()
+    made = subprocess.run(["bash", "-c", f"printf %s {quoted(word)}"], capture_output=True, check=True)
+    assert made.stdout == os.fsencode(word)
 
 
 def test_quotes_are_there_only_where_they_must_be() -> None:

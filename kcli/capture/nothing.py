@@ -13,6 +13,7 @@ from kcli.errors import InputError
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
+WHOLE = " (tcpdump -s 0 keeps packets whole)"
 KEYS = "--key-log FILE gives its secrets"
 
 
@@ -43,11 +44,12 @@ def nothing_text(tally: Tally, engine: Any) -> str:
         phrases.append(f"{counted(tls.total(), 'connection')} in TLS ({top_of(tls)}): {KEYS}")
     if others:
         phrases.append(f"{counted(others.total(), 'connection')} of something else ({top_of(others)})")
+    for kind, what in (("gap", "in gaps"), ("truncated", "cut short"), ("undecodable", "not decodable")):
+        if tally.event_bytes[kind]:
+            phrases.append(f"{bytes_text(tally.event_bytes[kind])} {what}{WHOLE if kind == 'truncated' else ''}")
     phrases += unread_phrases(engine)
     if engine.cuts:
-        phrases.append(
-            f"{counted(engine.cuts, 'packet')} cut before the TCP header's end (tcpdump -s 0 keeps them whole)"
-        )
+        phrases.append(f"{counted(engine.cuts, 'packet')} cut before the TCP header's end{WHOLE}")
     if engine.fragments:
         phrases.append(f"{counted(engine.fragments, 'IP fragment')} not joined")
     if engine.ignored:

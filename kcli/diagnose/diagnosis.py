@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
 
+MOST_NAMED = 8  # files in a command
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The choice of findings; None: all. Facts of others still count, to compare with."""
@@ -75,12 +78,13 @@ def diagnose(
     scope: Scope = Scope(),
     moved: Callable[[int], None] = lambda count: None,
     decoder: PayloadDecoder | None = None,
+    named: Sequence[str] = (),
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one. decoder: reads keys and values of records, too. options: of
-    DecodeOptions. InputError: nothing can be read."""
+    """Diagnose captures that are read as one. decoder: reads keys and values of records, too. named: files and folders
+    as commands have them, in place of `paths`. options: of DecodeOptions. InputError: nothing can be read."""
     with FactStore() as store:
-        return diagnose_into(store, paths, scope, moved, options, decoder)
+        return diagnose_into(store, paths, scope, moved, options, decoder, named)
 
 
 def diagnose_into(
@@ -90,6 +94,7 @@ def diagnose_into(
     moved: Callable[[int], None] = lambda count: None,
     options: Mapping[str, Any] | None = None,
     decoder: PayloadDecoder | None = None,
+    named: Sequence[str] = (),
 ) -> Diagnosis:
     """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
     damage = read_facts(paths, store, moved, options or {})
@@ -100,7 +105,7 @@ def diagnose_into(
             store.put("unread_payloads", row)
         store.flush()
     key_logs = (options or {}).get("key_logs", ())
-    return judge(store, paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
+    return judge(store, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
 
 
 def read_facts(
@@ -130,7 +135,7 @@ def judge(
     payloads: bool = False,
 ) -> Diagnosis:
     """Ask all rules. payloads: keys and values of records were read, too."""
-    files = file_words(paths[:1], key_logs) + (" ..." if len(paths) > 1 else "")
+    files = file_words(paths if len(paths) <= MOST_NAMED else [*paths[:1], "..."], key_logs)
     store.suit()
     store.expect(OVERVIEW)
     kept, explained = judged_by_rules(store, files)

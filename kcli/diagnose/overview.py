@@ -63,5 +63,5 @@ def overview_of(store: FactStore) -> Overview:
     """Return the figures of the captures in a store."""
     [size] = store.ask(SIZE)
     errors = {row["error"]: row["exchanges"] for row in store.ask(ERRORS)}
-    size["seconds"] = size["seconds"] or 0.0
+    size["seconds"] = 0.0 if size["first_ns"] is None else size["seconds"]
     return Overview(**size, errors=errors, busiest=[*store.ask(BUSIEST)])

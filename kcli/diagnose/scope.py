@@ -22,7 +22,7 @@ class Unjudged:
 
 def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
     """Name them, the largest first. seconds: how long the captures are. files: for commands."""
-    return [*undecodable(store, files), *mid_stream(store), *unknown_schemas(store), *short(seconds)]
+    return [*undecodable(store, files), *mid_stream(store), *unknown_schemas(store), *short(store, seconds)]
 
 
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
@@ -94,6 +94,6 @@ SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread
         )
 
 
-def short(seconds: float) -> Iterator[Unjudged]:
-    if 0 < seconds < SHORT_S:
+def short(store: FactStore, seconds: float) -> Iterator[Unjudged]:
+    if 0 < seconds < SHORT_S and store.has("exchange_facts"):
         yield Unjudged(f"what takes longer than these {seconds:.1f} s to show", "a capture of a minute or more")

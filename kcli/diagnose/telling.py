@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.capture.kafka.clock import instant
-from kcli.counting import counted
+from kcli.counting import counted, span_text
 from kcli.finding import INFO, Finding
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def worded(name: object) -> str:
 
 def checked_text(found: Diagnosis) -> str:
     """Say what was checked, how much there was to check, and how much was found."""
-    seconds = f"{found.overview.seconds:,.1f} s"
+    seconds = span_text(found.overview.seconds)
     if not found.judged:
         return f"Nothing could be judged: no exchange of Kafka's in {seconds}"
     counts = counted_by_severity(found.findings) or "nothing found"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kcli.counting import counted
+from kcli.counting import counted, span_text
 from kcli.report.metadata import MetadataReport
-from kcli.report.page import bytes_text, span_text
+from kcli.report.page import bytes_text
 from kcli.report.verdict import BAD, GOOD, NOTE, WARNING, Finding, Verdict, verdict_of
 from kcli.snapshots.rules.policy import violations
 

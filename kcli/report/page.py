@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from kcli.counting import counted
+from kcli.counting import counted, span_text
 from kcli.legible import legible
 from kcli.report.asking import Answers, Asked
 from kcli.report.verdict import Verdict, judge
@@ -126,11 +126,3 @@ def bytes_text(size: int) -> str:
         if size >= unit:
             return f"{size / unit:.3g} {name}"
     return f"{size} B"
-
-
-def span_text(seconds: float) -> str:
-    """Format seconds as "3.5 h" or "12 s"."""
-    for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{seconds:.3g} s"

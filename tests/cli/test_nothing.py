@@ -41,11 +41,12 @@ def unread(tmp_path: Path) -> dict[str, tuple[Path, str]]:
         path.write_bytes(pcap(packets))
         found[name] = path, text
     found["tls"] = DATA / "tls-resumed.pcap", "encrypted, and no key log was given"
+    found["cut"] = DATA / "snaplen-96.pcap", "140 kB cut short (tcpdump -s 0 keeps packets whole)"
     return found
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", ["udp", "tunnel", "http", "silent", "tls"])
+@pytest.mark.parametrize("name", ["udp", "tunnel", "http", "silent", "tls", "cut"])
 def test_what_was_found_instead(command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, text = unread(tmp_path)[name]
     assert main([*COMMANDS[command], str(path)]) == 3

@@ -66,4 +66,4 @@ def test_figures(tmp_path: Path) -> None:
     found = dict(metadata_figures(read_metadata([str(eventful(tmp_path))])))
     assert found["metadata.version"] == "4.3-IV0"
     assert (found["brokers"], found["partitions"], found["offset"], found["leader epoch"]) == ("3", "2", "107", "4")
-    assert found["time"] == "60 s"
+    assert found["time"] == "60.0 s"

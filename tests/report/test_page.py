@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.report.page import bytes_text, render, span_text
+from kcli.report.page import bytes_text, render
 from tests.report.answers import HOSTILE, answers_of, hostile_capture
 
 pytest.importorskip("duckdb")
@@ -56,8 +56,3 @@ def test_the_library_comes_with_its_licence() -> None:
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1200, "1.2 kB"), (5_000_000_000, "5 GB")])
 def test_sizes(size: int, text: str) -> None:
     assert bytes_text(size) == text
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.5, "0.5 s"), (119, "119 s"), (180, "3 min"), (86_400, "24 h")])
-def test_spans(seconds: float, text: str) -> None:
-    assert span_text(seconds) == text

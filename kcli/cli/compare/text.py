@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.diagnose.text import broken, clients_text
 from kcli.cli.terminal.lines import joined, paint
-from kcli.counting import counted
+from kcli.counting import counted, span_text
 
 if TYPE_CHECKING:
     from kcli.compare import Change, Comparison, Difference
@@ -22,10 +22,8 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
     """Yield the lines of a comparison. names: of the files. room: cells of a line; None: as long as it is."""
     for word, name, side in zip(("before", "after"), names, (found.before, found.after), strict=True):
         size = side.overview
-        text = (
-            f"{name}: {size.seconds:,.1f} s, {counted(size.exchanges, 'exchange')}, {counted(size.brokers, 'broker')}, "
-            f"{clients_text(size)}"
-        )
+        counts = counted(size.exchanges, "exchange"), counted(size.brokers, "broker"), clients_text(size)
+        text = f"{name}: {', '.join([span_text(size.seconds), *counts])}"
         yield from entry(word, text, room, colour=colour)
     for each in found.changes:
         if each.verdict != "same":

@@ -73,7 +73,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
         if options["follow"]:
             return shown_as_found(out, paths, scope, read, options)
         with reading(paths, options["quiet"]) as moved:
-            found = run(paths, scope, moved, decoder, **read)
+            found = run(paths, scope, moved, decoder, files, **read)
         write = Lines(out).line
         for line in FORMATS[options["format_"]](found, options):
             write(line)

@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import broken, checked_lines, clients_text, finding_lines
-from kcli.cli.front.screens import next_lines
+from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
-from kcli.counting import counted
+from kcli.counting import counted, span_text
 from kcli.diagnose.telling import period_of
 from kcli.extras import require
+from kcli.filelike import name_of
 from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis
 
+NEXT_OF_INPUT = "Next, with the same on standard input:"
 NAMED = 4  # errors
 FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
@@ -40,19 +42,27 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
     paths = captures_in(tuple(files))
     with reading(paths, options["quiet"]) as moved:
         read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-        found = diagnose(paths, moved=moved, **read)
-    name = PurePath(paths[0]).name if len(paths) == 1 else counted(len(paths), "capture")
+        found = diagnose(paths, moved=moved, named=files, **read)
+    title = f"{name_of(PurePath(paths[0]).name)}  capture" if len(paths) == 1 else counted(len(paths), "capture")
     words = file_words(files, options["key_logs"])
-    for line in screen(found, name, words, terminal_room(None), colour=shows_colour(sys.stdout)):
+    shown = {"colour": shows_colour(sys.stdout), "read_once": any(map(is_read_once, files))}
+    for line in screen(found, title, words, terminal_room(None), **shown):
         print_line(line)
     if found.damage is not None:
         raise found.damage
     return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
 
 
-def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour: bool) -> Iterator[str]:
-    """Yield the lines of the screen. words: the files, as the next commands take them."""
-    yield from broken(f"{name}  capture, {', '.join(size_of(found))}", room, "")
+def is_read_once(file: str) -> bool:
+    """Return whether a file is standard input, or another stream that is no file of its own."""
+    return file == "-" or file.startswith(("/dev/", "/proc/"))
+
+
+def screen(
+    found: Diagnosis, title: str, words: str, room: int | None, *, colour: bool, read_once: bool = False
+) -> Iterator[str]:
+    """Yield the lines of the screen. words: the files, as the next commands take them. read_once: they were a pipe."""
+    yield from broken(f"{title}, {', '.join(size_of(found))}", room, "")
     if found.findings:
         yield ""
     period = period_of(found)
@@ -70,7 +80,7 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
         yield from ShownCommand(f"and {more}:", f"kcli stats {words} --by client").lines(room)
     yield ""
     yield from checked_lines(found, room)
-    yield from next_lines(next_of(found, words), room)
+    yield from next_lines(next_of(found, words), room, NEXT_OF_INPUT if read_once else NEXT)
 
 
 def size_of(found: Diagnosis) -> Iterator[str]:
@@ -78,7 +88,7 @@ def size_of(found: Diagnosis) -> Iterator[str]:
     size = found.overview
     if size.first_ns is not None:
         start = datetime.datetime.fromtimestamp(size.first_ns / 1e9, datetime.UTC)
-        yield f"{size.seconds:,.1f} s from {start:%Y-%m-%d %H:%M:%S}Z"
+        yield f"{span_text(size.seconds)} from {start:%Y-%m-%d %H:%M:%S}Z"
     yield counted(size.exchanges, "exchange")
     yield counted(size.brokers, "broker")
     yield clients_text(size)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding
 
 MOST_FINDINGS = 5
+NEXT = "Next:"
 
 
 def segment_screen(path: str, _kind: str) -> int:
@@ -182,7 +183,7 @@ def next_commands(path: str, *commands: str) -> None:
         print_line(line)
 
 
-def next_lines(commands: Iterable[str], room: int | None) -> Iterator[str]:
+def next_lines(commands: Iterable[str], room: int | None, heading: str = NEXT) -> Iterator[str]:
     """Yield what to ask next, each command on lines of its own, to be copied."""
-    yield "Next:"
+    yield heading
     yield from listed_commands(commands, room)

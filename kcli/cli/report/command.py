@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.filters import Filter
-from kcli.capture.nothing import NothingReadError, nothing_in
+from kcli.capture.nothing import nothing_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
@@ -19,6 +19,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     reading_options,
 )
+from kcli.cli.options.pipes import with_input_aside
 from kcli.cli.report.metadata import are_metadata, write_metadata
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
@@ -67,23 +68,29 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
             size = write_tables(out, files[0])
         found = True
     else:
-        paths = captures_in(files)
+        paths = with_input_aside(captures_in(files), lambda _start: False)  # it is read twice
         chosen = filter_of(options, paths)
         with (
             open_output(output, [*files, *paths, *options["key_logs"]]) as out,
             tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
         ):
             found, damage = build(paths, folder, chosen, options)
-            diagnosis = diagnosed(paths, options) if damage is None or isinstance(damage, NothingReadError) else None
+            diagnosis = diagnosed(paths, files, options)
             size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}", diagnosis)
-            if damage is not None:
-                raise damage
-    if output != "-" and not options["quiet"]:
-        print_note(f"report in {output} ({size // 1000:,} kB)")
+        if damage is not None:
+            say_where(output, size, options)
+            raise damage
+    say_where(output, size, options)
     if found:
         return 0
     say_what_there_is(paths, chosen, options)
     return 1
+
+
+def say_where(output: str, size: int, options: dict[str, Any]) -> None:
+    """Say where the page is."""
+    if output != "-" and not options["quiet"]:
+        print_note(f"report in {output} ({size // 1000:,} kB)")
 
 
 def build(
@@ -107,16 +114,15 @@ def build(
     return source.built or chosen.takes_all, nothing_in(source.capture)
 
 
-def diagnosed(paths: tuple[str, ...], options: dict[str, Any]) -> Diagnosis | None:
-    """Diagnose all traffic of the captures, whatever part the page shows. None: a pipe, which can't be read twice."""
+def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], options: dict[str, Any]) -> Diagnosis:
+    """Diagnose all traffic of the captures, whatever part the page shows. files: as commands name them."""
     from kcli.diagnose import diagnose
 
-    if not all(Path(path).is_file() for path in paths):
-        return None
-    return diagnose(paths, **{name: options[name] for name in ("ports", "dialect", "memory", "key_logs")})
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    return diagnose(paths, named=files, **read)
 
 
-def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis | None) -> int:
+def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis) -> int:
     from kcli.report.asking import ask_all
     from kcli.report.questions import CAPTURED
     from kcli.report.tables import Tables
@@ -125,8 +131,7 @@ def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis | None
     with Tables(folder) as tables:
         tables.derive()
         answers = ask_all(tables, CAPTURED)
-    verdict = judge_captures(answers, diagnosis) if diagnosis is not None else None
-    return write_page(out, answers, f"What the wire says: {name}", verdict)
+    return write_page(out, answers, f"What the wire says: {name}", judge_captures(answers, diagnosis))
 
 
 def write_tables(out: Any, folder: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,28 @@ def test_errors_on_the_usual_way_are_nothing_to_look_at(
     said = capsys.readouterr().out
     assert "usual: MEMBER_ID_REQUIRED" in said or errors
     assert (f"  kcli decode pcap {file} --errors\n" in said) == errors
+
+
+def test_a_pipe_is_read_once(
+    samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (samples / "java44-txn.pcap").open("rb") as source:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+        assert main(["-"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("standard input  capture, 2.1 s from 2026-11-21 ")
+    assert "\nNext, with the same on standard input:\n  kcli stats - --by client\n" in said
+
+
+def test_several_captures_are_named_in_commands(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = Path(__file__).parents[2] / "diagnose" / "data"
+    files = [str(data / "busy-fetch-pricing.pcap.zst"), str(samples / "ipv6.pcapng")]
+    assert main(files) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("2 captures, ") and f"see: kcli stats {' '.join(files)} --by client --by api" in said
+
+
+def test_an_empty_capture_has_nothing_short_about_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.pcap").write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+    assert main([str(tmp_path / "a.pcap")]) == 3
+    assert "not judged" not in capsys.readouterr().out

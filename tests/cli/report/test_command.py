@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 import signal
 import subprocess
@@ -72,8 +73,20 @@ def test_what_can_be_read_of_a_damaged_file(samples: Path, tmp_path: Path, capsy
     cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:40_000] + b"\xff" * 40)
     out = tmp_path / "out.html"
     assert main(["report", str(cut), "-o", str(out), "-q"]) == 3
-    assert "lab-java" in out.read_text()
+    assert "lab-java" in out.read_text() and ": nothing found</h2>" in out.read_text()  # as diagnose concludes
     assert capsys.readouterr().err.count("\n") == 1
+    assert main(["report", str(cut), "-o", str(out)]) == 3
+    assert capsys.readouterr().err.startswith(f"report in {out} (")
+
+
+def test_standard_input_has_the_verdict_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read twice, from a copy that no command names."""
+    file, out = DATA / "busy-fetch-pricing.pcap.zst", tmp_path / "report.html"
+    with file.open("rb") as source:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+        assert main(["report", "-", "-q", "-o", str(out)]) == 0
+    page = out.read_text()
+    assert ": 1 warning</h2>" in page and "<code>kcli stats - --by client --by api</code>" in page
 
 
 @pytest.mark.parametrize(

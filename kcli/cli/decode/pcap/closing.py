@@ -9,7 +9,7 @@ from kcli.capture.counters import Tally, bytes_text
 from kcli.capture.kafka.clock import SECOND
 from kcli.capture.unread import unread_phrases
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
-from kcli.counting import counted
+from kcli.counting import counted, span_text
 from kcli.filelike import name_of
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
@@ -51,9 +51,8 @@ def closing(
     parts = [f"{first}, {links}", *oddities(tally, engine)]
     lines = ["; ".join(parts) + ";"]
     all_there = accounted(tally.unaccounted(engine), interrupted)
-    lines.append(
-        f"{counted(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
-    )
+    size = f"{bytes_text(engine.wire_bytes)} over {span_text(span / SECOND)}"
+    lines.append(f"{counted(engine.packets, 'packet')}, {size}; {all_there}.")
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
         again = "" if STANDARD_INPUT in files else file_words(files, key_logs)
@@ -126,14 +125,3 @@ def oddities(tally: Tally, engine: Any) -> list[str]:
         (engine.fragments, f"{counted(engine.fragments, 'IP fragment')} not joined"),
     )
     return [text for number, text in phrases if number]
-
-
-def span_text(ns: int) -> str:
-    seconds = ns / SECOND
-    return (
-        f"{seconds:.1f} s"
-        if seconds < 100
-        else f"{seconds / 60:.1f} min"
-        if seconds < 6000
-        else f"{seconds / 3600:.1f} h"
-    )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kcli.capture.counters import Tally
-from kcli.cli.decode.pcap.closing import closing, following, span_text
+from kcli.cli.decode.pcap.closing import closing, following
 from kcli.cli.decode.pcap.table import Table
 from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
@@ -69,8 +67,3 @@ def test_a_missing_byte_would_be_said() -> None:
         pass
     source.tally.exchange_bytes -= 5
     assert "5 bytes NOT accounted for" in closing(source.tally, source.engine, None, ())[1]
-
-
-@pytest.mark.parametrize(("ns", "text"), [(2_100_000_000, "2.1 s"), (600 * 10**9, "10.0 min"), (7200 * 10**9, "2.0 h")])
-def test_spans(ns: int, text: str) -> None:
-    assert span_text(ns) == text
