@@ -20,6 +20,7 @@ from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import Place, StoredFile
 
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
+TIMELY = 1  # seconds: what differs by less is the same time, as a store rounds it
 STATES = 16  # runs whose open connections are kept, so that what came after them can be read again
 
 
@@ -108,11 +109,17 @@ class Journal:
                 found.append((file, mark))
         return found
 
-    def resized(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, int, dict[str, Any]]]:
-        """Return the files that were read before and have another size now, each with its run and what was read."""
+    def touched(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, int, dict[str, Any]]]:
+        """Return the files that were read before and have another size or time now, each with its run and what was
+        read.
+        """
         read = {each["uri"]: (entry.run, each) for entry in self.entries for each in entry.inputs}
         again = [(file, *read[file.uri]) for file in files if file.uri in read]
-        return [(file, run, then) for file, run, then in again if then["size"] != file.size]
+        return [
+            (file, run, then)
+            for file, run, then in again
+            if then["size"] != file.size or abs(then["changed"] - file.changed) >= TIMELY
+        ]
 
     def passing(self) -> list[str]:
         """Return the published files that the next run replaces; what it goes on from stays for a while."""

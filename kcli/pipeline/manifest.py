@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import loads
-from kcli.pipeline.storage import Place, StoredFile, open_filesystem
+from kcli.pipeline.storage import Place, StoredFile, open_filesystem, split_query
 
 LONGEST = 1 << 16  # bytes of a line
 SIZES = 1 << 63  # bytes of a capture: fewer
@@ -54,12 +54,12 @@ def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
         return ()
     said = loads(line, what="JSON of a capture") if line.startswith(b"{") else {"path": text_of(line)}
     path, size, changed = path_of(said), size_of(said), time_of(said)
-    head, mark, query = path.partition("?")
+    head, query = split_query(path)
     scheme, found, _ = head.partition("://")
     if found and scheme != "file" and size is not None and changed is not None:
-        if (scheme, mark + query) not in known:
+        if (scheme, query) not in known:
             open_filesystem(path)
-            known.add((scheme, mark + query))
+            known.add((scheme, query))
         return [StoredFile(path, size, changed, vouched=True)]
     return [stored(Place(path), vouched=size is not None and changed is not None)]
 

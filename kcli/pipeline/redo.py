@@ -15,7 +15,7 @@ from typing import Any
 
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.entry import Entry
-from kcli.pipeline.journal import Journal, fingerprint
+from kcli.pipeline.journal import TIMELY, Journal, fingerprint
 from kcli.pipeline.packets.kept_state import kept_by
 from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.storage import Place, StoredFile
@@ -100,7 +100,7 @@ def unchanged(read: dict[str, Any]) -> StoredFile | None:
         now, then = place.stored(info), StoredFile(read["uri"], read["size"], read["changed"])
         if read["print"]:
             return now if fingerprint(then) == read["print"] else None
-        return now if now.size > then.size or abs(now.changed - then.changed) < 1 else None
+        return now if now.size > then.size or abs(now.changed - then.changed) < TIMELY else None
     except OSError:
         return None
 

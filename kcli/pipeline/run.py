@@ -141,11 +141,12 @@ def changed_files(journal: Journal, files: Sequence[StoredFile]) -> tuple[list[M
     """Return the captures that have grown since a run read them, and these runs; and what is wrong with those that have
     changed in another way."""
     grown, runs, problems = list[Marked](), list[int](), list[str]()
-    for file, run, read in journal.resized(files):
-        if file.size > read["size"] and unchanged(read) is not None:
+    for file, run, read in journal.touched(files):
+        same = file.size >= read["size"] and unchanged(read) is not None
+        if same and file.size > read["size"]:
             grown.append((file, fingerprint(file)))
             runs.append(run)
-        else:
+        elif not same:
             problems.append(f"{file.uri}: has changed since it was read, not read again")
     return grown, runs, problems
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kcli.errors import UsageError
-from kcli.pipeline.storage import CAPTURES, PACKED, StoredFile
+from kcli.pipeline.storage import CAPTURES, PACKED, StoredFile, split_query
 
 SETTLE = 60.0  # seconds after which a capture that no newer one follows counts as whole
 # What tells the files of one rotation apart, at the end of the name, beside a number behind the suffix (a.pcap3): what
@@ -49,7 +49,7 @@ def series_of(uri: str, pattern: re.Pattern[str] | None = None) -> str:
 
     pattern: what of the name they have in common (its first group, if it has one).
     """
-    folder, _, name = uri.partition("?")[0].rpartition("/")
+    folder, _, name = split_query(uri)[0].rpartition("/")
     if pattern is not None:
         found = pattern.search(name)
         return f"{folder}/{name if found is None else found[1] if pattern.groups else found[0]}"

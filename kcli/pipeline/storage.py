@@ -6,6 +6,7 @@ Everything else is a local path.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -17,8 +18,10 @@ from typing import IO, Any
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.named_file import NamedFile
 
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
+BUFFER = 1 << 16  # bytes
 PACKED = (".gz", ".zst", ".zstd")
 PATTERN = re.compile(r"[*?[]")
 
@@ -42,8 +45,8 @@ class Place:
         self.fs, self.path = open_filesystem(uri)
 
     def __truediv__(self, name: str) -> Place:
-        head, mark, query = self.uri.partition("?")
-        return Place(f"{head.rstrip('/')}/{name}{mark}{query}")
+        head, query = split_query(self.uri)
+        return Place(f"{head.rstrip('/')}/{name}{query}")
 
     @property
     def absolute(self) -> Place:
@@ -55,8 +58,7 @@ class Place:
         if "://" not in self.uri:
             return path
         scheme = self.uri.partition("://")[0]
-        _, mark, query = self.uri.partition("?")
-        return f"{scheme}://{path if scheme != 'file' else '/' + path.lstrip('/')}{mark}{query}"
+        return f"{scheme}://{path if scheme != 'file' else '/' + path.lstrip('/')}{split_query(self.uri)[1]}"
 
     @property
     def name(self) -> str:
@@ -98,7 +100,7 @@ class Place:
         if self.remote:
             return self.fs.open_output_stream(self.path)  # type: ignore[no-any-return]
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        return Path(self.path).open("wb")
+        return io.BufferedWriter(NamedFile(self.path, self.path), BUFFER)
 
     def read(self) -> bytes:
         """Read all bytes of the file. Raises OSError."""
@@ -114,7 +116,7 @@ class Place:
         target = Path(self.path)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f"{target.name}.part{os.getpid()}")
-        with part.open("wb") as file:
+        with io.BufferedWriter(NamedFile(str(part), self.path), BUFFER) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -154,6 +156,12 @@ def open_filesystem(uri: str) -> tuple[Any, str]:
         raise UsageError(f"{uri}: {str(error).splitlines()[0]}") from None
 
 
+def split_query(uri: str) -> tuple[str, str]:
+    """Return a URI without its query, and that with its "?"; a local path has none, whatever is in its name."""
+    head, mark, query = uri.partition("?") if "://" in uri else (uri, "", "")
+    return head, mark + query
+
+
 def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
     """Return the files behind paths, URIs and patterns: a file that is named is taken, of a folder those that look like
     captures by name; and what is a file already."""
@@ -179,7 +187,7 @@ def files_of(place: Place, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
         yield place.stored(info)
         return
     for each in place.listed():
-        if is_named_so(each.uri.partition("?")[0], suffixes):
+        if is_named_so(split_query(each.uri)[0], suffixes):
             yield each
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.pipeline.background import Background
 from kcli.pipeline.schemas import arrow_schema, filed_schema
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import Place, split_query
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.parquet import LONG, parquet_writer, stored
@@ -165,8 +165,8 @@ def rewrite(uri: str, change: Callable[[Any], Any]) -> None:
     import pyarrow.parquet
 
     place = Place(uri)
-    path, mark, query = uri.partition("?")
-    target = Place(f"{path}.changed{mark}{query}")
+    path, query = split_query(uri)
+    target = Place(f"{path}.changed{query}")
     with place.open() as opened:
         source = pyarrow.parquet.ParquetFile(opened)
         with target.create() as file, parquet_writer(file, source.schema_arrow) as writer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, BinaryIO
 
 # Columns of long texts, which lie in the memory that they were written to until a file has them.
@@ -34,9 +35,7 @@ def parquet_file(
 
     def writer() -> Any:
         if not made:
-            from pyarrow.parquet import ParquetWriter
-
-            made.append(make(out, columns) if make else ParquetWriter(out, columns, compression="zstd"))
+            made.append(make(out, columns) if make else silent_writer()(out, columns, compression="zstd"))
         return made[0]
 
     try:
@@ -54,12 +53,12 @@ def parquet_writer(file: Any, schema: Any) -> Any:
     greatest beside them, so that a reader passes over groups of rows without a client or a topic; long texts and bytes
     need none. Times follow each other closely. Pages of version 2 are compressed where they are made, without a copy.
     """
-    import pyarrow.parquet
+    import pyarrow
 
     texts = [field.name for field in schema if is_text(field.type)]
     times = [field.name for field in schema if field.name in TIMES]
     bounded = [field.name for field in schema if field.name not in LONG and field.type != pyarrow.binary()]
-    writer = pyarrow.parquet.ParquetWriter(
+    writer = silent_writer()(
         file, schema, store_schema=False,
         compression="zstd", compression_level=1, data_page_version="2.0",
         write_statistics=bounded, use_dictionary=texts,
@@ -67,6 +66,18 @@ def parquet_writer(file: Any, schema: Any) -> Any:
     )  # fmt: skip
     writer.add_key_value_metadata({"ARROW:schema": comments_of(schema)})
     return writer
+
+
+@cache
+def silent_writer() -> Any:
+    """Return a ParquetWriter that is not closed when it is collected: after an error, that fails again, on stderr."""
+    from pyarrow.parquet import ParquetWriter
+
+    class SilentWriter(ParquetWriter):  # type: ignore[misc]
+        def __del__(self) -> None:
+            return
+
+    return SilentWriter
 
 
 def comments_of(schema: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,17 @@ def test_a_late_capture_that_has_grown_is_read_on(samples: Path, tmp_path: Path,
     run_here([paths[2]], output)
     assert_decoded(output, [samples / name])
     assert unaccounted(output) == 0
+
+
+def test_a_capture_that_was_written_anew_in_as_many_bytes_is_told(samples: Path, tmp_path: Path, output: Path) -> None:
+    path = tmp_path / "ring.pcap"
+    path.write_bytes((samples / "java44-txn.pcap").read_bytes())
+    run_here([path], output)
+    os.utime(path, (9, 9))
+    assert run_here([path], output).problems == [], "a copy is the same whenever it was made"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    os.utime(path, (9, 9))
+    assert run_here([path], output).problems == [f"{path}: has changed since it was read, not read again"]
 
 
 @pytest.mark.parametrize("packets", [3, 12, 20])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kcli.cli.capture.packet_capture import Piece
 from kcli.cli.terminal.output import open_private
-from kcli.cli.terminal.streams import NamedFile
+from kcli.named_file import NamedFile
 
 PARTS = 10  # files that the latest packets are in, about
 LEAST_BYTES = 1 << 20  # of a file

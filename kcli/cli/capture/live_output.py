@@ -17,7 +17,8 @@ from kcli.cli.terminal.output import (
     refuse_inputs,
     refuse_link,
 )
-from kcli.cli.terminal.streams import BUFFER, NamedFile
+from kcli.cli.terminal.streams import BUFFER
+from kcli.named_file import NamedFile
 
 
 class GrowingFile(NamedFile):

@@ -88,7 +88,8 @@ def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options
         count, made = upkeep.forget(engine_of(folder, options, brief=True), folder, runs, files)
     if not options["quiet"]:
         print_note(f"forgotten: {counted(count, 'capture')}")
-        say(made, folder, True)
+        if made.files:
+            say(made, folder, True)
 
 
 @click.command()

@@ -17,8 +17,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 import click
 
-from kcli.cli.terminal.streams import BUFFER, STANDARD_OUTPUT, STDIN, STDOUT, NamedFile
+from kcli.cli.terminal.streams import BUFFER, STANDARD_OUTPUT, STDIN, STDOUT
 from kcli.errors import InputError, UsageError
+from kcli.named_file import NamedFile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output

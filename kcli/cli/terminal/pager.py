@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from kcli.cli.terminal.lines import Guarded, hold_notes, release_notes
-from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDOUT, NamedFile, text
+from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDOUT, text
+from kcli.named_file import NamedFile
 
 if TYPE_CHECKING:
     import subprocess

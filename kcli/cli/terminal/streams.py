@@ -8,53 +8,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, BinaryIO, cast
 
+from kcli.named_file import NamedFile
+
 STDIN, STDOUT, STDERR = 0, 1, 2
 STANDARD_OUTPUT = "standard output"  # its name in errors
 BUFFER = 1 << 16  # bytes
-MOST_PIECES = 1024  # that one call of the system takes, on Linux and macOS
-
-
-class NamedFile(io.FileIO):
-    """A file whose errors in writing have its name."""
-
-    def __init__(self, file: str | int, shown: str, *, closefd: bool = True) -> None:
-        super().__init__(file, "wb", closefd=closefd)
-        self.shown = shown
-
-    def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            error.filename = error.filename or self.shown
-            raise
-
-    def write_all(self, pieces: Sequence[memoryview]) -> None:
-        """Write pieces of bytes, many with one call, none copied here."""
-        for at in range(0, len(pieces), MOST_PIECES):
-            waiting = [*pieces[at : at + MOST_PIECES]]
-            left = sum(map(len, waiting))
-            while left:
-                count = self.write_some(waiting)
-                left -= count
-                if left:
-                    waiting = rest_of(waiting, count)
-
-    def write_some(self, pieces: list[memoryview]) -> int:
-        """Write what the system takes at once: how many bytes."""
-        try:
-            return os.writev(self.fileno(), pieces)
-        except OSError as error:
-            error.filename = self.shown
-            raise
-
-
-def rest_of(pieces: list[memoryview], done: int) -> list[memoryview]:
-    """Return the pieces after the first `done` bytes."""
-    first = 0
-    while done >= len(pieces[first]):
-        done -= len(pieces[first])
-        first += 1
-    return [pieces[first][done:], *pieces[first + 1 :]]
 
 
 def write_all(out: BinaryIO, pieces: Sequence[memoryview]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ APP = "kcli"  # the id of the transactions, whose versions are the runs' numbers
 DATE = "date"  # the column that dated tables are partitioned by
 BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of columns with statistics
 EACH = {"delta.checkpointInterval": "25"}  # commits: whoever opens a table reads those since the last checkpoint
+UNFIT = re.compile(r"[%\\\x00-\x1f\x7f]")  # what deltalake takes for something else in a path
 STORES = ("s3://", "gs://")
 
 
@@ -173,8 +175,9 @@ def partition(path: str) -> dict[str, str | None]:
 def location(place: Place) -> tuple[str, dict[str, str] | None]:
     """Return a place as deltalake takes it, and its options. UsageError: it takes none such."""
     if not place.remote:
-        if "%" in place.path:
-            raise UsageError(f"{place.uri}: Delta tables can't lie below a name with % in it (--table-format parquet)")
+        if refused := UNFIT.search(place.path):
+            text = f"Delta tables can't lie below a name with {refused[0]!r} in it (--table-format parquet)"
+            raise UsageError(f"{place.uri}: {text}")
         return place.path, None
     uri, _, query = place.uri.partition("?")
     if not uri.startswith(STORES):

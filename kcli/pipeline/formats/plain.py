@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from kcli.errors import InputError
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import HOME, Entry
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import Place, StoredFile, split_query
 from kcli.pipeline.tables import FILED
 
 JOURNAL = "journal"
@@ -68,7 +68,7 @@ class PlainRuns:
 
 def is_named(file: StoredFile, end: str) -> bool:
     """Return whether a file's name ends so."""
-    return file.uri.partition("?")[0].endswith(end)
+    return split_query(file.uri)[0].endswith(end)
 
 
 def entry_in(uri: str) -> Entry:

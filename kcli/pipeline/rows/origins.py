@@ -8,6 +8,7 @@ from typing import Any
 
 from kcli.capture.io.file_marks import FileMarks
 from kcli.errors import UsageError
+from kcli.pipeline.storage import split_query
 from kcli.tables.arrays import integers, numbered
 
 GROUPS = ("cluster", "host")  # of the pattern, in the order of the columns
@@ -28,7 +29,7 @@ def origin_pattern(text: str | None) -> re.Pattern[str] | None:
 
 def named_in(uri: str, pattern: re.Pattern[str] | None) -> tuple[str | None, str | None]:
     """Return the cluster and the host that a capture's path says."""
-    found = None if pattern is None else pattern.search(uri.partition("?")[0])
+    found = None if pattern is None else pattern.search(split_query(uri)[0])
     said = {} if found is None else found.groupdict()
     return said.get("cluster"), said.get("host")
 

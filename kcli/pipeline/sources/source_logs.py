@@ -10,7 +10,7 @@ from kcli.errors import InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.sources.file_source import KcliSource, shows_secrets
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import Place, StoredFile, split_query
 from kcli.topic_names import partition_of
 
 PIECE = 16 << 20  # bytes of a segment that are read at a time
@@ -85,7 +85,7 @@ def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
 
 def folder_of(uri: str) -> str:
     """Return the name of the folder that a file lies in."""
-    return uri.partition("?")[0].rpartition("/")[0].rpartition("/")[2]
+    return split_query(uri)[0].rpartition("/")[0].rpartition("/")[2]
 
 
 def batches_of(uri: str, failing: bool) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.packet_capture import Piece
-from kcli.cli.terminal.streams import NamedFile
+from kcli.named_file import NamedFile
 
 HEADER = b"h" * 24
 NOON = 1_764_000_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +159,32 @@ def test_a_run_without_spark(
     assert main([*words[:-1], str(tmp_path / "other")]) == 0
     assert "--engine local" in capsys.readouterr().err.splitlines()[-1]
     assert no_spark
+
+
+def test_names_with_marks_of_a_query(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question mark in a path of this machine is a letter like others, of a capture and of the output."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in?").mkdir()
+    (tmp_path / "in?" / "what? #1 [x].pcap").write_bytes((samples / "ipv6.pcapng").read_bytes())
+    for form in ("delta", "parquet"):
+        words = ["--input", "in?", "--output", f"{form}? é", "--engine", "local", "--table-format", form, "-q"]
+        assert main(["pipeline", "run", *words]) == 0
+        assert main(["sql", "SELECT count(*) AS n FROM exchanges", f"{form}? é", "--format", "jsonl", "-o", form]) == 0
+        assert json.loads((tmp_path / form).read_text())["n"] > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["delta", "delta? é", "in?", "parquet", "parquet? é"]
+
+
+def test_a_full_disk_is_one_line(samples: Path, tmp_path: Path) -> None:
+    """It names the file; and once more, when what writes Parquet is collected, it is not said."""
+    output = str(tmp_path / "out")
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", output, "--engine", "local"]
+    done = subprocess.run(
+        [sys.executable, "-m", "kcli", *words],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert done.stderr.startswith(f"kcli: {output}/_kcli/") and done.stderr.endswith(": File too large\n")
 
 
 def test_captures_as_they_come_without_spark(

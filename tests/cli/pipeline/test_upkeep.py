@@ -35,6 +35,13 @@ def test_runs_and_what_becomes_of_them(tables: str, samples: Path, capsys: pytes
     assert capsys.readouterr().err == "removed: 0 files\n"
 
 
+def test_all_is_forgotten(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture, output = str(samples / "ipv6.pcapng"), str(tmp_path / "out")
+    assert main(["pipeline", "run", "--input", capture, "--output", output, "--engine", "local", "-q"]) == 0
+    assert main(["pipeline", "forget", output, "--run", "1", "--engine", "local"]) == 0
+    assert capsys.readouterr().err == "forgotten: 1 capture\n"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.terminal.streams import NamedFile, write_all
+from kcli.cli.terminal.streams import write_all
+from kcli.named_file import NamedFile
 from tests.processes import ended
 
 KCLI = f"{sys.executable} -m kcli.cli"

@@ -98,5 +98,6 @@ def test_where_tables_may_lie() -> None:
     place = Place("s3://fleet/out/t?endpoint_override=127.0.0.1:9&scheme=http&region=eu-1")
     said = {"AWS_REGION": "eu-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "True"}
     assert location(place) == ("s3://fleet/out/t", said)
-    with pytest.raises(UsageError, match=r"with % in it \(--table-format parquet\)"):
-        location(Place("/a%20b"))
+    for name, refused in (("/a%20b", "'%'"), ("/a\nb", r"'\\n'"), ("/a\\b", r"'\\\\'")):
+        with pytest.raises(UsageError, match=rf"with {refused} in it \(--table-format parquet\)"):
+            location(Place(name))
