@@ -17,22 +17,30 @@ cdef struct Held:
     uint8_t flags
 
 
+# A yes or no in one byte: what each packet touches is to lie together.
+cdef extern from *:
+    """
+    typedef unsigned char kc_flag;
+    """
+    ctypedef bint Flag "kc_flag"
+
+
 cdef struct Side:
-    bint seen              # a packet came from here
-    bint known             # `next` is known
-    bint syn               # ... from a SYN
-    bint closed            # its FIN has been reached
-    bint answered          # `acked` is set
-    int below              # packets in a row that acknowledge less
+    Flag seen              # a packet came from here
+    Flag known             # `next` is known
+    Flag syn               # ... from a SYN
+    Flag closed            # its FIN has been reached
+    Flag answered          # `acked` is set
+    uint8_t below          # packets in a row that acknowledge less
     uint32_t first         # sequence number of the first byte
     uint32_t next          # ... of the byte that is expected
     uint32_t acked         # ... that the other end has acknowledged
+    uint32_t anchor        # a sequence number near those that wait
     uint64_t offset        # bytes before `next`, delivered or lost
-    uint64_t retransmitted # segments with bytes that had come before
     Held* root             # of those that wait
     Held* held             # the first of them
-    uint32_t anchor        # a sequence number near theirs
     size_t held_bytes
+    uint64_t retransmitted # segments with bytes that had come before
 
 
 cdef struct Flow
@@ -50,28 +58,28 @@ cdef enum:
 
 
 cdef struct Flow:
+    uint64_t hash
+    Ends ends
     Flow* chain            # in its slot of the table
+    void* state            # what the handler keeps
+    uint32_t paths[2][PATHS]   # the ways that packets of each end took (Segment.path), the latest first; 0: none
+    uint64_t last          # when its last packet came
+    uint64_t born          # packets of the whole capture up to its first one
+    uint64_t syn           # when the client's last SYN came, until its handshake is over
+    int client             # which end connected, -1: not known
+    Flag waiting, reset, done
+    Side side[2]
+    int twin               # connections of the same two ends that came before it and go another way
+    uint32_t packets       # of its own since it was blocked
+    uint64_t since         # blocked since then, or closed
+    uint64_t deadline
+    uint64_t mark          # packets of the whole capture before it was blocked
+    int64_t round_trip     # from the client's SYN to the acknowledgement of the answer, ns; -1: not known
+    Timers* timers         # the heap that it is in, and where
+    size_t place
     Flow* older
     Flow* newer
     Flow* done_newer       # among those that are closed
-    Timers* timers         # the heap that it is in, and where
-    size_t place
-    uint64_t hash
-    Ends ends
-    uint32_t paths[2][PATHS]   # the ways that packets of each end took (Segment.path), the latest first; 0: none
-    Side side[2]
-    uint64_t last          # when its last packet came
-    uint64_t since         # blocked since then
-    uint64_t deadline
-    uint64_t mark          # packets of the whole capture before it was blocked
-    uint64_t born          # ... up to its first one
-    uint32_t packets       # of its own since then
-    int client             # which end connected, -1: not known
-    int twin               # connections of the same two ends that came before it and go another way
-    uint64_t syn           # when the client's last SYN came, until its handshake is over
-    int64_t round_trip     # from there to the acknowledgement of the answer, ns; -1: not known
-    bint waiting, reset, done
-    void* state             # what the handler keeps
 
 
 cdef enum Loss:
