@@ -259,6 +259,11 @@ local function dissect_response(tvb, at, stop, pinfo, tree, stream, exchange, cu
   end
 end
 
+-- Whether a response follows the last one of its connection by its number: then its request comes in a later segment.
+local function is_next(stream, tvb, at, size)
+  return stream.answered ~= nil and size >= 4 and size <= MOST_FRAME and tvb(at + 4, 4):int() == stream.answered + 1
+end
+
 local function no_frame(tvb, at, stop, tree, why)
   tree:add(kafka, tvb(at, stop - at)):add_proto_expert_info(experts[why])
 end
@@ -301,6 +306,13 @@ function kafka.dissector(tvb, pinfo, tree)
     if not (exchange or (not answers and is_request(tvb, at, size, NEWER))) then
       local whole = answers and size >= 4 and size <= captured - at - 4
       local stop = whole and at + 4 + size or captured
+      if answers and is_next(stream, tvb, at, size) then
+        if at + 4 + size > reported then
+          pinfo.desegment_offset, pinfo.desegment_len = at, at + 4 + size - reported
+          return
+        end
+        stream.answered = stream.answered + 1
+      end
       no_frame(tvb, at, stop, tree, whole and "unmatched" or "noFrame")
       at = stop
     else
@@ -315,6 +327,7 @@ function kafka.dissector(tvb, pinfo, tree)
           responses[key] = exchange
           meet(stream, exchange, pinfo)
         end
+        stream.answered = exchange.correlation
         dissect_response(tvb, at, math.min(stop, captured), pinfo, tree, stream, exchange, cut)
       else
         dissect_request(tvb, at, math.min(stop, captured), size, pinfo, tree, stream, cut)

@@ -123,10 +123,14 @@ def test_connections_on_any_port_are_recognized(lua: Path, tmp_path: Path, capsy
     swapped.client(metadata(1)[0]).server(metadata(1)[1])
     swapped.packets[-2:] = swapped.packets[:-3:-1]
     path = tmp_path / "any.pcap"
-    path.write_bytes(pcap(packets_ + cut.packets + swapped.packets))
+    halved = Wire(("10.0.0.1", 43000), server).open().client(api_versions(0)[0]).server(api_versions(0)[1])
+    halved.client(metadata(1)[0])
+    pieces(halved, 1, metadata(1)[1], 30)
+    halved.packets[-3:-1] = halved.packets[-2:-4:-1]  # half of the answer before the request
+    path.write_bytes(pcap(packets_ + cut.packets + swapped.packets + halved.packets))
     main(["decode", "pcap", str(path), "--format", "jsonl", "-q", "--records", "full"])
     expected = told(map(json.loads, capsys.readouterr().out.splitlines()))
-    assert expected.total() == 30
+    assert expected.total() == 34
     assert shown(messages(packets(lua, path))) == expected
 
 
