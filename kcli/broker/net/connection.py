@@ -371,6 +371,7 @@ class Connection(asyncio.BufferedProtocol):
             if plan is not None:
                 await plan.send(self, pieces)
             elif pieces:
+                await asyncio.sleep(0)  # what one event answers for several clients is made for all, then sent to all
                 await self.writer.send_pieces(pieces)
         except Exception as error:  # noqa: BLE001  a bug in one handler ends one connection, with its traceback
             self._fail(error)

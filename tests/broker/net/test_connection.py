@@ -11,8 +11,11 @@ from typing import cast
 
 import pytest
 
+from kcli.broker.net.connection import Connection
+from kcli.broker.net.response_writer import ResponseWriter
 from kcli.broker.net.socket_writer import Outlet, send_through
-from kcli.broker.response import Piece
+from kcli.broker.request import Request
+from kcli.broker.response import Answer, Piece
 from kcli.grammar import frames
 from tests.broker.talk import METADATA, batch, run, talking, until
 
@@ -252,3 +255,32 @@ def test_nothing_follows_the_last_bytes_of_an_answer(pieces: tuple[Piece, ...]) 
     whole = b"".join(each if isinstance(each, bytes) else b"".join(each) for each in pieces)
     assert b"".join(data for data, _ in outlet.sent) == whole
     assert [more for _, more in outlet.sent] == [True] * (len(outlet.sent) - 1) + [False]
+
+
+def test_answers_of_one_event_are_made_before_the_first_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that hears it early cannot ask again before the other has heard it, too."""
+    steps: list[str] = []
+    make, send = Connection._frame, ResponseWriter.send_pieces
+
+    def made(self: Connection, request: Request, answer: Answer) -> list[Piece]:
+        steps.append("made")
+        return make(self, request, answer)
+
+    async def sent(self: ResponseWriter, pieces: Sequence[Piece]) -> None:
+        steps.append("sent")
+        await send(self, pieces)
+
+    async def work() -> None:
+        async with talking(topic="t") as talk, talk.another() as other:
+            polls = [each.fetch(12, ("t", 0, 0), wait=60_000) for each in (talk, other)]
+            async with talk.another() as writer:
+                purgatory = talk.broker.nodes[0].purgatory
+                await until(lambda: [len(each) for each in purgatory._watching.values()] == [2])
+                monkeypatch.setattr(Connection, "_frame", made)
+                monkeypatch.setattr(ResponseWriter, "send_pieces", sent)
+                await writer.produce("t", batch("a"))
+                await asyncio.gather(*polls)
+            answers = steps[steps.index("sent") - 2 :]
+            assert answers == ["made", "made", "sent", "sent"]
+
+    run(work())
