@@ -80,6 +80,12 @@ def modest(memory: int) -> dict[str, Any]:
     return {"memory_limit": f"{min(memory, (room >> 20) // 3)}MiB", "threads": 1}
 
 
+def give_back() -> None:
+    """Give memory that was freed back to the system, where the C library keeps it."""
+    with suppress(AttributeError, OSError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def is_shortage(error: BaseException) -> bool:
     """Return whether an error says that there is no memory."""
     if isinstance(error, (ImportError, RuntimeError)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
-from kcli.diagnose.overview import OVERVIEW, Overview, overview_of
+from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import Unjudged, unjudged_parts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
@@ -137,10 +137,9 @@ def judge(
     """Ask all rules. payloads: keys and values of records were read, too."""
     files = file_words(paths if len(paths) <= MOST_NAMED else [*paths[:1], "..."], key_logs)
     store.suit()
-    store.expect(OVERVIEW)
+    size = overview_of(store)
     kept, explained = judged_by_rules(store, files)
     wanted = in_scope(store, kept, scope)
-    size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
     parts = unjudged_parts(store, size.seconds, files)

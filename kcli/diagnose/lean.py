@@ -28,19 +28,35 @@ def with_columns(sql: str, names: Container[str]) -> str:
 
 def needed_of(table: str, queries: Iterable[str]) -> set[str]:
     """Return the columns of a prepared table that queries may read, themselves or by tables that they make."""
-    columns = columns_of(PREPARED[table])
-    return {name for sql in closed(queries) if table in sources_of(sql) for name in columns.keys() & words_of(sql)}
+    return {name for sql in queries for name in read_by(sql).get(table, ())}
 
 
-def closed(queries: Iterable[str]) -> list[str]:
-    """Return queries, and those of the prepared tables that they read."""
-    found = dict.fromkeys(queries)
-    for sql in (every := [*found]):
-        for table in sources_of(sql):
-            if table in PREPARED and PREPARED[table] not in found:
-                found[PREPARED[table]] = None
-                every.append(PREPARED[table])
+@cache
+def read_by(sql: str) -> dict[str, set[str]]:
+    """Return the columns of LEAN tables that a query may read, itself or by tables that it makes."""
+    found: dict[str, set[str]] = {}
+    for each in closed(sql):
+        for table in {*LEAN} & {*sources_of(each)}:
+            found.setdefault(table, set()).update(columns_of(PREPARED[table]).keys() & words_of(each))
+    return found
+
+
+def closed(sql: str) -> list[str]:
+    """Return a query, and those of the prepared tables that it reads."""
+    every = [sql]
+    for each in every:
+        every += [PREPARED[name] for name in sources_of(each) if name in PREPARED and PREPARED[name] not in every]
     return every
+
+
+def in_turn(queries: Iterable[str]) -> list[str]:
+    """Sort queries so that few LEAN tables are needed at a time: those of the first, of both, of the second."""
+
+    def place(sql: str) -> tuple[bool, ...]:
+        read = read_by(sql)
+        return "batches" not in read, "fetched" in read
+
+    return sorted(queries, key=place)
 
 
 @cache

@@ -22,8 +22,9 @@ GROUP BY error ORDER BY exchanges DESC, error
 """
 # Of clients as `kcli stats --by client` counts them, but for those that are brokers.
 BUSIEST = f"""
-WITH sent AS (SELECT client_id, api = 'PRODUCE' AS written, sum(records) AS records
-              FROM batches GROUP BY client_id, api = 'PRODUCE'),
+WITH sent AS (SELECT coalesce(client_id, '') AS client_id, written, records
+              FROM (SELECT client_id, api = 'PRODUCE' AS written, sum(count) AS records
+                    FROM record_batches GROUP BY client_id, api = 'PRODUCE') AS summed),
      asked AS (SELECT client_id, count(*) AS requests, count(DISTINCT connection) AS connections,
                       sum(CASE WHEN failed THEN 1 ELSE 0 END) AS errors,
                       sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
@@ -37,7 +38,6 @@ SELECT c.client_id, c.requests / (SELECT seconds FROM span) AS rate, c.errors, c
 FROM asked c LEFT JOIN sent s ON c.client_id = s.client_id AND s.written = (c.produces > 0)
 ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 """
-OVERVIEW = (SIZE, BUSIEST)
 
 
 @dataclass(frozen=True, slots=True)

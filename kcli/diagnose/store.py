@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kcli.diagnose.lean import LEAN, needed_of, sources_of, with_columns, words_of
+from kcli.address_space import give_back
+from kcli.diagnose.lean import LEAN, in_turn, needed_of, read_by, with_columns, words_of
 from kcli.diagnose.words import MOST_WORDS, Words, view_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
@@ -18,7 +19,10 @@ from kcli.tables.duckdb_engine import SOURCES
 
 SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
 ROWS = 50_000  # of a table that wait to be put in at once
-HELD = 1 << 28  # bytes of rows in memory; what is more goes to files, which queries read where they are
+# Of 400 MB of small requests as of any more of them: rows in memory while captures are read, which then go to files
+# that queries read where they are (bytes); and after that as much for DuckDB (MiB).
+HELD = 160 << 20
+MEMORY = 176
 
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
@@ -40,7 +44,7 @@ class FactStore(RuleTables):
     """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(memory=MEMORY)
         self.columns = {name: (TABLES | FACTS)[name].columns for name in READ}
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
         self.held: dict[str, list[Any]] = {}
@@ -126,24 +130,40 @@ class FactStore(RuleTables):
         """Whether there are few rows."""
         return self.words is None
 
-    def expect(self, queries: Iterable[str]) -> None:
+    def expect(self, queries: Iterable[str]) -> list[str]:
         """Note queries to come; see RuleTables."""
-        self.awaited.extend(queries)
+        self.awaited += (found := in_turn(queries))
+        return found
 
     def provide(self, sql: str) -> None:
         """Make the tables that a query reads, and those anew that lack a column of it; see RuleTables."""
-        for table in self.lean.keys() & set(sources_of(sql)):
+        for table in self.lean.keys() & read_by(sql):
             if not needed_of(table, [sql]) <= self.lean[table]:
-                self.execute(f"DROP TABLE {table}")
-                self.made.discard(table)
-                self.awaited.append(sql)
+                self.drop(table)
+        self.awaited.append(sql)
         super().provide(sql)
+        self.awaited.remove(sql)
+
+    def ask(self, sql: str) -> Iterator[dict[str, Any]]:
+        """Return the rows of a query, by column. Tables that no other is to read are dropped."""
+        found = super().ask(sql)
+        if sql in self.awaited:
+            self.awaited.remove(sql)
+            for table in [each for each in self.lean if not needed_of(each, self.awaited)]:
+                self.drop(table)
+        return found
+
+    def drop(self, table: str) -> None:
+        """Drop a prepared table, which is made anew for the next query that reads it."""
+        self.execute(f"DROP TABLE {table}")
+        self.made.discard(table)
+        del self.lean[table]
 
     def suited(self, sql: str, table: str = "") -> str:
         """Return a query as it is asked of the rows there are; see RuleTables."""
         if self.words is None:
             return sql
-        if table in LEAN and self.awaited:
+        if table in LEAN:
             self.lean[table] = needed_of(table, self.awaited)
             sql = with_columns(sql, self.lean[table])
         if table in OF_NUMBERED:
@@ -204,9 +224,12 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
         return self.nameless
 
     def flush(self) -> None:
-        """Put in what waits."""
+        """Put in what waits. Where rows have gone to files, all do."""
         for table in [*self.rows]:
             self.store(table)
+        if self.files:
+            self.spill_held()
+            give_back()
 
     def store(self, table: str) -> None:
         """Put the rows that wait into their table."""

@@ -34,8 +34,8 @@ ORDER BY client_id, place
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
     """Return the findings that stand, the gravest first, and those that others explain. files: for commands."""
     asked = rules_to_ask(tables)
-    tables.expect([*(rule.sql for rule in asked), CLIENT_ENDS, NAMELESS])
-    rows = [(rule, row) for rule in asked for row in heaviest_first(rule, tables.ask(rule.sql))]
+    found = {sql: [*tables.ask(sql)] for sql in tables.expect(rule.sql for rule in asked)}
+    rows = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     if every and tables.may_be_nameless():

@@ -56,7 +56,9 @@ lines AS (
     SELECT *, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS left_ns FROM tcp
   ) AS ends
 ),
-told AS (SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM calls)),
+told AS (
+  SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT DISTINCT server FROM calls)
+),
 read AS (
   SELECT coalesce(max(high_watermark - fetch_offset), 0) AS largest_lag,
          sum(CASE WHEN last_stable_offset >= 0 AND last_stable_offset < high_watermark THEN 1 ELSE 0 END) AS held_back,

@@ -15,7 +15,7 @@ from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
-MEMORY = 512  # MiB; what is more goes to a temporary folder
+MEMORY = 512  # MiB
 # What captures give; all else is made of it (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
@@ -27,13 +27,14 @@ class RuleTables:
     """Answers queries over the tables; close it when done. UsageError: DuckDB is missing.
 
     views: the SQL of each table that captures give, where a class that derives from this one has no other way to it.
+    memory: MiB at most; what is more goes to a temporary folder.
     """
 
-    def __init__(self, views: Mapping[str, str] | None = None) -> None:
+    def __init__(self, views: Mapping[str, str] | None = None, memory: int = MEMORY) -> None:
         require("kcli diagnose", "sql")
         self.views = views or {}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
-        self.connection = open_duckdb(MACROS, MEMORY, self.folder.name, threads=1)
+        self.connection = open_duckdb(MACROS, memory, self.folder.name, threads=1)
         self.made: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -60,8 +61,11 @@ class RuleTables:
         """Return whether topics may be known by their ids alone. True where nobody looks: then they are looked for."""
         return True
 
-    def expect(self, queries: Iterable[str]) -> None:
-        """Note queries to come, which is for those whose tables have no more columns than are read."""
+    def expect(self, queries: Iterable[str]) -> list[str]:
+        """Note queries to come, for tables that have no more columns than are read, and only while they are. Return
+        the queries in the order in which it is best to ask them.
+        """
+        return [*queries]
 
     def suited(self, sql: str, _table: str = "") -> str:
         """Return a query as it suits the rows there are. table: that it makes, if any."""

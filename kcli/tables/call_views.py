@@ -178,7 +178,7 @@ SAID_TOPICS = "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_nam
 NAMED_TOPICS = f"""
 (WITH named AS ({SAID_TOPICS}),
       nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
-             UNION SELECT topic_id, topic FROM produce_partitions) AS p
+             UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
                    WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named)),
       hints AS (SELECT f.topic_id, c.topic, count(*) AS hits, 'committed' AS how
                 FROM (SELECT DISTINCT client_id, topic_id, partition, fetch_offset FROM fetch_partitions

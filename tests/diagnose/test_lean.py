@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.diagnose.lean import LEAN, closed, columns_of, needed_of, with_columns
+from kcli.diagnose.lean import LEAN, closed, columns_of, in_turn, needed_of, with_columns
 from kcli.rules.prepared import PREPARED
 
 
@@ -20,4 +20,12 @@ def test_each_column_is_found_and_may_stand_alone(table: str) -> None:
 def test_columns_are_needed_by_queries_and_by_tables_that_they_make() -> None:
     assert needed_of("produced", ["SELECT base_offset FROM produced", "SELECT acks FROM calls"]) == {"base_offset"}
     assert {"server", "ns", "error"} <= needed_of("produced", ["SELECT * FROM outages"])
-    assert PREPARED["conns"] in closed(["SELECT * FROM outages"])
+    assert PREPARED["conns"] in closed("SELECT * FROM outages")
+
+
+def test_queries_are_in_turn_so_that_one_table_is_done_before_the_other_is_begun() -> None:
+    both, first, second, neither = (
+        "SELECT 1 FROM batches b JOIN fetched f ON true", "SELECT 1 FROM batches", "SELECT 1 FROM fetched",
+        "SELECT 1 FROM calls",
+    )  # fmt: skip
+    assert in_turn([second, both, neither, first]) == [first, both, neither, second]
