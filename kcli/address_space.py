@@ -82,6 +82,8 @@ def modest(memory: int) -> dict[str, Any]:
 
 def give_back() -> None:
     """Give memory that was freed back to the system, where the C library keeps it."""
+    import ctypes
+
     with suppress(AttributeError, OSError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+from kcli.capture.audit import Talk
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.rules.tables import READ
 
@@ -13,6 +15,7 @@ class Store(Protocol):
     """Takes rows."""
 
     def put(self, table: str, row: tuple[Any, ...]) -> None: ...
+    def put_late(self, tables: Mapping[str, Callable[[], Iterable[tuple[Any, ...]]]]) -> None: ...
     def put_batch(self, table: str, batch: Any) -> None: ...
     def flush(self) -> None: ...
 
@@ -58,9 +61,21 @@ class FactSource(RowSource):
 
     def put_software(self) -> None:
         """Give the store what clients and brokers said of themselves in ApiVersions."""
-        voices = {(link.partition("-")[0], id(talk)): talk for link, talk in self.rows.uses.talks.items()}
-        for row in {(talk.software, talk.version) for talk in voices.values() if talk.software}:
-            self.store.put("software", row)
-        offered = {(server, *each) for (server, _), talk in voices.items() for each in talk.offered.items()}
-        for server, key, newest in sorted(offered):
-            self.store.put("offers", (server, self.bodies.name(key) or str(key), newest))
+        talks, name_of = self.rows.uses.talks, self.bodies.name
+        self.store.put_late({"software": partial(software, talks), "offers": partial(offers, talks, name_of)})
+
+
+def software(talks: Mapping[str, Talk]) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of `software`. talks: by connection."""
+    return {
+        (talk.software, talk.version) for talk in {id(each): each for each in talks.values()}.values() if talk.software
+    }
+
+
+def offers(talks: Mapping[str, Talk], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:
+    """Yield the rows of `offers`. talks: by connection; name_of: the name of an API."""
+    voices = {(link.partition("-")[0], id(talk)): talk for link, talk in talks.items()}
+    for server, key, newest in sorted(
+        {(server, *each) for (server, _), talk in voices.items() for each in talk.offered.items()}
+    ):
+        yield server, name_of(key) or str(key), newest

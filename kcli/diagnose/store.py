@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class FactStore(RuleTables):
         super().__init__(memory=MEMORY)
         self.columns = {name: (TABLES | FACTS)[name].columns for name in READ}
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
+        self.late: dict[str, Callable[[], Iterable[tuple[Any, ...]]]] = {}
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
@@ -56,6 +57,7 @@ class FactStore(RuleTables):
         self.views_made: list[str] = []  # on numbered rows
         self.awaited: list[str] = []  # queries
         self.lean: dict[str, set[str]] = {}  # tables without columns that nobody was to read, with those that they have
+        self.before: dict[str, set[str]] = {}  # the same of a table that is to have more
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
@@ -63,6 +65,10 @@ class FactStore(RuleTables):
         rows.append(row)
         if len(rows) >= ROWS:
             self.store(table)
+
+    def put_late(self, tables: Mapping[str, Callable[[], Iterable[tuple[Any, ...]]]]) -> None:
+        """Take what gives the rows of tables that few read; it is called when one does."""
+        self.late.update(tables)
 
     def put_batch(self, table: str, batch: Any) -> None:
         """Take a record batch, whose columns may be parts of more memory, or of such that the next one takes."""
@@ -139,6 +145,7 @@ class FactStore(RuleTables):
         """Make the tables that a query reads, and those anew that lack a column of it; see RuleTables."""
         for table in self.lean.keys() & read_by(sql):
             if not needed_of(table, [sql]) <= self.lean[table]:
+                self.before[table] = self.lean[table]
                 self.drop(table)
         self.awaited.append(sql)
         super().provide(sql)
@@ -164,7 +171,7 @@ class FactStore(RuleTables):
         if self.words is None:
             return sql
         if table in LEAN:
-            self.lean[table] = needed_of(table, self.awaited)
+            self.lean[table] = needed_of(table, self.awaited) | self.before.pop(table, set())
             sql = with_columns(sql, self.lean[table])
         if table in OF_NUMBERED:
             sql = NAMED_ALREADY.sub(r"\1\2", sql)
@@ -196,7 +203,7 @@ class FactStore(RuleTables):
             return False
         if kind not in self.kinds_made:
             self.make_words(kind)
-        return len(self.words.kinds[kind].numbers) <= MOST_WORDS
+        return self.words.kinds[kind].size <= MOST_WORDS
 
     def make_words(self, kind: str) -> None:
         """Make the table of texts of a kind by number, and their type unless they are too many."""
@@ -208,7 +215,7 @@ class FactStore(RuleTables):
                     for word in (each for name in columns for each in batch.column(name).to_pylist() if each):
                         numbers.number(word)
         self.kinds_made.add(kind)
-        self.connection.register("words_given", self.words.batch(kind))
+        self.connection.register("words_given", numbers.table())
         if self.is_typed(kind):
             self.execute(f"CREATE TYPE {kind}_word AS ENUM (SELECT DISTINCT word FROM words_given ORDER BY 1)")
         word = f"CAST(word AS {kind}_word)" if self.is_typed(kind) else "word"
@@ -241,6 +248,9 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
         """Make a table that captures give."""
         import pyarrow
 
+        if table in self.late:
+            self.rows[table] = [*self.late.pop(table)()]
+            self.store(table)
         given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
         self.connection.register(self.registered(table), pyarrow.Table.from_batches(given))
 

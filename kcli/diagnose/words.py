@@ -12,6 +12,7 @@ from kcli.tables.arrays import batch_of_columns, integers, nulls_at
 from kcli.tables.definition import Column, schema_of
 
 MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
+MOST_FRESH = 1 << 16  # texts of a kind that are not packed
 KINDS = {"topic_id": "topic"}  # of columns, where they are not of a kind of their own
 # In place of null: as rules read these columns, and nothing else makes a type of a column's texts another one.
 CLIENTLESS, API = "", "API {}"
@@ -19,21 +20,42 @@ WORD = [Column("number", "int64", ""), Column("word", "string", "")]
 
 
 class Numbers:
-    """The numbers of texts, from 1 on as they come; 0 is null."""
+    """The numbers of texts, from 1 on as they come; 0 is null.
+
+    Of many texts the older ones are packed, and one of these that comes again has another number.
+    """
 
     def __init__(self) -> None:
-        self.numbers: dict[str | None, int] = {}
+        self.numbers: dict[str, int] = {}
+        self.packed: list[Any] = []  # record batches of WORD
+        self.size = 0
         self.last: Any = None  # the dictionary whose texts stand at `places`
         self.places = numpy.zeros(1, numpy.int64)
 
     @property
     def kind(self) -> Any:
         """The type of numbers."""
-        return numpy.dtype(numpy.uint16 if len(self.numbers) < 1 << 16 else numpy.uint32)
+        return numpy.dtype(numpy.uint16 if self.size < 1 << 16 else numpy.uint32)
 
     def number(self, word: str) -> int:
         """Return the number of a text."""
-        return self.numbers.setdefault(word, len(self.numbers) + 1)
+        found = self.numbers.setdefault(word, self.size + 1)
+        self.size = max(self.size, found)
+        return found
+
+    def pack(self) -> None:
+        """Pack the texts."""
+        self.packed.append(batch_of_columns(self.columns(), schema_of(WORD)))
+        self.numbers = {}
+
+    def columns(self) -> tuple[list[int], list[str]]:
+        """Return the texts that are not packed, behind their numbers."""
+        return [*self.numbers.values()], [*self.numbers]
+
+    def table(self) -> Any:
+        """Return the numbers and texts, 0 too, as a table of WORD."""
+        first, last = (batch_of_columns(each, schema_of(WORD)) for each in (([0], [""]), self.columns()))
+        return pyarrow.Table.from_batches([first, *self.packed, last])
 
     def of(self, column: Any) -> Any:
         """Return the numbers of a column of texts, by row."""
@@ -41,6 +63,8 @@ class Numbers:
             return numpy.array([0 if each is None else self.number(each) for each in column.to_pylist()], numpy.int64)
         if not is_same(column.dictionary, self.last):
             self.last = column.dictionary
+            if len(self.numbers) > MOST_FRESH:
+                self.pack()
             self.places = numpy.array([*map(self.number, self.last.to_pylist()), 0])
         indices = column.indices
         given = numpy.frombuffer(indices.buffers()[1], numpy.int32)[indices.offset : indices.offset + len(indices)]
@@ -101,11 +125,6 @@ class Words:
                     old = numpy.frombuffer(batch.column(at).buffers()[1], str(batch.column(at).type))
                     batch = batch.set_column(at, name, kinds[name].column(old[batch.column(at).offset :]))
             yield batch
-
-    def batch(self, kind: str) -> Any:
-        """Return the numbers and texts of a kind, as a record batch."""
-        words = [*self.kinds[kind].numbers]
-        return batch_of_columns([range(len(words) + 1), ["", *words]], schema_of(WORD))
 
 
 def view_of(table: str, columns: Mapping[str, str], needed: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from kcli.diagnose import store as stores
@@ -111,3 +113,19 @@ def test_a_rule_finds_all_columns_where_nothing_else_is_to_be_asked(
         store.flush()
         store.expect([rule.sql])
         assert isinstance([*store.ask(rule.sql)], list)
+
+
+def test_rows_of_a_table_that_few_read_are_made_when_one_does() -> None:
+    asked = []
+
+    def rows() -> Iterator[tuple[str, str]]:
+        asked.append("software")
+        yield "librdkafka", "2.6"
+
+    with FactStore() as store:
+        store.put_late({"software": rows})
+        assert not asked
+        assert [*store.ask("SELECT software FROM software")] == [{"software": "librdkafka"}]
+        store.forget()
+        assert [*store.ask("SELECT software_version FROM software")] == [{"software_version": "2.6"}]
+    assert asked == ["software"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow
+import pytest
 
 from kcli.diagnose.words import Words
 
@@ -37,3 +38,14 @@ def test_rows_from_before_there_were_many_texts_become_as_those_behind_it() -> N
     first, second = words.alike("t", [few, many])
     assert first.schema == second.schema and first.column("topic").to_pylist() == [1, 0]
     assert second.column("topic")[-1].as_py() == (1 << 16) + 1
+
+
+def test_of_many_texts_the_older_ones_are_packed_and_keep_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.diagnose.words.MOST_FRESH", 2)
+    words = Words()
+    given = [("a", "b", "c"), ("d", None, "a"), ("a", "d", "e")]
+    found = [number for each in given for number in numbers(words, *each)]
+    table = words.kinds["topic"].table().to_pydict()
+    text_of = dict(zip(table["number"], table["word"], strict=True))
+    assert [text_of[number] for number in found] == ["a", "b", "c", "d", "", "a", "a", "d", "e"]
+    assert found[5] != found[0] and len(words.kinds["topic"].numbers) <= 3
