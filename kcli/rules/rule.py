@@ -18,6 +18,7 @@ from kcli.finding import Finding as Finding
 from kcli.shell import quoted
 
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
+NAMES = ("client", "group", "topic", "transactionalId", "user")  # kinds whose names are anybody's choice
 LISTED = 20  # addresses of clients in a finding
 FILES = "{files}"  # in `see`: the captures, as words that are quoted already
 # In the SQL of `see`, behind a table `p`: rows of the topic, also where they have but its id.
@@ -92,6 +93,8 @@ def finding_of(
     known = {each: addresses[each] for each in clients if each in addresses} if addresses else {}
     at = Addresses(row["ends"][:LISTED], len(row["ends"])) if row.get("ends") else joined(list(known.values()))
     texts = Row({name: worded(value) for name, value in row.items()} | {"files": files})
+    names = {column for kind, column in rule.subject.items() if kind in NAMES}
+    said = Row(texts | {name: worded(distinct(row[name])) for name in names if name in row})
     subject = {
         kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
     }
@@ -102,14 +105,21 @@ def finding_of(
         {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None}
         | times_of(row)
         | at.as_evidence(),
-        rule.advice.format_map(texts),
-        in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(texts),
-        in_number(rule.ruled_out, row, texts).format_map(texts),
+        rule.advice.format_map(said),
+        in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(said),
+        in_number(rule.ruled_out, row, texts).format_map(said),
         command(row.get("look") or rule.see, texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),
         spares=tuple(row["spares"].split(",")) if row.get("spares") else (),
     )
+
+
+def distinct(name: Any) -> Any:
+    """Return a name, or several, in quotes where a reader could not tell it from the words around it."""
+    if isinstance(name, list):
+        return [distinct(each) for each in name]
+    return f'"{name}"' if isinstance(name, str) and " " in name else name
 
 
 def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> str:

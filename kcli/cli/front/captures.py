@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import broken, checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.terminal.cells import pad
+from kcli.cli.terminal.cells import fit
+from kcli.cli.terminal.cells import width as cell_width
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
@@ -20,12 +21,16 @@ from kcli.counting import counted, span_text
 from kcli.diagnose.telling import period_of
 from kcli.extras import require
 from kcli.filelike import name_of
+from kcli.legible import legible
 from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis
+    from kcli.diagnose.overview import Overview
 
 NEXT_OF_INPUT = "Next, with the same on standard input:"
+GAP = 2  # between columns
+SHORTEST = 12  # cells of a client's name
 NAMED = 4  # errors
 FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
@@ -73,7 +78,7 @@ def screen(
         yield from ShownCommand(f"and {more}:", f"kcli diagnose {words}").lines(room)
     if found.overview.busiest:
         yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room, ""))
-        yield from broken(errors_text(found.overview.errors), room, "")
+        yield from broken(errors_text(found.overview), room, "")
     others = found.overview.clients - found.overview.broker_clients - len(found.overview.busiest)
     if others > 0:
         more = counted(others, "more client")
@@ -94,32 +99,36 @@ def size_of(found: Diagnosis) -> Iterator[str]:
     yield clients_text(size)
 
 
-def errors_text(errors: Mapping[str, int]) -> str:
+def errors_text(size: Overview) -> str:
     """Return errors by name, those apart that clients meet on their usual way."""
     from kcli.rules.prepared import ROUTINE_ERRORS
 
     kinds = {
-        "errors": [f"{name} {count:,}" for name, count in errors.items() if name not in ROUTINE_ERRORS],
-        "usual": [f"{name} {count:,}" for name, count in errors.items() if name in ROUTINE_ERRORS],
+        "errors": [f"{name} {count:,}" for name, count in size.errors.items() if name not in ROUTINE_ERRORS],
+        "usual": [f"{name} {count:,}" for name, count in size.errors.items() if name in ROUTINE_ERRORS],
     }
     for kind, named in kinds.items():
         if len(named) > NAMED:
             kinds[kind] = [*named[:NAMED], f"and {counted(len(named) - NAMED, 'more name')}"]
     said = {kind: named for kind, named in kinds.items() if named or kind == "errors"}
-    return "; ".join(f"{kind}: {', '.join(named) or 'none'}" for kind, named in said.items())
+    text = "; ".join(f"{kind}: {', '.join(named) or 'none'}" for kind, named in said.items())
+    return f"{text} (brokers as clients counted, too)" if size.broker_clients and size.errors else text
 
 
 def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[str]:
     """Yield a table of clients, with the columns that fit."""
     table = [HEADINGS, *map(cells_of, rows)]
-    widths = {name: max(len(row[at]) for row in table) for at, name in enumerate(HEADINGS)}
+    widths = {name: max(cell_width(legible(row[at])) for row in table) for at, name in enumerate(HEADINGS)}
     for name in SPARED:
-        if room is not None and sum(widths.values()) + 2 * (len(widths) - 1) > room:
+        if room is not None and sum(widths.values()) + GAP * (len(widths) - 1) > room:
             del widths[name]
+    if room is not None:  # a name that is too long is cut, figures are not
+        rest = sum(widths.values()) - widths["client"] + GAP * (len(widths) - 1)
+        widths["client"] = min(widths["client"], max(room - rest, SHORTEST))
     for row in table:
         cells = dict(zip(HEADINGS, row, strict=True))
         numbers = (f"{cells[name]:>{width}}" for name, width in widths.items() if name != "client")
-        yield "  ".join([pad(row[0], widths["client"]), *numbers])
+        yield (" " * GAP).join([fit(row[0], widths["client"]), *numbers])
 
 
 def cells_of(row: dict[str, Any]) -> tuple[str, ...]:

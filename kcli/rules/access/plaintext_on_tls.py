@@ -20,7 +20,7 @@ GROUP BY c.server, b.broker, b.broker_name
 """,
     subject={"host": "hosts", "broker": "broker", "client": "clients"},
     evidence=("connections", "seconds", "hosts", "clients"),
-    says="plain Kafka on a TLS port: {hosts} began {connections} times with a plain request to {broker_name}, "
+    says="plain Kafka on a TLS port: {hosts} began {connections} times with a plain request to broker {broker_name}, "
     "and the broker answered with a TLS alert",
     ruled_out="certificates: it never came to them",
     advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener; "

@@ -12,6 +12,7 @@ from kcli.cli.front.captures import client_lines, errors_text
 from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
 from kcli.cli.main import main
+from kcli.diagnose.overview import Overview
 
 CASES = [
     ("java44-txn.pcap", 0, "78 exchanges, 1 broker, 3 clients (2 of them the brokers' own)"),
@@ -68,18 +69,26 @@ def test_a_missing_file_is_no_command(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
     """The others go, as a table that a terminal breaks is no table."""
     row = {"client_id": "orders-api", "rate": 14.6, "records": 1.0, "errors": 42, "p99_ms": 87.9, "connections": 2}
+    wide = row | {"client_id": "a client with a name that is longer than any line of a terminal"}
+    for narrow in (44, 60, 80):
+        assert {len(line) for line in client_lines([row, wide], narrow)} == {narrow}
     for room, columns in ((None, 6), (71, 6), (60, 5), (44, 4), (20, 4)):
         lines = list(client_lines([row], room))
         assert len({len(line) for line in lines}) == 1 and (room is None or len(lines[0]) <= max(room, 43))
         assert len(lines[1].split()) == columns and lines[0].split()[-1] == ("connections" if columns == 6 else "ms*")
 
 
+def size(errors: dict[str, int] | None = None, broker_clients: int = 0) -> Overview:
+    return Overview(0, 1.0, 9000, 1, 3, broker_clients, errors or {})
+
+
 def test_errors_are_named_the_usual_ones_apart() -> None:
     """A client that asks for its member id is no client with a trouble."""
-    assert errors_text({}) == "errors: none"
-    assert errors_text({"MEMBER_ID_REQUIRED": 3}) == "errors: none; usual: MEMBER_ID_REQUIRED 3"
+    assert errors_text(size()) == "errors: none"
+    assert errors_text(size({"MEMBER_ID_REQUIRED": 3})) == "errors: none; usual: MEMBER_ID_REQUIRED 3"
     many = {"A": 1200, "MEMBER_ID_REQUIRED": 7, "B": 6, "C": 5, "D": 4, "E": 3, "F": 2}
-    assert errors_text(many) == "errors: A 1,200, B 6, C 5, D 4, and 2 more names; usual: MEMBER_ID_REQUIRED 7"
+    assert errors_text(size(many)) == "errors: A 1,200, B 6, C 5, D 4, and 2 more names; usual: MEMBER_ID_REQUIRED 7"
+    assert errors_text(size({"A": 1}, broker_clients=2)) == "errors: A 1 (brokers as clients counted, too)"
 
 
 @pytest.mark.parametrize(("name", "errors"), [("busy-fetch-pricing", False), ("unknown-topic-returns", True)])
