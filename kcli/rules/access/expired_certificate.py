@@ -53,8 +53,8 @@ HAVING count(*) >= 2
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("alerts", "sender", "connections", "per_second", "seconds", "hosts"),
-    says="TLS handshakes with broker {broker_name} end as the {sender} refuses the certificate ({alerts}), on {connections} "
-    "connections of {hosts}, {per_second} a second; no Kafka on them",
+    says="TLS handshakes with broker {broker_name} end as the {sender} refuses the certificate ({alerts}), on "
+    "{connections} connections of {hosts}, {per_second} a second; no Kafka on them",
     ruled_out="the network: the handshake came as far as the certificate",
     advice="{unsaid}{remedy}; openssl s_client -connect {server} shows it",
     see="decode pcap {files} --errors",
