@@ -22,7 +22,7 @@ from kcli.capture.kafka.record_fields import WITH_RECORDS, record_fields
 from kcli.capture.sink import Sink
 from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core.codec.values import uuid_bytes
-from kcli.core.columns.exchange_counts import records_in
+from kcli.core.columns.exchange_counts import ExchangeCounts, records_in
 from kcli.jsontext import loads
 from kcli.schemas.apikeys import ENVELOPE, PRODUCE
 from kcli.schemas.errors import error_name
@@ -217,8 +217,6 @@ class StatisticsSink(Sink):
         self.too_many = False  # connections, to say of each group which are its own
         self.counts: Any = None
         if chosen.topic is None and chosen.is_plain and chosen.where is None:
-            from kcli.core.columns.exchange_counts import ExchangeCounts
-
             self.counts = ExchangeCounts(self.bodies, self.by, self.widths, self.linked, self.scans, chosen)
         self.compiled = self.counts
 

@@ -12,7 +12,7 @@ from kcli.capture.kafka.record_fields import CapturedField
 from kcli.core.records import batches as core
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
-from kcli.records.batches import Batch
+from kcli.records.batches import Batch, scan
 from kcli.records.columns import record_arrays, within_calendar
 from kcli.schemas.apikeys import PRODUCE
 from kcli.tables.captured import CAPTURED
@@ -218,8 +218,6 @@ def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDeco
 
 def count_batches(data: memoryview) -> int:
     """Count the whole batches in data."""
-    from kcli.records.batches import scan
-
     return sum(1 for _ in scan(data, check=False))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
 if TYPE_CHECKING:
@@ -141,8 +141,6 @@ def hand_out(
         return []
     from pyspark import cloudpickle
 
-    from kcli.errors import InputError
-
     context = spark.sparkContext
     values = context.parallelize([cloudpickle.dumps(task) for task in tasks], len(tasks))  # type: ignore[no-untyped-call]
     results = []
@@ -164,8 +162,6 @@ def working(work: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
 
 def tried(work: Callable[[Any], Any], task: Any) -> Any:
     """Return the result of a task, or the error of its input: trying again would not help."""
-    from kcli.errors import InputError
-
     try:
         return work(task)
     except InputError as error:

@@ -212,7 +212,7 @@ def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
 def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
     """Return the columns with values of the batch."""
 
-    def numbers(name: str, kind: str, value: Callable[[Batch], int | bool]) -> Any:
+    def numbers(kind: str, value: Callable[[Batch], int | bool]) -> Any:
         taken = np.array([value(batch) for batch in batches], kind)
         return integers(taken[of_batch] if len(batches) else taken, {"?": "bool"}.get(kind, kind))
 
@@ -223,15 +223,15 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
     return {
         "file": Among(texts([file]), np.zeros(len(of_batch), np.int32)).dictionary(),
-        "baseOffset": numbers("baseOffset", "i8", lambda batch: batch.base_offset),
-        "magic": numbers("magic", "i1", lambda batch: batch.magic),
+        "baseOffset": numbers("i8", lambda batch: batch.base_offset),
+        "magic": numbers("i1", lambda batch: batch.magic),
         "compression": names(lambda batch: batch.compression),
         "timestampType": names(lambda batch: batch.timestamp_type),
-        "isTransactional": numbers("isTransactional", "?", lambda batch: batch.is_transactional),
-        "partitionLeaderEpoch": numbers("partitionLeaderEpoch", "i4", lambda batch: batch.partition_leader_epoch),
-        "producerId": numbers("producerId", "i8", lambda batch: batch.producer_id),
-        "producerEpoch": numbers("producerEpoch", "i2", lambda batch: batch.producer_epoch),
-        "baseSequence": numbers("baseSequence", "i4", lambda batch: batch.base_sequence),
+        "isTransactional": numbers("?", lambda batch: batch.is_transactional),
+        "partitionLeaderEpoch": numbers("i4", lambda batch: batch.partition_leader_epoch),
+        "producerId": numbers("i8", lambda batch: batch.producer_id),
+        "producerEpoch": numbers("i2", lambda batch: batch.producer_epoch),
+        "baseSequence": numbers("i4", lambda batch: batch.base_sequence),
     }
 
 

@@ -21,7 +21,7 @@ from kcli.grammar.codec import TRAILING
 from kcli.grammar.group_data import add_group_data
 from kcli.grammar.partial import read_or_partial
 from kcli.grammar.secrets import redacted
-from kcli.jsontext import dumps
+from kcli.jsontext import dumps, loads
 from kcli.records.secrets import holds_secret, is_secret_value
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE, partition_of
@@ -156,8 +156,6 @@ def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect:
 
 
 def fields(name: str, version: int, data: bytes, dialect: str | None, secrets: bool = False) -> Any:
-    from kcli.jsontext import loads
-
     text, end = messages.data(name, version, dialect).json(data, 0, secrets=secrets)
     if end < len(data):
         raise DecodeError("", end, left_behind(len(data) - end), what=f"{name} v{version}")

@@ -81,7 +81,7 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
             "logStartOffset": -1,
         }
         try:
-            row.update(partition_row(request, topic, part, hints, row) if topic else {"errorCode": missing})
+            row.update(partition_row(request, topic, part, hints) if topic else {"errorCode": missing})
         except RefusedError as refused:
             row.update(errorCode=error_code(refused.error), errorMessage=str(refused))
             row["recordErrors"] = [
@@ -94,9 +94,7 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
     return {"partitionResponses": parts, **naming(data)}
 
 
-def partition_row(
-    request: Request, topic: Topic, part: dict[str, Any], hints: Hints, row: dict[str, Any]
-) -> dict[str, Any]:
+def partition_row(request: Request, topic: Topic, part: dict[str, Any], hints: Hints) -> dict[str, Any]:
     partition = topic.partition(part["index"])
     if partition is None:
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}

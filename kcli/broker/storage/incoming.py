@@ -22,7 +22,7 @@ from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits, accepted, check_batch
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
-from kcli.records.codecs import CODECS
+from kcli.records.codecs import CODECS, compress, decompress
 
 CODEC_BITS, APPEND_TIME = 0x07, 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
@@ -105,7 +105,6 @@ def legacy(head: Batch) -> Incoming:
     """Return a message of magic 0 or 1, with the messages it wraps."""
     if not head.codec:
         return Incoming(head, head.bytes, 1, head.max_timestamp)
-    from kcli.records.codecs import decompress
 
     payload = head.payload
     if payload is None:
@@ -153,7 +152,6 @@ def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
     number = 0 if codec == "uncompressed" else CODECS.index(codec)
     if each.head.magic < 2 or each.head.codec == number:
         return each
-    from kcli.records.codecs import compress, decompress
 
     records = decompress(each.head.codec, each.head.payload or b"", each.head.magic)
     data = bytearray(each.data[:HEADER_SIZE]) + compress(number, records, each.head.magic, level)
@@ -178,8 +176,6 @@ def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list
 
 def compressed_again(each: Incoming, base: int) -> bytes:
     """Compress a wrapper again, its messages with absolute offsets (magic 0), or relative ones from 0 on (magic 1)."""
-    from kcli.records.codecs import compress
-
     assert each.inner is not None
     inner = bytearray(each.inner)
     magic, first = each.head.magic, base if each.head.magic == 0 else 0

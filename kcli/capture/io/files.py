@@ -224,7 +224,7 @@ def run_source(
         yield None
         if not file.fill():
             break
-    report_end(file, reader, emit, failures)
+    report_end(file, emit, failures)
     source.close()
     yield None
 
@@ -251,9 +251,7 @@ def skip_damage(
     return True
 
 
-def report_end(
-    file: CaptureFile, reader: PacketReader, emit: Callable[[Event], None], failures: list[InputError]
-) -> None:
+def report_end(file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]) -> None:
     left = len(file.data)
     if file.failure is not None:
         failures.append(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.capture.filters import ALL, Choice, Filter, chosen
-from kcli.capture.kafka.clock import parse_duration, parse_local_instant
+from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.terminal.console import note
 from kcli.errors import InputError, UsageError
@@ -206,8 +206,6 @@ def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, An
 
 def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
     """Yield the values in captures that a filter asks for: names by their kind, the longest latency, the time."""
-    from kcli.capture.kafka.clock import instant
-
     if options["ports"] and (anywhere := counted_by("broker", files, options | {"ports": ()}, among).sink.rows()):
         brokers = [str(row.group["broker"]) for row in anywhere if row.group]
         yield f"brokers here: {few_of(brokers)} (--port names others)"

@@ -30,7 +30,7 @@ from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError, UsageError
-from kcli.jsontext import dumps
+from kcli.jsontext import dumps, loads
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import parse_speed
 from kcli.replay.topics import parse_topic_map
@@ -265,7 +265,7 @@ def show(outcome: Outcome, format_: str, requests: int, seconds: float) -> None:
     if format_ == "table":
         from kcli.cli.replay.view import show_outcome
 
-        show_outcome(outcome, requests, seconds)
+        show_outcome(outcome, seconds)
         return
     apis = [outcome.apis[name].as_dict(outcome.level) for name in sorted(outcome.apis)]
     pairs = [pair(each) for each in outcome.kept]
@@ -280,8 +280,6 @@ def show(outcome: Outcome, format_: str, requests: int, seconds: float) -> None:
 
 def pair(difference: Difference) -> dict[str, Any]:
     """Return both exchanges of a difference, for JSON."""
-    from kcli.jsontext import loads
-
     live = difference.live
     return {
         "api": difference.api,

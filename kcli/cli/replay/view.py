@@ -16,7 +16,7 @@ HEADINGS = ("API", "", "exchanges", "errors", "asked", "answered", "records", "p
 LEFT = ("API", "", "errors")
 
 
-def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
+def show_outcome(outcome: Outcome, seconds: float) -> None:
     """Print the verdict, the table, the differences, and the pairs that are kept."""
     out = console()
     lines = [f"{api.api}: {text}" for api in outcome.apis.values() for text in texts_of(api, outcome)]

@@ -18,7 +18,7 @@ from kcli.jsontext import dumps
 from kcli.snapshots.reading.api import Loaded, load_image, parse_wanted
 from kcli.snapshots.reading.names import parse_snapshot_name
 from kcli.snapshots.rules.levels import level_name
-from kcli.snapshots.rules.supported import release_of
+from kcli.snapshots.rules.supported import newest_level, release_of
 
 if TYPE_CHECKING:
     from kcli.snapshots.rules.compatibility import Misfit
@@ -89,8 +89,6 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
 
 def still_ahead(level: int | None, target: int) -> Iterator[str]:
     """Say that the level is to be lowered first, and that this alone does not do for nodes of an older release."""
-    from kcli.snapshots.rules.supported import newest_level
-
     release = release_of(target)
     if level is not None and level > newest_level(release):
         step = f"metadata.version {level_name(level)} is in force: nodes of {release} start once it is lowered"

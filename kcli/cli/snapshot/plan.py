@@ -17,7 +17,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError
 from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day, project
-from kcli.snapshots.reading.files import metadata_directory
+from kcli.snapshots.reading.files import metadata_directory, open_file
 from kcli.snapshots.reading.folder_survey import FolderSurvey
 from kcli.snapshots.reading.log_spans import LogSpan, total
 from kcli.snapshots.report import instant, stats_json
@@ -141,7 +141,6 @@ def folder_answer(survey: FolderSurvey, given: dict[str, Any], dialect: str | No
 def metrics(folder: FolderSurvey, dialect: str | None) -> dict[str, Any]:
     """Return KIP-630's measures of the newest snapshot, under the names of its metrics."""
     from kcli.snapshots.reading.file_survey import survey
-    from kcli.snapshots.reading.files import open_file
 
     if not folder.ids:
         return {}

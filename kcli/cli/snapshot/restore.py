@@ -15,7 +15,7 @@ from kcli.cli.options.file_type import refuse_other_snapshots
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError, UsageError, all_of
 from kcli.jsontext import dumps
 from kcli.snapshots.reading.api import Loaded, load_image, parse_wanted
 from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
@@ -117,7 +117,6 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
 def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
     """Say which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
     from kcli.cli.snapshot.doctor import read_nodes, show
-    from kcli.errors import all_of
     from kcli.snapshots.quorum.election import quorum_of
     from kcli.snapshots.quorum.findings import findings, survivor
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.cli.diagnose.text import COLOURS
+from kcli.cli.diagnose.text import COLOURS, finding_lines
 from kcli.cli.stats.table import table_lines, title_of
 from kcli.cli.terminal.cells import cut, width
 from kcli.cli.top.exchanges import Wanted, bytes_of, table_of, wanted_by
@@ -259,8 +259,6 @@ class View:
 
     def findings_text(self, columns: int) -> list[str]:
         """Return all findings in full."""
-        from kcli.cli.diagnose.text import finding_lines
-
         found = self.findings if self.saved else [replace(each, see="") for each in self.findings]
         lines = [line for each in found for line in finding_lines(each, columns, colour=False, whole=True)]
         return lines or [self.nothing_found if self.judged else "not judged yet"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,6 @@ def fetches(gathered: Gathered) -> Any:
     """Return the rows by which sessions are followed: `fetch_frames` and the events of connections. None: there are
     none.
     """
-    from functools import reduce
-
     from pyspark.sql import functions
 
     frames, lost, lines = (

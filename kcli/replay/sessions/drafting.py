@@ -52,7 +52,7 @@ class DraftFetching(Fetching):
         final = {**reported, "errorCode": error_code, "sessionId": int(uuid != NO_UUID)}
         live.read(in_final_terms(request, body), final)
         good = draft.accept(request, DraftResponse(error_code, uuid, session_response(live).partitions))
-        self.take_records(final, live)
+        self.take_records(final)
         self.keys.translate(live)
         return live, "" if good else f"error {error_code}" if error_code else "the answer is not the request's"
 

@@ -236,7 +236,7 @@ class Fetching:
                 session.lose(request)
         else:
             problem = self.take_in(request, session, live)
-            self.take_records(response, live)
+            self.take_records(response)
         self.keys.translate(live)
         return live, problem
 
@@ -283,7 +283,7 @@ class Fetching:
         accepted = session.accept(request, session_response(live))
         return "" if accepted.usable or closing else accepted.problem
 
-    def take_records(self, response: Mapping[str, Any], live: Captured) -> None:
+    def take_records(self, response: Mapping[str, Any]) -> None:
         """Take hints of leaders that moved (KIP-951), and move the positions that follow live records."""
         endpoints = response.get("nodeEndpoints", ())
         for part, key in self.keys.parts_of(response):

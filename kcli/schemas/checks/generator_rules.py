@@ -65,7 +65,7 @@ class Rules:
         if isinstance(kind, str) and kind not in TYPES:
             self.report(raw, "", "type-unknown", f"type {kind!r} is none of {', '.join(TYPES)}")
         self.about_kind(kind)
-        versions = self.versions(raw, "", "validVersions", closed=True)
+        versions = self.versions(raw, "", "validVersions")
         flexible = self.versions(raw, "", "flexibleVersions", open_ended=True)
         if "validVersions" in raw and versions == NONE and raw["validVersions"] == "none" and self.raw.get("fields"):
             self.report(raw, "", "versions-none", "it has fields, but no version")
@@ -105,9 +105,7 @@ class Rules:
             elif not fits(value, known[key]):
                 self.report(at, path, "key-type", f'"{key}" is {value!r}: {WORDS[known[key]]} expected')
 
-    def versions(
-        self, at: Raw, path: str, key: str, *, open_ended: bool = False, closed: bool = False, default: Range = NONE
-    ) -> Range:
+    def versions(self, at: Raw, path: str, key: str, *, open_ended: bool = False, default: Range = NONE) -> Range:
         text = at.get(key)
         if not isinstance(text, str):
             return default

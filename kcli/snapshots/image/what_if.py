@@ -102,7 +102,7 @@ class WhatIf:
         state = self.state(leader, following, len(alive), least)
         if state is None:
             return None
-        reassign = self.reassignment(partition, alive, least) if state != "leader-moves" and following >= 0 else ()
+        reassign = self.reassignment(partition, least) if state != "leader-moves" and following >= 0 else ()
         return Outcome(topic, number, state, leader, following, tuple(kept), tuple(elr), least, reassign)
 
     def state(self, leader: int, following: int, in_sync: int, least: int) -> str | None:
@@ -131,7 +131,7 @@ class WhatIf:
                 return int(text)
         return 1
 
-    def reassignment(self, partition: Partition, in_sync: list[int], least: int) -> tuple[int, ...]:
+    def reassignment(self, partition: Partition, least: int) -> tuple[int, ...]:
         """Choose replicas on brokers that are up in place of those that went: of other racks, then with fewest."""
         kept = [each for each in partition["replicas"] if each in self.alive]
         missing = len(partition["replicas"]) - len(kept)

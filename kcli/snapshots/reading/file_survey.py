@@ -12,7 +12,7 @@ from typing import Any
 from kcli.errors import DecodeError, InputError
 from kcli.records.control import CONTROL_TYPES
 from kcli.schemas.field_codes import RecordType
-from kcli.snapshots.image.partitions import FACTS, PartitionTable
+from kcli.snapshots.image.partitions import FACTS, PartitionTable, id_text
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Row, opened, walk
@@ -219,8 +219,6 @@ class Surveyor:
 
     def largest(self, most: int) -> list[tuple[str, int, int]]:
         from heapq import nlargest
-
-        from kcli.snapshots.image.partitions import id_text
 
         top = nlargest(most, self.table.topics.items(), key=lambda item: item[1][1])
         return [(self.names.get(id_text(topic), id_text(topic)), row[0], row[1]) for topic, row in top]

@@ -120,7 +120,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         self._update(member, beat, limits, may_read)
         self._follow_topics(may_read)
         if self.epoch > self.target_epoch:
-            self._assign(limits)
+            self._assign()
         before = member.assigned
         self._reconcile(member, beat.owned)
         self._wait(member, limits)
@@ -134,7 +134,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if beat.instance_id is not None and self._static(beat.instance_id) is not member:
             raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
         if beat.epoch == LEFT_FOR_NOW:
-            self._release(member, member.revoking)
+            self._release(member.revoking)
             member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
             member.since = dict.fromkeys(member.assigned, 0)  # who comes in its place has them from the start
             self._wait(member, limits)
@@ -213,7 +213,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         self.target.pop(member.id, None)
         if member.instance_id is not None and self.static.get(member.instance_id) == member.id:
             del self.static[member.instance_id]
-        self._release(member, member.assigned | member.revoking)
+        self._release(member.assigned | member.revoking)
         self.epoch += 1
         if not self.members:
             self.target_epoch = self.epoch
@@ -282,7 +282,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
             if each.subscription.pattern:
                 each.matched = matched[each.subscription.pattern]
 
-    def _assign(self, limits: GroupLimits) -> None:
+    def _assign(self) -> None:
         ids = {topic.name: topic.id for topic in self.topics if topic.id in self._counts}
         wanted = {
             each.id: frozenset(ids[name] for name in each.topics if name in ids) for each in self.members.values()
@@ -294,14 +294,14 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
 
     def _reconcile(self, member: ConsumerMember, owned: frozenset[Partition] | None) -> None:
         held = member.assigned | member.revoking
-        self._release(member, held)
+        self._release(held)
         if member.epoch == LEFT_FOR_NOW:
             member.epoch = JOINING
         target = self.target.get(member.id, NOTHING)
         member.reconcile(target, self.target_epoch, owned, lambda each: not self._owners[each])
         self._owners.update(member.assigned | member.revoking)
 
-    def _release(self, member: ConsumerMember, partitions: Iterable[Partition]) -> None:
+    def _release(self, partitions: Iterable[Partition]) -> None:
         for each in partitions:
             self._owners[each] -= 1
             if self._owners[each] <= 0:
