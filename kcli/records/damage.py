@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from kcli.core.records import batches as core
+from kcli.grammar.batches import LENGTH_END, MAGIC_AT
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
-from kcli.records.entries import HEAD, MAGIC_AT, entry_size
+from kcli.records.entries import entry_size
 
 # Most bytes held in memory to find the next sound batch.
 SEARCH_BYTES = 1 << 25
@@ -89,11 +90,11 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"
-    says = entry_size(data, at) - HEAD
+    says = entry_size(data, at) - LENGTH_END
     if status == core.PARTIAL and has_odd_magic(data, size, at):
         return f"magic {data[at + MAGIC_AT]}: 0, 1 or 2 expected"
     if status == core.PARTIAL:
-        return f"a batch of {says + HEAD} bytes, {left} are here"
+        return f"a batch of {says + LENGTH_END} bytes, {left} are here"
     if status == core.MAGIC:
         return f"magic {data[at + MAGIC_AT] - 256}: 0, 1 or 2 expected"
     if status == core.SHORT:

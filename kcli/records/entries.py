@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcli.grammar.batches import LENGTH_END, SIZE_AT
+
 if TYPE_CHECKING:
     from mmap import mmap
 
-SIZE_AT = 8
-HEAD = 12  # bytes of offset and size
-MAGIC_AT = 16
 LEAST_ENTRY = 18  # bytes that show what an entry is: head, then CRC or epoch, magic, attributes
 
 
 def entry_size(data: bytes | bytearray | memoryview | mmap, at: int = 0) -> int:
-    """Return the size in bytes of the whole entry at `at`, by its size field; at most HEAD where the field makes no
+    """Return the size in bytes of the whole entry at `at`, by its size field; at most 12 where that makes no
     sense.
     """
-    return int.from_bytes(data[at + SIZE_AT : at + HEAD], "big", signed=True) + HEAD
+    return int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big", signed=True) + LENGTH_END

@@ -12,8 +12,9 @@ import sys
 import threading
 
 from kcli.core.records import batches as core
+from kcli.grammar.batches import LENGTH_END
 from kcli.records.chunks import CHUNK_BYTES, ReadInto
-from kcli.records.entries import HEAD, entry_size
+from kcli.records.entries import entry_size
 
 # Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
 STRIPE_BYTES = 2 * CHUNK_BYTES
@@ -59,7 +60,7 @@ class Stripe:
         """Read the stripe and write its batches, in a worker; full: with their records. An error is kept in `error`."""
         try:
             try:
-                have = self.fill(0, self.span + HEAD)
+                have = self.fill(0, self.span + LENGTH_END)
                 if self.before is not None:
                     with self.before.walked:
                         self.start = self.before.end
@@ -101,7 +102,7 @@ class Stripe:
             if code in (core.DONE, core.END):
                 break
             needed = at + entry_size(self.data, at)
-            if code != core.PARTIAL or at + HEAD > have or not have < needed <= len(self.data):
+            if code != core.PARTIAL or at + LENGTH_END > have or not have < needed <= len(self.data):
                 return have
             have = self.fill(have, needed)
             if have < needed:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 
 from kcli.errors import InputError
+from kcli.grammar.batches import LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.records.batches import Batch, scan
 from kcli.schemas.field_codes import ControlType
 
 LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
-LENGTH, MAGIC = 12, 16  # bytes before what the length counts; place of the magic
 ATTRIBUTES = 0x7F  # bits that a batch of magic 2 may have
 # Types of the control records that only KRaft writes.
 KRAFT = range(ControlType.LEADER_CHANGE, ControlType.KRAFT_VOTERS + 1)
@@ -18,21 +18,21 @@ KRAFT = range(ControlType.LEADER_CHANGE, ControlType.KRAFT_VOTERS + 1)
 def starts_log(start: bytes) -> bool:
     """Return whether bytes are the start of a log segment: a batch with the right checksum, or the header of one that
     is longer than LOOKED_AT."""
-    if start[:2] != b"\0\0" or start[MAGIC : MAGIC + 1] not in (b"\0", b"\1", b"\2"):
+    if start[:2] != b"\0\0" or start[MAGIC_AT : MAGIC_AT + 1] not in (b"\0", b"\1", b"\2"):
         return False
-    size = int.from_bytes(start[8:LENGTH], "big", signed=True)
-    if len(start) < LOOKED_AT or LENGTH + size <= len(start):
+    size = int.from_bytes(start[SIZE_AT:LENGTH_END], "big", signed=True)
+    if len(start) < LOOKED_AT or LENGTH_END + size <= len(start):
         return first_batch(start) is not None
-    return is_header(start, size) if start[MAGIC] == 2 else is_message(start, size)
+    return is_header(start, size) if start[MAGIC_AT] == 2 else is_message(start, size)
 
 
 def is_message(start: bytes, size: int) -> bool:
     """Return whether the value of a message without a key, as those of compressed sets are, has the length that is
     left."""
-    key = 18 + 8 * start[MAGIC]  # behind the timestamp of magic 1
+    key = 18 + 8 * start[MAGIC_AT]  # behind the timestamp of magic 1
     value = key + 4
     length = int.from_bytes(start[value : value + 4], "big")
-    return start[key:value] == b"\xff" * 4 and LENGTH + size == value + 4 + length
+    return start[key:value] == b"\xff" * 4 and LENGTH_END + size == value + 4 + length
 
 
 def is_header(start: bytes, size: int) -> bool:

@@ -6,10 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kcli.grammar.batches import LENGTH_END
 from kcli.jsontext import loads
 from kcli.records.batches import Batch, scan
 from kcli.records.damage import Damage
-from kcli.records.entries import HEAD, entry_size
+from kcli.records.entries import entry_size
 from kcli.records.text import Findings, batches_json
 from kcli.records.unfolding import Unfolding
 
@@ -85,7 +86,7 @@ def field_rows(  # noqa: PLR0913
 def is_cut(data: memoryview, at: int) -> bool:
     """Return whether the field ends within the batch there: a broker cuts the last one at the size asked for."""
     left = len(data) - at
-    return left < HEAD or entry_size(data, at) > left
+    return left < LENGTH_END or entry_size(data, at) > left
 
 
 class SeenOffsets:

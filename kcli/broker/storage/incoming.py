@@ -20,11 +20,10 @@ from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits, accepted, check_batch
-from kcli.records.batches import Batch, scan
+from kcli.records.batches import APPEND_TIME, CODEC_MASK, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS, compress, decompress
 
-CODEC_BITS, APPEND_TIME = 0x07, 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
 FRONT = HEADER.part("baseOffset", "partitionLeaderEpoch")
 LONGEST_SET = 256 << 20
@@ -157,7 +156,7 @@ def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
     data = bytearray(each.data[:HEADER_SIZE]) + compress(number, records, each.head.magic, level)
     at = HEADER.offsets["attributes"]
     attributes = int.from_bytes(data[at : at + 2], "big", signed=True)
-    HEADER.put(data, attributes=attributes & ~CODEC_BITS | number)
+    HEADER.put(data, attributes=attributes & ~CODEC_MASK | number)
     HEADER.put(data, crc=crc32c(memoryview(data)[CRC_START:]))
     return each._replace(data=memoryview(data))
 

@@ -8,12 +8,12 @@ from kcli.core.records import record_values
 from kcli.core.records.crc import crc32c
 from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.records.batches import CODEC_MASK
 from kcli.records.codecs import CODECS, decompress
 
 MAGIC = 2
 GZIP = 1  # a codec
 UNFOLDED = 1 << 22  # bytes of records, unfolded, that are looked at
-CODEC_MASK = 7
 WRONG_CHECKSUM = 3.0  # as oddness: a right one tells that nothing else was changed
 FAR = 1 << 40  # ms: a delta of more is no delta
 ABSOLUTE, ODD = 6.0, 2.0  # as oddness

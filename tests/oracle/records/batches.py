@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcli.grammar.batches import LEAST_LENGTH, MAGIC_AT
-from kcli.records.entries import HEAD, LEAST_ENTRY, entry_size
+from kcli.grammar.batches import LEAST_LENGTH, LENGTH_END, MAGIC_AT
+from kcli.records.entries import LEAST_ENTRY, entry_size
 from tests.oracle.records.batch_text import LEGACY_CODEC, LEGACY_NULL, BatchText
 from tests.oracle.records.framing import (
     DONE,
@@ -58,7 +58,7 @@ def find(data: Buffer, start: int, stop: int) -> int:
         if view[at + MAGIC_AT] > 2:
             continue
         size = entry_size(view, at)
-        if LEAST_LENGTH[0] + HEAD <= size <= stop - at and is_sound(view, at, stop):
+        if LEAST_LENGTH[0] + LENGTH_END <= size <= stop - at and is_sound(view, at, stop):
             return at
     return -1
 
