@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.snapshots.snapshot import Walk
-from kcli.snapshots.reading.framing import Batch, body
+from kcli.errors import InputError
+from kcli.snapshots.reading.framing import Batch, Fault, batches, body, release
 
 if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
@@ -93,3 +94,18 @@ def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]
     for row in walk(records, batch):
         entry = Entry(*row)
         yield entry, records[entry.start : entry.end]
+
+
+def metadata_rows(data: memoryview, mapped: object = None) -> Iterator[tuple[Row, memoryview]]:
+    """Yield every metadata record of a file whose bounds are known, and its batch's records; mapped: see `release`."""
+    for batch in batches(data):
+        if isinstance(batch, Fault):
+            return
+        if batch.magic == 2 and not batch.is_control:
+            try:
+                records = opened(data, batch)
+            except InputError:
+                continue
+            for row in walk(records, batch):
+                yield row, records
+        release(mapped, batch.position, batch.end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple, Protocol
 
 from kcli.core.codec.hash_set import HashSet
@@ -14,7 +14,7 @@ from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.reading.keys import key_of
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
-from kcli.snapshots.reading.walk import SOFT, Row, opened, walk
+from kcli.snapshots.reading.walk import SOFT, Row, metadata_rows, opened, walk
 from kcli.snapshots.rules.evidence import MOST, Control, Evidence
 
 
@@ -53,23 +53,8 @@ def examine(
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
     if follower is not None:
         found.partitions = PartitionTable(references=True, changes=True, store=follower.store)
-    found.rescan = lambda: rows_again(data)
+    found.rescan = lambda: metadata_rows(data)
     return Examiner(found, decoder, asked, follower).run(data, mapped)
-
-
-def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
-    """Yield every metadata record whose bounds are known, PartitionRecords included."""
-    for batch in batches(data):
-        if isinstance(batch, Fault):
-            return
-        if batch.magic != 2 or batch.is_control:
-            continue
-        try:
-            records = opened(data, batch)
-        except InputError:
-            continue
-        for row in walk(records, batch):
-            yield row, records
 
 
 class Examiner:

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kcli.errors import DecodeError, InputError
+from kcli.errors import DecodeError
 from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import release_order
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.files import open_file
-from kcli.snapshots.reading.framing import Fault, batches
-from kcli.snapshots.reading.framing import release as give_back
-from kcli.snapshots.reading.walk import SOFT, Row, opened, walk
+from kcli.snapshots.reading.walk import SOFT, Row, metadata_rows
 from kcli.snapshots.rules.levels import FEATURE, level_name
 from kcli.snapshots.rules.supported import supported_levels
 
@@ -57,7 +55,7 @@ class Preflight:
         for path in paths:
             is_log = path.endswith(".log")
             with open_file(path) as file:
-                for row, records in rows(file.data, file.mapped):
+                for row, records in metadata_rows(file.data, file.mapped):
                     if is_log and row[0] < since:
                         continue
                     if (found := self.judge(path, row, records)) is not None:
@@ -126,21 +124,6 @@ class Preflight:
         known = f"has levels {least} to {most} of it" if most else "does not have it"
         text = f"FeatureLevelRecord {name} {level}{named}; {self.release} {known}"
         return Obstacle(path, offset, text, (name, level))
-
-
-def rows(data: memoryview, mapped: object) -> Iterator[tuple[Row, memoryview]]:
-    """Yield every metadata record of a file, and its batch's records."""
-    for batch in batches(data):
-        if isinstance(batch, Fault):
-            return
-        if batch.magic == 2 and not batch.is_control:
-            try:
-                records = opened(data, batch)
-            except InputError:
-                continue
-            for row in walk(records, batch):
-                yield row, records
-        give_back(mapped, batch.position, batch.end)
 
 
 def has_structs(value: dict[str, Any]) -> bool:
