@@ -58,7 +58,9 @@ def check_options(command: Command) -> Command:
 
 @click.command()
 @check_options
-@click.option("--framed/--unframed", default=None, help="Whether lengths stand in front (default: detect).")
+@click.option(
+    "--framed/--unframed", default=None, help="Requests have their lengths in front, or not (default: detect)."
+)
 def request(file: str, framed: bool | None, **given: Any) -> int:
     """Say whether a broker takes these requests, and with which error it refuses them.
 

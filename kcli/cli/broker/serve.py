@@ -100,7 +100,7 @@ class ServeOptions:
 )
 @click.option("--tls-cert", type=EXISTING, help="Certificate for TLS with clients, in PEM.")
 @click.option("--tls-key", type=EXISTING, help="Its key; by default in the same file.")
-@click.option("--tls-client-ca", type=EXISTING, help="Who signs the certificates that clients have to show, in PEM.")
+@click.option("--tls-client-ca", type=EXISTING, help="CA of the certificates that clients have to show, in PEM.")
 @click.option("--users", "users_file", type=EXISTING, help="File of users, NAME:PASSWORD one a line: clients log in.")
 @reading_options
 @quiet_option("Print only the address.")

@@ -23,7 +23,7 @@ def findings_option(command: Command) -> Command:
     """Add --findings."""
     return click.option(
         "--findings", is_flag=True,
-        help="Diagnose what passes, too: each finding on standard error, or as an event of --format jsonl.",
+        help="Diagnose the traffic, too: each finding on standard error, or as an event of --format jsonl.",
     )(command)  # fmt: skip
 
 

@@ -36,9 +36,7 @@ def view_options(command: Command) -> Command:
     """Add the options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
     options = (
         format_option(FORMATS, "How to show it; table by default.", paged=False),
-        click.option(
-            "--records", type=click.Choice(RECORDS), help="What to show of records fields besides their size."
-        ),
+        click.option("--records", type=click.Choice(RECORDS), help="Detail of records fields, besides their size."),
         click.option(
             "--time", type=click.Choice(TIMES), help="Times in the table: seconds since the first packet, or UTC."
         ),

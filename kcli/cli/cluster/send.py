@@ -85,7 +85,7 @@ class Talk:
     is_flag=True,
     help="Send a JSON Produce, Fetch or ListOffsets to the partition's leader, and follow it when it moves.",
 )
-@click.option("--records", type=RECORDS, default="none", help="What to show of records fields besides their size.")
+@click.option("--records", type=RECORDS, default="none", help="Detail of records fields, besides their size.")
 @secrets_option()
 @dialect_option
 @quiet_option("No warnings.")

@@ -51,15 +51,13 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
     return (
         quiet_option("No warnings."),
         lines_option("Answer each line of text, a message, by a line of JSON"),
-        click.option(
-            "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
-        ),
+        click.option("--records", type=RECORDS, default="none", help="Detail of records fields, besides their size."),
         embedded_option,
         format_option(FORMATS, "The form of the output.", default="json"),
         click.option(
             "--framed/--unframed",
             default=None,
-            help="Whether the message's int32 length stands in front of it (default: detect).",
+            help="The message has its int32 length in front, or not (default: detect).",
         ),
         click.option("--api-version", type=click.IntRange(0, 32767), help=version),
         click.option("--api", metavar="NAME", help=api),

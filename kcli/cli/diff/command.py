@@ -118,7 +118,7 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
     if java and got is None:
         expected, got = None, expected
     if got is None or (expected is None and not java):
-        raise UsageError("what is to be compared? EXPECTED and GOT expected, or with --as java GOT alone")
+        raise UsageError("EXPECTED and GOT expected, or with --as java GOT alone")
     if expected == got == "-":
         raise UsageError("EXPECTED and GOT: only one of them can be standard input")
     other = read_message(got, options["hex_"], options["base64_"])

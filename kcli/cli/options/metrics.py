@@ -22,7 +22,7 @@ def metrics_option(command: Command) -> Command:
     """Add --metrics."""
     return click.option(
         "--metrics", metavar="HOST:PORT",
-        help="Serve figures of what passes there, for Prometheus: /metrics, /healthz and /ready.",
+        help="Serve figures of the traffic there, for Prometheus: /metrics, /healthz and /ready.",
     )(command)  # fmt: skip
 
 

@@ -46,7 +46,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     type=click.Choice(["spark", "local"]),
     default="spark",
     show_default=True,
-    help="What makes the tables: Spark, or this process with DuckDB, which is sooner done with what fits a laptop.",
+    help="The engine: Spark, or DuckDB in this process, which is faster where the captures fit a laptop.",
 )
 @click.option(
     "--table-format",
@@ -57,7 +57,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 @click.option(
     "--origin",
     metavar="REGEX",
-    help="What the captures' paths say of where they come from: its groups named host and cluster become columns, as"
+    help="Pattern of the captures' paths, whose groups host and cluster become columns, as"
     " in '(?P<cluster>[^/]+)/(?P<host>[^/]+)/[^/]+$'.",
 )
 @click.option(
@@ -109,7 +109,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 @click.option(
     "--series",
     metavar="REGEX",
-    help="With --stream: what the names of the files of one rotation have in common; only the newest of them is not"
+    help="With --stream: the part of the name that all files of one rotation share; only the newest of them is not"
     " read at once.  [default: the name without its last number]",
 )
 @click.option(

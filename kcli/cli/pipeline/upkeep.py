@@ -66,14 +66,14 @@ def history(folder: str) -> None:
 @click.option("--file", "files", multiple=True, metavar="FILE", help="One capture, as it was given to the run.")
 @click.option(
     "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True,
-    help="What makes the tables anew: see `kcli pipeline run`.",
+    help="The engine that makes the tables anew: see `kcli pipeline run`.",
 )  # fmt: skip
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @quiet_option("No summary.")
 def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options: Any) -> None:
     """Take captures out of the tables in DIR, as if they had never been read; later runs pass them over.
 
-    What was read since is read again without them, so the other captures must still be there.
+    Captures that were read since are read again without them, so they must still be there.
 
     \b
     kcli pipeline forget tables/ --file captures/wrong.pcap

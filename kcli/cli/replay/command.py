@@ -71,14 +71,16 @@ from kcli.schemas.catalog import catalog
 @live_topics_options
 @click.option(
     "--compare", "level", type=click.Choice(LEVELS), default="errors", show_default=True,
-    help="What must be equal: errors by API, also the shape of each answer, every value, or nothing.",
+    help="Compare errors by API, also the shape of each answer, every value, or nothing.",
 )  # fmt: skip
 @click.option(
     "--show-difference", "shown", type=click.IntRange(0), default=0, metavar="N",
     help="Show both exchanges in full for the first N kinds of difference.",
 )  # fmt: skip
-@click.option("--fill", is_flag=True, help="Write to empty topics what they held before, as the captures show it.")
-@click.option("--record", metavar="FILE", help="Save what the replay says and hears, as a capture (pcapng).")
+@click.option(
+    "--fill", is_flag=True, help="Write to empty topics the records that they held before, as the captures show."
+)
+@click.option("--record", metavar="FILE", help="Save the replay's traffic as a capture (pcapng).")
 @format_option(
     ("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table", paged=False
 )

@@ -14,7 +14,7 @@ from kcli.jsontext import dumps
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "--against", metavar="RELEASE", help="Whose versions may not change; the newest in the tables by default."
+    "--against", metavar="RELEASE", help="Release that keeps its versions; the newest in the tables by default."
 )
 @format_option(("text", "jsonl"), "The form of the output.", default="text")
 @quiet_option("Print nothing: the exit code is the answer.")

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     "--compare",
     "level",
     type=click.Choice(LEVELS),
-    help="How equal the responses must be (default: shape; none where --mode changes the requests).",
+    help="How much of the responses to compare (default: shape; none where --mode changes the requests).",
 )
 @click.option(
     "--show-difference",

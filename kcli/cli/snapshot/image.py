@@ -77,7 +77,7 @@ class ImageOptions:
     "--without",
     multiple=True,
     metavar="broker=ID|rack=NAME",
-    help="What becomes of partitions when these go: offline, under min ISR, next leaders. Again for more.",
+    help="Say what happens to partitions without these: offline, under min ISR, next leaders. Again for more.",
 )
 @format_option(
     ("text", "json", "jsonl", "parquet"),

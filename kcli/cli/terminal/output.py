@@ -263,7 +263,7 @@ def shows_secrets() -> bool:
 def refuse_link(output: str) -> None:
     """Raise UsageError if the output is a symbolic link: another user may have laid it there."""
     if Path(output).is_symlink():
-        raise UsageError(f"-o {output}: is a symbolic link, and what is for its owner alone is not written through one")
+        raise UsageError(f"-o {output}: is a symbolic link; a file for its owner alone is not written through one")
 
 
 def open_private(path: Path, flags: int) -> int:

@@ -75,9 +75,9 @@ def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
     """
     of_proxy = options["bootstrap"], options["settings"], options["listen"]
     if options["proxy"] and (files or options["interface"]):
-        raise UsageError("--proxy: what is seen is the proxy's; leave out FILE and --interface")
+        raise UsageError("--proxy shows the proxy's traffic: leave out FILE and --interface")
     if files and options["interface"]:
-        raise UsageError("-i: what is captured, or FILE; not both")
+        raise UsageError("-i and FILE: one of the two expected")
     if not options["proxy"]:
         if any(of_proxy):
             raise UsageError("--bootstrap, --config, --listen: --proxy is missing")

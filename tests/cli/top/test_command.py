@@ -33,8 +33,8 @@ def test_without_a_terminal_it_says_what_to_use_instead(samples: Path, capsys: p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--proxy", "x.pcap"], "--proxy: what is seen is the proxy's"),
-        (["-i", "lo", "x.pcap"], "-i: what is captured, or FILE"),
+        (["--proxy", "x.pcap"], "--proxy shows the proxy's traffic"),
+        (["-i", "lo", "x.pcap"], "-i and FILE: one of the two"),
         (["--bootstrap", "b:1"], "--bootstrap, --config, --listen: --proxy is missing"),
         (["--proxy", "--listen", "nowhere"], "--listen nowhere: HOST:PORT expected"),
     ],

@@ -56,7 +56,7 @@ Moved = Callable[[int], None]
     type=click.Choice(RECORDS),
     default="none",
     show_default=True,
-    help="What to show of records fields besides their size.",
+    help="Detail of records fields, besides their size.",
 )
 @click.option(
     "--time",
