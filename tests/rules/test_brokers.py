@@ -32,6 +32,13 @@ def test_a_follower_that_is_away_is_named_where_acks_all_is_refused() -> None:
     assert "3" in found.subject["broker"]
 
 
+def test_a_broker_that_answers_nobody_as_the_capture_begins() -> None:
+    """What it answers at last was waited for, whatever else of its connections began before the capture."""
+    found = only("silent-at-first")
+    assert found.finding == "silent-broker"
+    told(found, broker=["1", "127.0.0.1:43400"])
+
+
 def test_a_follower_is_known_without_metadata_by_what_it_never_asks() -> None:
     """What it answers late itself, as a leader of others, is no sign against it."""
     found = only("slow-follower-late")

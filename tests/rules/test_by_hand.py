@@ -60,16 +60,19 @@ def produced(talk: Talk, times: int, error: int, name: str = "orders") -> Talk:
 
 def fetched(
     talk: Talk, times: int, error: int = 0, offset: int = 5, session: tuple[int, int] = (0, -1), granted: int = 0,
-    top: int = 0,
+    top: int = 0, throttle: int = 0,
 ) -> Talk:  # fmt: skip
-    """top: the error of the whole answer."""
+    """top: the error of the whole answer; throttle: how long it tells the client to wait, in ms."""
     for _ in range(times):
         asked = {
             "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": session[0], "sessionEpoch": session[1],
             "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": offset}]}],
         }  # fmt: skip
         part = {"partitionIndex": 0, "errorCode": error, "highWatermark": 9, "logStartOffset": 7}
-        answer = {"errorCode": top, "sessionId": granted, "responses": [{"topic": "orders", "partitions": [part]}]}
+        answer = {
+            "throttleTimeMs": throttle, "errorCode": top, "sessionId": granted,
+            "responses": [{"topic": "orders", "partitions": [part]}],
+        }  # fmt: skip
         talk.call(1, 11, asked, answer)
     return talk
 
@@ -334,9 +337,9 @@ def test_a_broker_that_is_down_is_no_wrong_listener(tmp_path: Path) -> None:
     assert not found(tmp_path, asking(True), refused_ones()[0])
 
 
-def test_a_member_without_a_partition_is_not_stuck(tmp_path: Path) -> None:
-    def member(held: bool) -> Talk:
-        talk = fetched(Talk("waiting", 44000), 6)
+def test_a_member_without_a_partition_is_not_stuck_nor_is_one_that_is_told_to_wait(tmp_path: Path) -> None:
+    def member(held: bool, throttle: int = 0) -> Talk:
+        talk = fetched(Talk("waiting", 44000), 6, throttle=throttle)
         part = b"\0\0\0\1\0\6orders\0\0\0\1\0\0\0\0" if held else b"\0\0\0\0"
         who = {"groupId": "g", "generationId": 2, "memberId": "waiting-1"}
         asked = {**who, "protocolType": "consumer", "protocolName": "range", "assignments": []}
@@ -355,6 +358,21 @@ def test_a_member_without_a_partition_is_not_stuck(tmp_path: Path) -> None:
         writer.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
     told(found(tmp_path, member(held=True), writer), "consumer-stuck", client="waiting", group="g")
     assert not found(tmp_path, member(held=False), writer)
+    told(found(tmp_path, member(held=True, throttle=12_000), writer), "throttled", client="waiting")
+
+
+def test_who_falls_behind_without_a_fetch_in_a_third_of_the_time(tmp_path: Path) -> None:
+    """Its batches grow with its lag, until one takes the middle of the capture."""
+    talk, offset = Talk("slow", 46000), 0
+    for at, pause in ((0, 1), (1, 2), (3, 3), (6, 15), (21, 1)):
+        asked = {
+            "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+            "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": offset}]}],
+        }  # fmt: skip
+        part = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 100 * at, "logStartOffset": 0}
+        talk.call(1, 11, asked, {"responses": [{"topic": "orders", "partitions": [part]}]}, pause * SECOND)
+        offset = 100 * at
+    told(found(tmp_path, talk), "lagging-consumer", client="slow")
 
 
 def test_a_broker_that_has_just_started_is_not_slow(tmp_path: Path) -> None:

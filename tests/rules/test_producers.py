@@ -27,6 +27,8 @@ from tests.diagnose.captured import diagnosed, only, told
         ),
         # one answer: franz-go, whose batch before was taken by a leader that an unclean election replaced
         ("sequence-gap-once", "sequence-gap", {"client": "gink", "topic": "duo3"}),
+        # Java: no record fails, and the offsets go back by 898
+        ("sequence-gap-java", "sequence-gap", {"client": "ink", "topic": "duo"}),
         # Java: its commits fail for want of the topic, and are no commits of each record
         ("topic-recreated-commits", "topic-recreated", {"topic": "reborn"}),
         # begun before the capture: others that write behind it and end are not its writer

@@ -34,12 +34,6 @@ ends AS (
   FROM tcp
   WHERE c_unacked_resent = 0 AND s_segments > 0
 ),
-lost AS (
-  SELECT connection, max(unix_micros(timestamp) * 1000) AS lost_ns
-  FROM undecodable
-  WHERE event IN ('gap', 'truncated', 'undecodable') AND connection IS NOT NULL
-  GROUP BY connection
-),
 waiting AS (
   SELECT s.server, s.from_ns, s.to_ns, s.ended, c.connection, c.client_id, c.inner_client, c.ns,
          (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns) / 1e6 - CASE WHEN api = 'FETCH'
@@ -50,9 +44,9 @@ waiting AS (
     ON c.server = s.server AND c.ns < s.to_ns
     AND c.ns > s.from_ns - CASE WHEN api = 'FETCH' THEN CAST(coalesce(max_wait_ms, 500) AS BIGINT) * 1000000 ELSE 0 END
   JOIN ends e ON c.connection = e.connection
-  LEFT JOIN lost l ON c.connection = l.connection
+  LEFT JOIN heard h ON c.connection = h.connection
   WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns
-    AND coalesce(l.lost_ns, 0) < c.ns
+    AND (c.response_bytes IS NOT NULL OR c.ns > coalesce(h.ns, 0))
     AND (c.api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
                    'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'FETCH') OR (c.api = 'PRODUCE' AND c.acks = 1))
 ),

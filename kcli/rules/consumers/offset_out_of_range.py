@@ -45,5 +45,7 @@ GROUP BY r.client_id, r.topic
     "instead of none, a longer retention.ms or retention.bytes",
     see="decode pcap {files} --errors=OFFSET_OUT_OF_RANGE",
     source="auto.offset.reset latest; retention.ms 604800000",
-    explains={"errors-again": ("client",), "busy-fetch": ("client",), "metadata-storm": ("client",)},
+    explains=dict.fromkeys(
+        ("errors-again", "busy-fetch", "metadata-storm", "connection-churn", "rebalance-storm"), ("client",)
+    ),
 )

@@ -53,5 +53,5 @@ HAVING count(*) >= 2
     "to the data",
     see="decode pcap {files} --errors=MESSAGE_TOO_LARGE",
     source="max.message.bytes 1048588, max.request.size 1048576",
-    explains={"errors-again": ("client",)},
+    explains={"errors-again": ("client",), "connection-churn": ("client",)},
 )
