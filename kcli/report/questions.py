@@ -307,8 +307,21 @@ ORDER BY retransmissions DESC, round_trip_ms DESC NULLS LAST, connection LIMIT {
 )
 
 # What only the pipeline's own tables answer.
-FLEET = tuple(
-    ReportQuestion(each.name, each.title, each.why, each.sql, each.empty)
-    for each in queries.QUESTIONS
-    if each.name in ("remote", "quorum", "lineage")
+FOUND = ReportQuestion(
+    "findings",
+    "",
+    "",
+    f"""
+SELECT finding, severity, subject, evidence, text, coalesce(ruled_out, '') AS ruled_out, advice,
+       coalesce(see, '') AS see, source
+FROM findings ORDER BY rank LIMIT {SHORT}
+""",
+)
+FLEET = (
+    FOUND,
+    *(
+        ReportQuestion(each.name, each.title, each.why, each.sql, each.empty)
+        for each in queries.QUESTIONS
+        if each.name in ("remote", "quorum", "lineage")
+    ),
 )

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kcli import diagnose
 from kcli.counting import counted
 from kcli.diagnose import Diagnosis
-from kcli.diagnose.telling import NAMED, ToldFinding, checked_text, period_of, told, unjudged_text
+from kcli.diagnose.telling import (
+    DAY,
+    NAMED,
+    Period,
+    ToldFinding,
+    checked_text,
+    counted_by_severity,
+    period_of,
+    told,
+    unjudged_text,
+)
+from kcli.jsontext import loads
 from kcli.report.asking import Answers, Asked
-from kcli.rules.prepared import ROUTINE_ERRORS
+from kcli.rules.judgement import checks
 
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
 LEVELS = {diagnose.CRITICAL: BAD, diagnose.WARNING: WARNING, diagnose.INFO: NOTE}
@@ -45,12 +56,11 @@ class Verdict:
 def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     """Return the verdict on captures: what `kcli diagnose` finds, what it can't judge, and who would be refused."""
     period = period_of(diagnosis)
-    every = [told(each, period) for each in diagnosis.findings]
-    found = [Finding(LEVELS[each.severity], each.text, "", each) for each in every]
+    found = [told_finding(told(each, period)) for each in diagnosis.findings]
     found += [
         Finding(NOTE, f"Not judged: {unjudged_text(part)}.", "lost" if part.see else "") for part in diagnosis.unjudged
     ]
-    found += [Finding(NOTE, each.text, each.section) for rule in (refused, unread) for each in rule(answers)]
+    found += noted(answers)
     verdict = verdict_of(found)
     if not diagnosis.judged:
         said = [] if diagnosis.unjudged else [*nothing(answers)]
@@ -65,11 +75,31 @@ def unread_headline(diagnosis: Diagnosis) -> str:
 
 
 def judge(answers: Answers) -> Verdict:
-    """Return what the answers of a fleet's tables say."""
-    found = [each for rule in RULES for each in rule(answers)]
+    """Return the verdict on a fleet's tables: what was found as they were made, and who would be refused."""
+    seconds = (answers.last_ns - answers.first_ns) / 1e9 if answers.first_ns and answers.last_ns else 0.0
+    every = [diagnose.Finding(**row) for row in found_before(answers)]
+    found = [told_finding(told(each, Period(seconds > DAY))) for each in every]
+    found += noted(answers)
     if answers.first_ns is None:
         return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *in_order(found)])
-    return verdict_of(found)
+    verdict = verdict_of(found)
+    counts = counted_by_severity(every) or "nothing found"
+    return Verdict(verdict.level, f"{counted(checks(), 'check')}: {counts}", verdict.findings)
+
+
+def found_before(answers: Answers) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `findings`, where it was asked for, as the fields of one."""
+    for row in answers.by_name["findings"].dicts() if "findings" in answers.by_name else ():
+        yield row | {name: loads(row[name]) for name in ("subject", "evidence")}
+
+
+def told_finding(each: ToldFinding) -> Finding:
+    return Finding(LEVELS[each.severity], each.text, "", each)
+
+
+def noted(answers: Answers) -> list[Finding]:
+    """Return what is worth knowing beside findings."""
+    return [each for rule in (refused, unread) for each in rule(answers)]
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
@@ -95,84 +125,13 @@ def nothing(answers: Answers) -> Iterator[Finding]:
     )
 
 
-def errors(answers: Answers) -> Iterator[Finding]:
-    counts: Counter[str] = Counter()
-    for row in answers.by_name["errors"].dicts():
-        counts[row["error"]] += row["answers"]
-    serious = {name: count for name, count in counts.items() if name not in ROUTINE_ERRORS}
-    if not counts:
-        if answers.first_ns is not None:
-            yield Finding(GOOD, "No answer had an error.", "errors")
-        return
-    [totals] = answers.by_name["totals"].dicts()
-    share = totals["with_errors"] / totals["exchanges"]
-    named = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(NAMED))
-    more = f" and {len(counts) - NAMED} more" if len(counts) > NAMED else ""
-    level = NOTE if not serious else BAD if share >= MANY else WARNING
-    yield Finding(level, f"{share:.1%} of the exchanges had an error: {named}{more}.", "errors")
-
-
-def leaders(answers: Answers) -> Iterator[Finding]:
-    rows = [row for row in answers.by_name["leaders"].dicts() if row["role"] == "client"]
-    stuck = sum(row["not_recovered"] for row in rows)
-    if stuck:
-        yield Finding(
-            BAD, f"{counted(stuck, 'partition')} of clients lost the leader and did not get an answer again.", "leaders"
-        )
-    times = [row["lost_max_ms"] for row in rows if row["lost_max_ms"] is not None]
-    if times:
-        changes = sum(row["changes"] for row in rows) - stuck
-        yield Finding(
-            WARNING, f"{counted(changes, 'leader change')} cost clients up to {max(times):,.0f} ms each.", "leaders"
-        )
-
-
 def refused(answers: Answers) -> Iterator[Finding]:
     rows = [row for row in answers.by_name["refused"].dicts() if row["verdict"] == "refused"]
-    for role, level in ("client", WARNING), ("broker", NOTE):
+    for role in "client", "broker":
         theirs = [row for row in rows if row["role"] == role]
         if theirs:
             asking = f"{counted(len(theirs), role)}{named(theirs)}"
-            yield Finding(level, f"Kafka {rows[0]['release']} would refuse requests of {asking}.", "refused")
-
-
-def throttling(answers: Answers) -> Iterator[Finding]:
-    asked = answers.by_name["throttling"]
-    if asked.rows:
-        clients = len({row["client_id"] for row in asked.dicts()})
-        longest = max(row["longest_wait_ms"] for row in asked.dicts())
-        yield Finding(WARNING, f"{counted(clients, 'client')} throttled, for up to {longest:,} ms.", "throttling")
-
-
-def sessions(answers: Answers) -> Iterator[Finding]:
-    asked = answers.by_name["sessions"]
-    lost, refusals = asked.total("lost"), asked.total("not_granted")
-    if lost:
-        yield Finding(
-            WARNING, f"{counted(lost, 'fetch', 'fetches')} named a session that the broker had lost.", "sessions"
-        )
-    if refusals:
-        text = f"{counted(refusals, 'fetch', 'fetches')} asked for a session and got none: the cache may be too small."
-        yield Finding(WARNING, text, "sessions")
-
-
-def groups(answers: Answers) -> Iterator[Finding]:
-    busy = [row for row in answers.by_name["groups"].dicts() if row["rebalances"] > FEW_REBALANCES]
-    if busy:
-        most, times = busy[0]["group_id"], busy[0]["rebalances"]
-        yield Finding(
-            WARNING,
-            f"{counted(len(busy), 'group')} rebalanced again and again; {most}: {times:,} times.",
-            "groups",
-        )
-
-
-def conversions(answers: Answers) -> Iterator[Finding]:
-    asked = answers.by_name["conversions"]
-    if asked.rows:
-        clients = len({row["client_id"] for row in asked.dicts()})
-        text = f"Brokers convert records to an older format for {counted(clients, 'client')}."
-        yield Finding(WARNING, text, "conversions")
+            yield Finding(NOTE, f"Kafka {rows[0]['release']} would refuse requests of {asking}.", "refused")
 
 
 def unread(answers: Answers) -> Iterator[Finding]:
@@ -194,8 +153,3 @@ def kinds_of(asked: Asked) -> Counter[str]:
     for row in asked.dicts():
         kinds[row["event"]] += row["events"]
     return kinds
-
-
-RULES: tuple[Callable[[Answers], Iterator[Finding]], ...] = (
-    errors, leaders, refused, throttling, sessions, groups, conversions, unread,
-)  # fmt: skip
