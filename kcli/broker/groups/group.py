@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kcli.broker.clock import Clock, Timer
 from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
@@ -291,13 +291,20 @@ class Group:
         if self._round is not None:
             self._round.cancel()
             self._round = None
+        followers: list[tuple[asyncio.Future[Reply], Reply]] = []
         for each in self.members.values():
             each.assignment = assignments.get(each.id, b"")
             future, each.sync = each.sync, None
-            if future is not None and not future.done():
-                future.set_result(assigned(self, each))
             self.touch(each)
+            if future is None or future.done():
+                continue
+            if each.id == self.leader:
+                future.set_result(assigned(self, each))
+            else:
+                followers.append((future, assigned(self, each)))
         self.keep(self)
+        # The leader hears first: programs that have seen a follower's assignment expect that the leader has its own.
+        self.clock.loop.call_soon(answer_all, followers)
 
     # --- the rest
 
@@ -321,3 +328,10 @@ class Group:
                 if future is not None and not future.done():
                     future.cancel()
         self.state = State.DEAD
+
+
+def answer_all(waiting: Iterable[tuple[asyncio.Future[Reply], Reply]]) -> None:
+    """Answer the members that wait still."""
+    for future, reply in waiting:
+        if not future.done():
+            future.set_result(reply)

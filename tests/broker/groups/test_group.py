@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from kcli.broker.groups.group import Group
+from kcli.broker.net.response_writer import ResponseWriter
+from kcli.broker.response import Piece
 from kcli.schemas.errors import error_name
 from tests.broker.talk import (
     DESCRIBE_GROUPS,
@@ -17,6 +23,7 @@ from tests.broker.talk import (
     connected,
     run,
     talking,
+    until,
 )
 
 SESSION = 10_000
@@ -103,6 +110,35 @@ def test_another_one_makes_everybody_join_again() -> None:
             await sync(one, again, {first["memberId"]: b"half", second["memberId"]: b"other half"})
             assert (await follower)["assignment"] == b"other half"
             assert error_name((await sync(two, {**second, "generationId": 1}))["errorCode"]) == "ILLEGAL_GENERATION"
+
+    run(work())
+
+
+def test_the_leader_hears_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the assignment that it brings: as its own answer is made, the followers' are not sent yet."""
+    heard: list[bytes] = []
+    send = ResponseWriter.send_pieces
+
+    async def sent(self: ResponseWriter, pieces: Sequence[Piece]) -> None:
+        heard.append(bytes(pieces[-1])[-8:] if isinstance(pieces[-1], bytes | memoryview) else b"")
+        await send(self, pieces)
+
+    async def work() -> None:
+        async with talking() as one, connected(one.broker) as two:
+            first = await (await enter(one))
+            await sync(one, first, {})
+            waiting = await enter(two)
+            await asyncio.sleep(0)
+            again, second = await asyncio.gather(join(one, first["memberId"]), waiting)
+            follower = sync(two, second)
+            group = one.broker.groups.get("g")
+            assert isinstance(group, Group)
+            member = group.members[second["memberId"]]
+            await until(lambda: member.sync)
+            monkeypatch.setattr(ResponseWriter, "send_pieces", sent)
+            parts = {second["memberId"]: b"followed", first["memberId"]: b"the lead"}
+            await asyncio.gather(sync(one, again, parts), follower)
+            assert heard == [b"the lead", b"followed"]
 
     run(work())
 
