@@ -166,7 +166,7 @@ class Pseudonyms:
     def make_host(self, text: bytes) -> bytes:
         """Replace a host: an address, as text, by the same as elsewhere; else a name."""
         try:
-            before, found, after = SPELLED.fullmatch(text.decode("ascii")).groups()  # type: ignore[union-attr]
+            before, found, after = spelled_parts(text)
             spelled, at, zone = found.partition("%")
             made = self.spelled(spelled)
         except ValueError:
@@ -237,11 +237,17 @@ def characters(drawn: bytes, size: int) -> bytes:
     return made
 
 
+def spelled_parts(text: bytes) -> tuple[str, str, str]:
+    """Return what stands before an address, the address, and what stands behind it. ValueError: it is not ASCII."""
+    found = SPELLED.fullmatch(text.decode("ascii"))
+    assert found is not None  # any text is one
+    return found[1], found[2], found[3]
+
+
 def is_address(text: bytes) -> bool:
     """Return whether a host is an address as text."""
     try:
-        spelled = SPELLED.fullmatch(text.decode("ascii")).group(2)  # type: ignore[union-attr]
-        ipaddress.ip_address(spelled.partition("%")[0])
+        ipaddress.ip_address(spelled_parts(text)[1].partition("%")[0])
     except ValueError:
         return False
     return True

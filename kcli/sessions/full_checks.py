@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kcli.counting import counted
 from kcli.sessions.draft_trace import UUID_MISMATCH, error_name
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH
@@ -92,5 +94,4 @@ def answered_twice(registry: SessionRegistry, x: FetchExchange, session_id: int)
 
 
 def doubles(keys: list[Key]) -> list[Key]:
-    seen: set[Key] = set()
-    return sorted({key for key in keys if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
+    return sorted(key for key, count in Counter(keys).items() if count > 1)

@@ -8,7 +8,7 @@ Batches wait in a temporary file (`captured_topics`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -99,6 +99,14 @@ class CaptureHistory:
             made.topic_id = topic_id
         return made
 
+    def rows_of(
+        self, topics: Iterable[Mapping[str, Any]], field: str = "partitions"
+    ) -> Iterator[tuple[SeenTopic, Mapping[str, Any], Mapping[str, Any]]]:
+        """Yield the rows of partitions of a message's topics: the topic seen, its row, the partition's row."""
+        for row in topics:
+            if (seen := self.topic(row)) is not None:
+                yield from ((seen, row, each) for each in row[field])
+
     def settle(self) -> None:
         """Merge what was seen of a topic by its id and by its name; an id without a name stands for itself."""
         for topic_id, name in self.names.items():
@@ -175,21 +183,17 @@ class CaptureHistory:
             for each in row["partitions"]
             if each["errorCode"]
         }
-        for row in request.get("topics", ()):
-            seen = self.topic(row)
-            for each in row["partitions"] if seen is not None else ():
-                if (topic_of(row), each["partition"]) not in refused:
-                    partition = seen.partition(each["partition"])  # type: ignore[union-attr]
-                    # Where the session was refused, the partition is there, but nobody looked how far it goes.
-                    if not response.get("errorCode"):
-                        partition.end = max(partition.end, each["fetchOffset"])
-        for row in response["responses"]:
-            seen = self.topic(row)
-            for each in row["partitions"] if seen is not None else ():
-                partition = seen.partition(each["partitionIndex"])  # type: ignore[union-attr]
-                take_hint(partition, each)
-                if not each["errorCode"]:
-                    self.take_fetched(partition, each, version)
+        for seen, row, each in self.rows_of(request.get("topics", ())):
+            if (topic_of(row), each["partition"]) not in refused:
+                partition = seen.partition(each["partition"])
+                # Where the session was refused, the partition is there, but nobody looked how far it goes.
+                if not response.get("errorCode"):
+                    partition.end = max(partition.end, each["fetchOffset"])
+        for seen, _, each in self.rows_of(response["responses"]):
+            partition = seen.partition(each["partitionIndex"])
+            take_hint(partition, each)
+            if not each["errorCode"]:
+                self.take_fetched(partition, each, version)
 
     def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any], version: int) -> None:
         """Learn from a partition's row of a Fetch response without an error."""
@@ -229,13 +233,12 @@ class CaptureHistory:
         for row in response["responses"]:
             for each in row["partitionResponses"]:
                 answers[row.get("topicId"), row.get("name"), each["index"]] = each
-        for row in request["topicData"]:
-            seen = self.topic(row)
-            for each in row["partitionData"] if seen is not None else ():
-                answer = answers.get((row.get("topicId"), row.get("name"), each["index"]))
-                take_hint(seen.partition(each["index"]), answer or {})  # type: ignore[union-attr]
-                if answer is not None and not answer["errorCode"] and answer["baseOffset"] >= 0:
-                    self.take_produced(seen.partition(each["index"]), each["records"] or b"", answer)  # type: ignore[union-attr]
+        for seen, row, each in self.rows_of(request["topicData"], "partitionData"):
+            answer = answers.get((row.get("topicId"), row.get("name"), each["index"]))
+            partition = seen.partition(each["index"])
+            take_hint(partition, answer or {})
+            if answer is not None and not answer["errorCode"] and answer["baseOffset"] >= 0:
+                self.take_produced(partition, each["records"] or b"", answer)
 
     def take_produced(self, partition: SeenPartition, records: bytes, answer: Mapping[str, Any]) -> None:
         """Take the batches of one partition, at the offset of its row of the response."""
@@ -258,18 +261,16 @@ class CaptureHistory:
             for row in request["topics"]
             for each in row["partitions"]
         }
-        for row in response["topics"]:
-            seen = self.topic(row)
-            for each in row["partitions"] if seen is not None else ():
-                offset = each.get("offset", -1)
-                if each["errorCode"] or offset < 0:
-                    continue
-                partition = seen.partition(each["partitionIndex"])  # type: ignore[union-attr]
-                when = asked.get((row["name"], each["partitionIndex"]))
-                if when == LATEST:
-                    partition.end = max(partition.end, offset)
-                elif when == EARLIEST:
-                    partition.start = max(partition.start, offset)
+        for seen, row, each in self.rows_of(response["topics"]):
+            offset = each.get("offset", -1)
+            if each["errorCode"] or offset < 0:
+                continue
+            partition = seen.partition(each["partitionIndex"])
+            when = asked.get((row["name"], each["partitionIndex"]))
+            if when == LATEST:
+                partition.end = max(partition.end, offset)
+            elif when == EARLIEST:
+                partition.start = max(partition.start, offset)
 
 
 TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any]], None]] = {

@@ -6,7 +6,7 @@ import io
 import threading
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 MOST_BYTES = 16 << 20
 PCAP_HEADER, PCAP_RECORD, BLOCK = 24, 16, 12
@@ -77,12 +77,13 @@ class RecentPackets(io.RawIOBase):
                 at = PCAP_HEADER
         first = self.header or bytes(rest[:PCAP_HEADER])
         blocks = first[:4] == SECTION_MAGIC
-        order = "little" if (first[8] == 0x4D if blocks else first[0] in (0xD4, 0x4D)) else "big"
+        is_little = first[8] == 0x4D if blocks else first[0] in (0xD4, 0x4D)
+        order: Literal["little", "big"] = "little" if is_little else "big"
         while len(rest) - at >= (BLOCK if blocks else PCAP_RECORD):
             if blocks:
-                kind, size = (int.from_bytes(rest[at + skip : at + skip + 4], order) for skip in (0, 4))  # type: ignore[arg-type]
+                kind, size = (int.from_bytes(rest[at + skip : at + skip + 4], order) for skip in (0, 4))
             else:
-                kind, size = -1, PCAP_RECORD + int.from_bytes(rest[at + 8 : at + 12], order)  # type: ignore[arg-type]
+                kind, size = -1, PCAP_RECORD + int.from_bytes(rest[at + 8 : at + 12], order)
             if not (BLOCK if blocks else PCAP_RECORD) <= size <= LARGEST:
                 self.is_known = False
                 return
