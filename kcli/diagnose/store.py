@@ -12,6 +12,7 @@ from kcli.diagnose.lean import LEAN, in_turn, needed_of, read_by, with_columns, 
 from kcli.diagnose.words import MOST_WORDS, Words, view_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
+from kcli.rules.prepared import PREPARED
 from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
@@ -26,8 +27,6 @@ MEMORY = 176
 
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
-# Tables that nothing but these, which are made of them, is made of.
-ONLY_OF = {"calls": ("exchange_facts",)}
 # Prepared tables of the largest ones, and texts in their SQL that numbered rows make unnecessary.
 OF_NUMBERED = ("calls", "fetched", "produced", "batches", "inner_clients")
 NAMED_ALREADY = re.compile(r"coalesce\((\w+\.)?(client_id|api), (?:''|concat\('API ', api_key\))\)")
@@ -154,6 +153,7 @@ class FactStore(RuleTables):
     def ask(self, sql: str) -> Iterator[dict[str, Any]]:
         """Return the rows of a query, by column. Tables that no other is to read are dropped."""
         found = super().ask(sql)
+        self.release()
         if sql in self.awaited:
             self.awaited.remove(sql)
             for table in [each for each in self.lean if not needed_of(each, self.awaited)]:
@@ -187,6 +187,7 @@ class FactStore(RuleTables):
         columns = self.words.columns.get(table) if self.words is not None else None
         if columns is None:
             return table
+        self.make(table)  # what was made for the same query may have released it
         words = words_of(query_around(sql, place))
         needed = [name for name in columns if name in words]
         view = "_".join((table, "with", *needed))
@@ -259,12 +260,16 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
         return f"{table}_rows" if self.words is not None and table in self.words.columns else table
 
     def make(self, table: str) -> None:
-        """Make a table; see RuleTables. The rows that it alone is made of are not mapped into memory any more."""
+        """Make a table; see RuleTables."""
         super().make(table)
-        for source in ONLY_OF.get(table, ()):
-            if source in self.made:
-                self.connection.unregister(self.registered(source))
-                self.made.discard(source)
+        if table in PREPARED:
+            self.release()
+
+    def release(self) -> None:
+        """Map files of numbered rows no longer into memory: whoever reads them next does so anew."""
+        for table in self.made & self.words.columns.keys() if self.files and self.words is not None else ():
+            self.connection.unregister(self.registered(table))
+            self.made.discard(table)
 
     def forget(self) -> None:
         """Give up what was prepared, for rows that are still to come."""

@@ -65,7 +65,8 @@ class Numbers:
             self.last = column.dictionary
             if len(self.numbers) > MOST_FRESH:
                 self.pack()
-            self.places = numpy.array([*map(self.number, self.last.to_pylist()), 0])
+            found = [*map(self.number, self.last.to_pylist()), 0]
+            self.places = numpy.array(found, self.kind)
         indices = column.indices
         given = numpy.frombuffer(indices.buffers()[1], numpy.int32)[indices.offset : indices.offset + len(indices)]
         nulls = nulls_at(indices, slice(None))

@@ -7,31 +7,34 @@ from typing import Any
 
 
 class Rows:
-    """Rows of int64, with their columns as attributes."""
+    """Rows of int64, with their columns as attributes: each is copied when it is first read."""
 
-    def __init__(self, columns: Sequence[str], values: Any) -> None:
-        """Hold rows. values: int64, a row for each of the columns: these are read one by one, and far more often than
-        rows.
-        """
-        self.columns, self.values = columns, values
-        self.count = values.shape[1]
+    def __init__(self, columns: Sequence[str], values: Any, mask: Any = None) -> None:
+        """Hold rows. values: int64, one row after the other. mask: bool by row, those that are selected."""
+        self.columns, self.values, self.mask = columns, values, mask
+        self.count = len(values) if mask is None else int(mask.sum())
 
     @classmethod
     def of(cls, taken: dict[str, Any], kind: str) -> Rows:
-        """Copy the rows of a kind from `ExchangeRows.take_columns`, one column after the other."""
+        """Take the rows of a kind from `ExchangeRows.take_columns`."""
         import numpy
 
         from kcli.core.columns.exchange_columns import ROW_COLUMNS
 
         columns = ROW_COLUMNS[kind]
-        rows = numpy.frombuffer(taken[kind], numpy.int64).reshape(-1, len(columns))
-        return cls(columns, numpy.array(rows.T, order="C"))
+        return cls(columns, numpy.frombuffer(taken[kind], numpy.int64).reshape(-1, len(columns)))
 
     def __getattr__(self, name: str) -> Any:
-        return self.values[self.columns.index(name.rstrip("_"))]
+        column = self.values[:, self.columns.index(name.rstrip("_"))]
+        made = self.__dict__[name] = column.copy() if self.mask is None else column[self.mask]
+        return made
 
     def where(self, mask: Any) -> Rows:
         """Return the rows that a mask selects."""
-        import numpy
-
-        return self if mask.all() else Rows(self.columns, numpy.compress(mask, self.values, axis=1))
+        if mask.all():
+            return self
+        whole = mask
+        if self.mask is not None:
+            whole = self.mask.copy()
+            whole[whole] = mask
+        return Rows(self.columns, self.values, whole)
