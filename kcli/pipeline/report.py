@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.errors import InputError
+from kcli.finding import Finding
+from kcli.jsontext import loads
 from kcli.pipeline.derived.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.schemas import spark_columns
+from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import FILED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FIELDS = frozenset(each.name for each in fields(Finding))
 MOST = 1000  # rows of an answer
 
 
@@ -46,6 +50,29 @@ def stored_bytes(output: str) -> int:
     """Return the bytes of all tables. Raises InputError if there are none."""
     stored = opened(output).runs.stored()
     return sum(file.size for files in stored.values() for file in files)
+
+
+def rows_by_table(output: str) -> dict[str, int]:
+    """Return how many rows each table has. InputError: the folder holds no run."""
+    import pyarrow.parquet
+
+    stored = opened(output).runs.stored()
+    return {
+        name: sum(pyarrow.parquet.read_metadata(Place(file.uri).path).num_rows for file in files)
+        for name, files in stored.items()
+    }
+
+
+def stored_findings(output: str) -> Iterator[Finding]:
+    """Yield what the last run found, the most important first. InputError: the folder holds no run."""
+    import pyarrow.parquet
+
+    files = [Place(each.uri).path for each in opened(output).runs.stored().get("findings", ())]
+    rows = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
+    for row in sorted(rows, key=lambda row: int(row["rank"])):
+        row |= {name: loads(row[name]) for name in ("subject", "evidence")}
+        row |= {name: row[name] or "" for name in ("ruled_out", "see")}
+        yield Finding(**{name: value for name, value in row.items() if name in FIELDS})
 
 
 def open_tables(spark: SparkSession, output: str) -> int:

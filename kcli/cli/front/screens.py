@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from kcli.cli.options.file_type import name_of, start_of
 from kcli.cli.options.inputs import read_bytes
 from kcli.cli.options.pipes import copied
 from kcli.cli.terminal.commands import listed_commands
-from kcli.cli.terminal.console import terminal_room
+from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_FINDINGS = 5
 NEXT = "Next:"
+NEXT_OF_KEYS = "Next, with your capture in place of CAPTURE:"
 
 
 def segment_screen(path: str, _kind: str) -> int:
@@ -33,10 +35,10 @@ def segment_screen(path: str, _kind: str) -> int:
     wrong = 0
     for each in (path for path in expand((path,)) if path == "-" or not Path(path).suffix or path.endswith(".log")):
         facts, findings = verified(each)
-        print_line(f"{name_of(each)}  {', '.join(facts_of(facts))}")
+        print_broken(f"{name_of(each)}  {', '.join(facts_of(facts))}")
         wrong += shown(f"{finding.severity}: at {finding.offset}: {finding.message}" for finding in findings)
     print_line("" if wrong else "Batches, checksums, offsets and records checked: nothing found.")
-    next_commands(path, "decode segment {} --verify", "records {} --values")
+    next_commands(path, "decode segment {}", "records {} --values")
     return 1 if wrong else 0
 
 
@@ -90,9 +92,13 @@ def message_screen(path: str, kind: str) -> int:
 
 
 def json_screen(path: str, _kind: str) -> int:
-    """Say what reads a file of JSON: lines of `decode pcap`, or one message."""
-    print_line(f"{name_of(path)}  JSON: messages, as kcli prints them, or data of something else")
-    next_commands(path, "encode request {} --to hex", "fetch-session explain {}", "stats {}")
+    """Say what reads a file of JSON: lines of `decode pcap`, or messages."""
+    if (start_of(path) or b"").startswith((b'{"timestamp"', b'{"event"')):
+        print_line(f"{name_of(path)}  JSON: lines of kcli decode pcap")
+        next_commands(path, "fetch-session explain {}")
+    else:
+        print_line(f"{name_of(path)}  JSON: messages, as kcli prints them, or data of something else")
+        next_commands(path, "encode request {} --to hex")
     return 0
 
 
@@ -111,26 +117,45 @@ def table_screen(path: str, _kind: str) -> int:
         ) from None
     names = found.schema_arrow.names
     print_line(f"{name_of(path)}  Parquet, {counted(found.metadata.num_rows, 'row')}, {counted(len(names), 'column')}")
-    print_line(f"  {', '.join(names)}")
+    print_broken(", ".join(names), "  ")
     next_commands(path, "sql --list {}", "sql {}")
     return 0
 
 
 def tables_screen(path: str, _kind: str) -> int:
-    """Show what the pipeline has written."""
-    code = run("pipeline", "tables", path)
-    next_commands(path, "pipeline report {} -o report.html", "sql {}")
-    return code
+    """Show what the pipeline has written: rows by table, and what it found."""
+    if not (Path(path) / "_kcli").is_dir():
+        code = run("sql", "--list", path)
+        next_commands(path, "sql {}")
+        return code
+    from kcli.extras import require
+
+    require("kcli DIR of tables", "sql")
+    from kcli.cli.diagnose.text import finding_lines
+    from kcli.diagnose import INFO
+    from kcli.diagnose.telling import counted_by_severity
+    from kcli.pipeline.report import rows_by_table, stored_findings
+
+    room, found = terminal_room(None), [*stored_findings(path)]
+    counts = ", ".join(f"{name} {rows:,}" for name, rows in rows_by_table(path).items() if rows)
+    print_broken(f"{path}  tables of kcli pipeline run: {counts}")
+    for each in found[:MOST_FINDINGS]:
+        for line in finding_lines(each, room, colour=shows_colour(sys.stdout), whole=True):
+            print_line(line)
+    print_line(f"Findings: {counted_by_severity(found) or 'none'}.")
+    next_commands(path, "report {} -o report.html", "sql 'SELECT * FROM findings' {}", "sql --list {}")
+    return int(any(each.severity != INFO for each in found))
 
 
 def key_log_screen(path: str, _kind: str) -> int:
     """Count the secrets of a key log; print none."""
     lines = read_bytes(path).splitlines()
     labels = Counter(line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line[:1] not in (b"", b"#"))
-    print_line(
+    print_broken(
         f"{name_of(path)}  key log of TLS: {', '.join(f'{label} {count}' for label, count in labels.most_common(8))}"
     )
-    next_commands(path, "CAPTURE --key-log {}")
+    for line in next_lines([f"kcli CAPTURE --key-log {quoted(path)}"], terminal_room(None), NEXT_OF_KEYS):
+        print_line(line)
     return 0
 
 
@@ -164,6 +189,14 @@ def read_again(path: str) -> str:
     from kcli.records.recognition import segment_name
 
     return copied(path, segment_name(start_of(path) or b""))
+
+
+def print_broken(text: str, indent: str = "") -> None:
+    """Print a text, on a terminal broken between words."""
+    from kcli.cli.diagnose.text import broken
+
+    for line in broken(text, terminal_room(None), indent):
+        print_line(line)
 
 
 def shown(lines: Iterator[str]) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_width
 from kcli.counting import counted
 from kcli.legible import legible
+from kcli.shell import quoted
 from kcli.snapshots.reading.file_survey import Survey
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.report import instant, stats_json, type_name
@@ -33,14 +35,12 @@ def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
     if stats:
         lines += ["", "  ".join(f"{name} {value}" for name, value in stats_json(found).items())]
     lines += [f"! {problem}" for problem in found.problems[:5]]
-    if not log:
-        shown = path if len(path) <= 40 and " " not in path else "FILE"
-        commands = ", ".join(
-            f"kcli snapshot {each}" for each in (f"image {shown}", f"diff {shown} OTHER", f"verify {shown}")
-        )
-        lines += ["", f"Next: {commands}"]
     width = terminal_width()
-    return [part for line in lines for part in wrapped(legible(line), width)]
+    made = [part for line in lines for part in wrapped(legible(line), width)]
+    if log:
+        return made
+    commands = (f"kcli snapshot {verb} {quoted(path)}" for verb in ("image", "verify"))
+    return [*made, "", "Next:", *listed_commands(commands, width)]
 
 
 def wrapped(line: str, width: int) -> list[str]:

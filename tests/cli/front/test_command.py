@@ -125,3 +125,28 @@ def test_an_empty_capture_has_nothing_short_about_it(tmp_path: Path, capsys: pyt
     (tmp_path / "a.pcap").write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
     assert main([str(tmp_path / "a.pcap")]) == 3
     assert "not judged" not in capsys.readouterr().out
+
+
+def test_what_the_pipeline_wrote_shows_its_rows_and_findings(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("duckdb")
+    data = Path(__file__).parents[2] / "diagnose" / "data" / "busy-fetch-pricing.pcap.zst"
+    for file, name in ((data, "wrong"), (samples / "java44-txn.pcap", "well")):
+        assert main(["pipeline", "run", "--input", str(file), "--output", str(tmp_path / name), "-q"]) == 0
+    capsys.readouterr()
+    assert main([str(tmp_path / "wrong")]) == 1
+    said = capsys.readouterr().out
+    assert "tables of kcli pipeline run: " in said and "exchanges 1,406" in said
+    assert "\nwarning   busy-fetch  pricing-cache-1 (" in said and "\nFindings: 1 warning.\n" in said
+    assert main([str(tmp_path / "well")]) == 0
+    assert "\nFindings: none.\nNext:\n  kcli report " in capsys.readouterr().out
+
+
+def test_lines_of_json_are_known(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines, message = tmp_path / "lines", tmp_path / "message"
+    assert main(["decode", "pcap", str(samples / "java44-txn.pcap"), "--format", "jsonl", "-q", "-o", str(lines)]) == 0
+    message.write_text('{"requestHeader": {}, "request": {}}')
+    for file, command in ((lines, "fetch-session explain"), (message, "encode request")):
+        assert main([str(file)]) == 0
+        assert f"\nNext:\n  kcli {command} {file}" in capsys.readouterr().out
