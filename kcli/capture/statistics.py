@@ -24,7 +24,7 @@ from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in
 from kcli.core.codec.values import uuid_bytes
 from kcli.core.columns.exchange_counts import ExchangeCounts, records_in
 from kcli.jsontext import loads
-from kcli.schemas.apikeys import ENVELOPE, PRODUCE
+from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
@@ -231,10 +231,7 @@ class StatisticsSink(Sink):
         return self.kept + (0 if self.counts is None else int(self.counts.counted))
 
     def scans(self, api_key: int, version: int) -> Any:
-        """Return what `kcli.capture.tables.field_paths.scans` does, for the roles that are counted by; None for an
-        envelope, whose errors are in the message inside."""
-        if api_key == ENVELOPE:
-            return None
+        """Return what `kcli.capture.tables.field_paths.scans` does, for the roles that are counted by."""
         return () if not self.roles else scans(api_key, version, self.roles, self.bodies.dialect)
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:

@@ -22,6 +22,7 @@ cdef extern from "record_count.h" nogil:
 cdef enum:
     MOST_SCRATCH = 1 << 24    # bytes of text worth keeping
     FETCH = 1
+    ENVELOPE = 58
     SHARE_FETCH = 78
 
 
@@ -105,7 +106,7 @@ cdef class ExchangeCounts(Sink):
             return False
         self.request.size = self.response.size = 0
         self.counter.clear()
-        if not self.read_request(codecs, e.request, e.request_size, <tuple>scans, e.key == PRODUCE):
+        if not self.read_request(codecs, e, <tuple>scans):
             return False
         if not self.read_response(codecs, e.response, e.response_size, <tuple>scans):
             return False
@@ -119,13 +120,16 @@ cdef class ExchangeCounts(Sink):
             out_free(&self.request)
         return True
 
-    cdef bint read_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n, tuple scans, bint produces) except -1:
+    cdef bint read_request(self, ApiCodecs codecs, Exchange* e, tuple scans) except -1:
+        """Read a request as far as something is looked for in it; an envelope's says what its response holds."""
+        cdef const uint8_t* frame = e.request
+        cdef size_t n = e.request_size
         cdef Py_ssize_t start = codecs.request_header.skip_at(frame, n)
         if start < 0:
             return False
-        if scans and scans[0] is not None:
+        if e.key == ENVELOPE or (scans and scans[0] is not None):
             return codecs.request.json_at(frame + start, n - start, &self.request, &self.lines.context, True) >= 0
-        if produces:
+        if e.key == PRODUCE:
             return codecs.request.scan_at(frame + start, n - start, &self.request, &self.lines.context) >= 0
         return codecs.request.skip_at(frame + start, n - start) >= 0
 
