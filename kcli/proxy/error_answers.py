@@ -21,14 +21,14 @@ IDENTITIES = {"topic", "topicId", "partition", "groupId", "key", "transactionalI
 ERROR = "rrorCode"  # errorCode, partitionErrorCode, ...
 
 
-class Place(NamedTuple):
+class ErrorTarget(NamedTuple):
     """The place of an error: topic "" is the whole message, partition -1 a topic as a whole."""
 
     topic: str = ""
     partition: int = -1
 
 
-CodeOf = Callable[[Place], int]
+CodeOf = Callable[[ErrorTarget], int]
 TopicName = Callable[[str], str]  # of a topic's id
 
 
@@ -40,7 +40,7 @@ def error_body(
     name: str, version: int, request: dict[str, Any], code_of: CodeOf, topic_name: TopicName, dialect: str | None = None
 ) -> dict[str, Any]:
     """Return the body of a response by its message's name. code_of: the error code for each place; 0 for none."""
-    return Answerer(version, code_of, topic_name).struct(catalog(dialect).message(name).fields, request, Place())
+    return Answerer(version, code_of, topic_name).struct(catalog(dialect).message(name).fields, request, ErrorTarget())
 
 
 class Answerer:
@@ -49,7 +49,7 @@ class Answerer:
     def __init__(self, version: int, code_of: CodeOf, topic_name: TopicName) -> None:
         self.version, self.code_of, self.topic_name = version, code_of, topic_name
 
-    def struct(self, fields: tuple[model.Field, ...], asked: dict[str, Any], place: Place) -> dict[str, Any]:
+    def struct(self, fields: tuple[model.Field, ...], asked: dict[str, Any], place: ErrorTarget) -> dict[str, Any]:
         """Make a struct of the response for one of the request, at a place; fields that are left out have their
         defaults.
         """
@@ -68,7 +68,9 @@ class Answerer:
                 made[field.name] = said[meaning(field.name)]
         return made
 
-    def rows(self, field: model.Field, asked: dict[str, Any], place: Place) -> Iterator[tuple[dict[str, Any], Place]]:
+    def rows(
+        self, field: model.Field, asked: dict[str, Any], place: ErrorTarget
+    ) -> Iterator[tuple[dict[str, Any], ErrorTarget]]:
         """Yield the request's rows that this array of the response answers, each with its place."""
         if not field.is_struct or not has_error(field.fields):
             return
@@ -94,33 +96,35 @@ def rows_of(value: Any, wanted: set[str]) -> Iterator[dict[str, Any]]:
             yield dict.fromkeys(wanted - {"partition", "topicId"}, each)
 
 
-def place_of(row: dict[str, Any], above: Place, topic_name: TopicName) -> Place:
+def place_of(row: dict[str, Any], above: ErrorTarget, topic_name: TopicName) -> ErrorTarget:
     """Return the place of a request's row, below another place."""
     said = {meaning(name): value for name, value in row.items()}
     topic = said.get("topic") or (topic_name(said["topicId"]) if said.get("topicId") else above.topic)
     partition = said.get("partition", above.partition)
     named = isinstance(topic, str) and "groupId" not in said
-    return Place(topic if named else above.topic, partition if isinstance(partition, int) else -1)
+    return ErrorTarget(topic if named else above.topic, partition if isinstance(partition, int) else -1)
 
 
 # Requests of which some rows fail
 
 
-def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[Place]:
+def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[ErrorTarget]:
     """Yield the partitions that a request names; partition -1: a topic as a whole."""
     for rows in body.values():
         for topic in rows_of(rows, {"topic"}):
-            at = place_of(topic, Place(), topic_name)
+            at = place_of(topic, ErrorTarget(), topic_name)
             below = [place_of(row, at, topic_name) for value in topic.values() for row in rows_of(value, {"partition"})]
             yield from [each for each in below if each.topic] or ([at] if at.topic else [])
 
 
-def without(body: dict[str, Any], gone: Collection[Place], topic_name: TopicName) -> dict[str, Any]:
+def without(body: dict[str, Any], gone: Collection[ErrorTarget], topic_name: TopicName) -> dict[str, Any]:
     """Return the request without these places."""
-    return pruned(body, gone, topic_name, Place())
+    return pruned(body, gone, topic_name, ErrorTarget())
 
 
-def pruned(struct: dict[str, Any], gone: Collection[Place], topic_name: TopicName, above: Place) -> dict[str, Any]:
+def pruned(
+    struct: dict[str, Any], gone: Collection[ErrorTarget], topic_name: TopicName, above: ErrorTarget
+) -> dict[str, Any]:
     made = dict(struct)
     for name, value in struct.items():
         if not isinstance(value, list):

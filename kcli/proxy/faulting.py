@@ -17,7 +17,7 @@ from kcli.client.framing import describe_first_bytes
 from kcli.errors import KcliError, NetworkError, UsageError
 from kcli.grammar import frames
 from kcli.grammar.request_start import PREFIX, client_id_of
-from kcli.proxy.error_answers import CodeOf, Place, error_body, places_in, without
+from kcli.proxy.error_answers import CodeOf, ErrorTarget, error_body, places_in, without
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.schemas.catalog import catalog
 
@@ -221,7 +221,7 @@ class FaultedRequests:
             return asked, frame
         if code := self.rules.whole.error(request):
             return asked._replace(answer=self._answer(decoded, lambda _: code)), b""
-        places = {Place(*each) for each in request.places()} if self.rules.placed.rules else set()
+        places = {ErrorTarget(*each) for each in request.places()} if self.rules.placed.rules else set()
         failing = {each: code for each in sorted(places) if (code := self.rules.placed.error(request, *each))}
         if not failing:
             return asked, frame

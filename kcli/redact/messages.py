@@ -50,7 +50,7 @@ class Around(NamedTuple):
     login: Login | None = None
 
 
-class Place(NamedTuple):
+class RedactedField(NamedTuple):
     """A field whose content is replaced. numbers: what stands beside it, by path."""
 
     rule: Rule
@@ -70,7 +70,7 @@ class FrameRedactor:
         self.batches = BatchRedactor(self.control_value)
         self.rewriters: dict[tuple[int, int, bool], FrameRewriter | None] = {}
         self.blanked = 0  # frames, or ends of them, that could not be decoded
-        self.ways: dict[Way, Callable[[bytes, Place], bytes]] = {
+        self.ways: dict[Way, Callable[[bytes, RedactedField], bytes]] = {
             "name": self.name,
             "host": self.host,
             "principal": self.principal,
@@ -187,34 +187,34 @@ class FrameRedactor:
             out[span.start : at] = data[span.start : at]
             if at < span.end:
                 rule = rules.get(INDEX.sub("", span.path), NO_RULE)
-                out[at : span.end] = self.content(data[at : span.end], Place(rule, span.path, numbers, around))
+                out[at : span.end] = self.content(data[at : span.end], RedactedField(rule, span.path, numbers, around))
         elif span.type != "unknown tagged field":
             out[span.start : span.end] = data[span.start : span.end]
 
-    def content(self, data: bytes, field: Place) -> bytes:
+    def content(self, data: bytes, field: RedactedField) -> bytes:
         """Return the replacement of a string's or bytes' content."""
         return data if stays(field.rule, self.keep) else self.ways[field.rule.way](data, field)
 
     def replaced(self, rule: Rule, data: bytes) -> bytes:
         """Return the replacement of a field's content, for a rule that needs nothing but the content."""
-        return self.content(data, Place(rule, "", {}, NOTHING_AROUND))
+        return self.content(data, RedactedField(rule, "", {}, NOTHING_AROUND))
 
-    def name(self, data: bytes, field: Place) -> bytes:
+    def name(self, data: bytes, field: RedactedField) -> bytes:
         """Replace a name; a word of Kafka's own stays."""
         return data if data.decode("latin-1") in field.rule.words else self.names.name(data)
 
-    def mechanism(self, data: bytes, field: Place) -> bytes:
+    def mechanism(self, data: bytes, field: RedactedField) -> bytes:
         """Replace and note the mechanism of the tokens that follow."""
         if field.around.login is not None:
             field.around.login.mechanism = data
         return self.name(data, field)
 
-    def principal(self, data: bytes, _field: Place) -> bytes:
+    def principal(self, data: bytes, _field: RedactedField) -> bytes:
         """Replace the name in TYPE:NAME; the type of Kafka's own authorizer stays."""
         kind, colon, name = data.partition(b":")
         return kind + colon + self.user(name) if kind == b"User" else self.names.name(data)
 
-    def address(self, data: bytes, _field: Place) -> bytes:
+    def address(self, data: bytes, _field: RedactedField) -> bytes:
         """Replace the bytes of an IP address."""
         return self.names.address(data) if len(data) in (4, 16) else BLANK * len(data)
 
@@ -222,7 +222,7 @@ class FrameRedactor:
         """Replace the name of a principal."""
         return name if "principals" in self.keep else self.names.name(name)
 
-    def frame_inside(self, data: bytes, field: Place) -> bytes:
+    def frame_inside(self, data: bytes, field: RedactedField) -> bytes:
         """Redact a message with its header, in an envelope."""
         if field.path == "requestData":
             return self.request(data)
@@ -233,18 +233,18 @@ class FrameRedactor:
         """Replace the 16 bytes of an id."""
         return data if rule.kind in self.keep else self.names.uuid(data)
 
-    def host(self, data: bytes, _field: Place) -> bytes:
+    def host(self, data: bytes, _field: RedactedField) -> bytes:
         """Replace a host; names may be kept without the addresses, and these without the names."""
         return data if ("addresses" if is_address(data) else "hosts") in self.keep else self.names.host(data)
 
-    def resource(self, data: bytes, field: Place) -> bytes:
+    def resource(self, data: bytes, field: RedactedField) -> bytes:
         """Replace the name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""
         kind = nearest(field.path, "resourceType", field.numbers)
         if (kind in LEVELS and data.isdigit()) or (kind == ConfigResource.TOPIC and "topics" in self.keep):
             return data
         return self.names.name(data)
 
-    def coordinator(self, data: bytes, field: Place) -> bytes:
+    def coordinator(self, data: bytes, field: RedactedField) -> bytes:
         """Replace the key of a coordinator: a group, a transactional id, or a partition of a share group."""
         kind = nearest(field.path, "keyType", field.numbers)
         wanted = {KIND_OF_KEY[kind]} if kind is not None and kind in KIND_OF_KEY else {"groups", "transactions"}

@@ -18,7 +18,7 @@ from kcli.redact.connection import RedactedConnection
 from kcli.redact.logins import Login
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
-from kcli.redact.track import Place, Track
+from kcli.redact.track import ConnectionDraft, Track
 
 
 class Redaction(Sink):
@@ -88,7 +88,7 @@ class Redaction(Sink):
             return self.frames.request(frame, login_of(self.engine.drafting.current))
         return self.frames.response(frame, *api_of(request), request)
 
-    def connection_over(self, places: Place, ns: int, ignored: bool) -> None:
+    def connection_over(self, places: ConnectionDraft, ns: int, ignored: bool) -> None:
         """See DraftOwner."""
         track: Track | None = places.track
         if track is not None:
@@ -110,7 +110,7 @@ class Redaction(Sink):
         self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
 
 
-def login_of(places: Place) -> Login:
+def login_of(places: ConnectionDraft) -> Login:
     """Return the login of a connection."""
     login: Login = places.login or Login()
     places.login = login

@@ -18,7 +18,7 @@ TCP_HEAD = 20
 SETTLED = 1 << 20  # bytes behind which what was decrypted is not written any more
 
 
-class Place(Protocol):
+class ConnectionDraft(Protocol):
     """See kcli.core.capture.engine.Places."""
 
     number: int
@@ -48,7 +48,7 @@ class Track:
     decrypted: what it carries is written as packets made here
     """
 
-    def __init__(self, places: Place) -> None:
+    def __init__(self, places: ConnectionDraft) -> None:
         self.places, self.draft = places, places.draft
         self.decrypted = False
         self.layer: TlsLayer | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.grammar import frames
-from kcli.proxy.error_answers import Place, error_body, merge, places_in, without
+from kcli.proxy.error_answers import ErrorTarget, error_body, merge, places_in, without
 from kcli.schemas.catalog import catalog
 from tests.messages import filled
 
@@ -73,21 +73,23 @@ def test_names_without_a_struct_are_rows_too() -> None:
 
 
 def test_the_places_of_a_request() -> None:
-    assert list(places_in({"topics": rows()}, name)) == [Place("t", 0), Place("t", 1)]
-    assert list(places_in({"topics": [{"topicId": ID, "partitions": [{"partition": 2}]}]}, name)) == [Place("t", 2)]
+    assert list(places_in({"topics": rows()}, name)) == [ErrorTarget("t", 0), ErrorTarget("t", 1)]
+    assert list(places_in({"topics": [{"topicId": ID, "partitions": [{"partition": 2}]}]}, name)) == [
+        ErrorTarget("t", 2)
+    ]
     assert list(places_in({"topics": [{"topicId": "unknown", "partitions": [{"partition": 2}]}]}, name)) == []
-    assert list(places_in({"topics": [{"name": "t"}, {"name": "u"}]}, name)) == [Place("t"), Place("u")]
-    assert list(places_in({"topics": [{"name": "t", "partitionIndexes": [4]}]}, name)) == [Place("t", 4)]
+    assert list(places_in({"topics": [{"name": "t"}, {"name": "u"}]}, name)) == [ErrorTarget("t"), ErrorTarget("u")]
+    assert list(places_in({"topics": [{"name": "t", "partitionIndexes": [4]}]}, name)) == [ErrorTarget("t", 4)]
     assert list(places_in({"topics": None, "groupId": "g"}, name)) == []
 
 
 def test_a_request_is_parted_and_its_answers_are_put_together() -> None:
     body = {"acks": -1, "topics": [*rows("t"), *rows("u")]}
-    gone = {Place("t", 1), Place("u", 0), Place("u", 1)}
+    gone = {ErrorTarget("t", 1), ErrorTarget("u", 0), ErrorTarget("u", 1)}
     kept = without(body, gone, name)
-    assert list(places_in(kept, name)) == [Place("t", 0)]
+    assert list(places_in(kept, name)) == [ErrorTarget("t", 0)]
     assert kept["acks"] == -1
-    failed = without(body, {Place("t", 0)}, name)
+    failed = without(body, {ErrorTarget("t", 0)}, name)
     assert set(places_in(failed, name)) == gone
     answer, more = {"topics": [{"name": "t", "partitions": [1]}]}, {"topics": [*rows("t"), *rows("u")], "x": 5}
     merge(answer, more)

@@ -12,7 +12,7 @@ from typing import Any
 
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
-from kcli.broker.storage.headers import Place
+from kcli.broker.storage.headers import StoredBatch
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
 from kcli.errors import InputError
@@ -102,7 +102,7 @@ def latest_record(log: Log) -> tuple[int, int]:
     return record_in(segment, found, segment.max_timestamp, 0) if found is not None else NONE
 
 
-def record_in(segment: Segment, place: Place, timestamp: int, start: int) -> tuple[int, int]:
+def record_in(segment: Segment, place: StoredBatch, timestamp: int, start: int) -> tuple[int, int]:
     """Return (timestamp, offset) of the first record of a batch at or after this time."""
     try:
         for batch in scan(segment.slice(place.position, place.size).read(), damages=[]):

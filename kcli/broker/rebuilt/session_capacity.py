@@ -29,7 +29,7 @@ class FetchKey(NamedTuple):
     asked_ns: int
 
 
-class Span(NamedTuple):
+class Period(NamedTuple):
     """A time that a request was under way, or that a session was alive (ns)."""
 
     begin: int
@@ -48,16 +48,16 @@ class SessionRequest(NamedTuple):
     session: int
 
     @property
-    def span(self) -> Span:
+    def span(self) -> Period:
         """The time that it was under way."""
-        return Span(self.fetch.asked_ns, self.answered_ns)
+        return Period(self.fetch.asked_ns, self.answered_ns)
 
 
 class SessionEnd(NamedTuple):
     """A fetch that gave a session back."""
 
     session: int
-    span: Span
+    span: Period
 
 
 class SessionCapacity:
@@ -67,7 +67,7 @@ class SessionCapacity:
         self.is_full = False
         self.shards = SHARDS
         # By session id, from its grant (0: not in the capture) to when it was last known to be there.
-        self._lives: dict[int, Span] = {}
+        self._lives: dict[int, Period] = {}
         self._requests: list[SessionRequest] = []
         self._ends: list[SessionEnd] = []
 
@@ -90,19 +90,19 @@ class SessionCapacity:
             if granted or response["responses"]:
                 self._requests.append(SessionRequest(fetch, answered_ns, granted))
             if granted:
-                self._lives[granted] = Span(answered_ns, answered_ns)
+                self._lives[granted] = Period(answered_ns, answered_ns)
             elif response["responses"]:
                 self.is_full = True
         if named and request["sessionEpoch"] <= FULL_EPOCH:
-            self._ends.append(SessionEnd(named, Span(fetch.asked_ns, answered_ns)))
+            self._ends.append(SessionEnd(named, Period(fetch.asked_ns, answered_ns)))
         if not error and (granted == named or request["sessionEpoch"] == FINAL_EPOCH):
             self._extend(named, fetch.asked_ns)
 
     def _extend(self, session: int, ns: int) -> None:
         """Note that a session lived until then, at least."""
         if session:
-            known = self._lives.get(session, Span(0, 0))
-            self._lives[session] = Span(known.begin, max(known.end, ns))
+            known = self._lives.get(session, Period(0, 0))
+            self._lives[session] = Period(known.begin, max(known.end, ns))
 
     def merge(self, other: SessionCapacity) -> None:
         """Add the fetches that came to the same broker at another address."""
@@ -169,9 +169,9 @@ class SessionCapacity:
         return "whether a session was just old enough to be evicted" if any(just_old) else ""
 
     @cached_property
-    def _changes(self) -> dict[int, list[Span]]:
+    def _changes(self) -> dict[int, list[Period]]:
         """By shard, the requests that asked for a session there, or gave one back."""
-        made: dict[int, list[Span]] = {}
+        made: dict[int, list[Period]] = {}
         for request in self._requests:
             made.setdefault(self.turns[request.fetch], []).append(request.span)
         for end in self._ends:
@@ -179,9 +179,9 @@ class SessionCapacity:
         return made
 
     @cached_property
-    def _refusals(self) -> dict[int, list[Span]]:
+    def _refusals(self) -> dict[int, list[Period]]:
         """By shard, the requests that were refused a session there."""
-        made: dict[int, list[Span]] = {}
+        made: dict[int, list[Period]] = {}
         for request in self._requests:
             if not request.session:
                 made.setdefault(self.turns[request.fetch], []).append(request.span)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from kcli.broker.storage.headers import Place
+from kcli.broker.storage.headers import StoredBatch
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import FARTHEST, Segment
@@ -140,7 +140,7 @@ class Cleaning:
         """Write segments anew as one without what goes, if anything does or there are several."""
         segment, *others = group
         parts: list[bytes] = []
-        places: list[Place] = []
+        places: list[StoredBatch] = []
         position, changed = 0, bool(others)
         for batch in chain.from_iterable(map(batches_of, group)):
             made = self.cleaned(batch)
@@ -149,7 +149,7 @@ class Cleaning:
                 stored = bytes(made.bytes) if isinstance(made, Batch) else made
                 parts.append(stored)
                 latest = Batch(memoryview(stored), core.frames(stored, 0, False)[0][0]).max_timestamp
-                places.append(Place(position, len(stored), batch.base_offset, batch.last_offset, latest))
+                places.append(StoredBatch(position, len(stored), batch.base_offset, batch.last_offset, latest))
                 position += len(stored)
         if changed:
             segment.rewrite(parts, places, others)

@@ -12,7 +12,7 @@ from kcli.grammar.words.fixed import fixed_layout
 HEADER = fixed_layout(BATCH_HEADER)
 OVERHEAD, LEAST = LENGTH_END, min(LEAST_LENGTH)
 CHUNK = 4096
-# Enough of a magic 2 header for a Place; a smaller message is read as far as it goes.
+# Enough of a magic 2 header for a StoredBatch; a smaller message is read as far as it goes.
 NEEDED = HEADER.offsets["producerId"]
 ENTRY = HEADER.part("baseOffset", "batchLength")
 MIDDLE = HEADER.part("lastOffsetDelta", "maxTimestamp")
@@ -20,7 +20,7 @@ MIDDLE_AT = HEADER.offsets["lastOffsetDelta"]
 TIMESTAMP_AT = fixed_layout(MESSAGE_HEADS[1]).offsets["timestamp"]
 
 
-class Place(NamedTuple):
+class StoredBatch(NamedTuple):
     """A batch in a file: where it is, how long (bytes, all of it), its offsets, its largest timestamp (-1: none)."""
 
     position: int
@@ -30,7 +30,7 @@ class Place(NamedTuple):
     max_timestamp: int
 
 
-def walk(file: LogFile, position: int, end: int) -> Iterator[Place]:
+def walk(file: LogFile, position: int, end: int) -> Iterator[StoredBatch]:
     """Yield the batches from `position` on; stop quietly at a batch that is not whole before `end`."""
     chunk, start = b"", position
     while end - position >= OVERHEAD + LEAST:
@@ -47,17 +47,17 @@ def walk(file: LogFile, position: int, end: int) -> Iterator[Place]:
         position += size
 
 
-def place(chunk: bytes, at: int, position: int, size: int, base_offset: int) -> Place:
+def place(chunk: bytes, at: int, position: int, size: int, base_offset: int) -> StoredBatch:
     magic = chunk[at + MAGIC_AT]
     if magic == 2 and len(chunk) - at >= NEEDED:
         last_delta, _, max_timestamp = MIDDLE.unpack_from(chunk, at + MIDDLE_AT)
-        return Place(position, size, base_offset, base_offset + last_delta, max_timestamp)
+        return StoredBatch(position, size, base_offset, base_offset + last_delta, max_timestamp)
     at += TIMESTAMP_AT
     timestamp = int.from_bytes(chunk[at : at + 8], "big", signed=True) if magic == 1 else -1
-    return Place(position, size, base_offset, base_offset, timestamp)
+    return StoredBatch(position, size, base_offset, base_offset, timestamp)
 
 
-def first_from(file: LogFile, position: int, end: int, offset: int) -> Place | None:
+def first_from(file: LogFile, position: int, end: int, offset: int) -> StoredBatch | None:
     """Return the first batch, from `position` on, that holds this offset or a later one."""
     for found in walk(file, position, end):
         if found.last_offset >= offset:

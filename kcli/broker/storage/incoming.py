@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kcli.broker.storage.headers import Place
+from kcli.broker.storage.headers import StoredBatch
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
 from kcli.core.records.crc import crc32, crc32c
@@ -161,16 +161,18 @@ def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
     return each._replace(data=memoryview(data))
 
 
-def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list[bytes | memoryview], Place]:
+def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list[bytes | memoryview], StoredBatch]:
     """Return the parts to write so that the batch takes the offsets from `base` on, and its place."""
     last = base + each.offsets - 1
     data = each.data
     if each.head.magic == 2:
         front = FRONT.pack(base, len(data) - LENGTH_END, epoch)
-        return [front, data[MAGIC_AT:]], Place(position, len(data), base, last, each.max_timestamp)
+        return [front, data[MAGIC_AT:]], StoredBatch(position, len(data), base, last, each.max_timestamp)
     if each.inner is not None:
         data = memoryview(compressed_again(each, base))
-    return [last.to_bytes(SIZE_AT, "big"), data[SIZE_AT:]], Place(position, len(data), last, last, each.max_timestamp)
+    return [last.to_bytes(SIZE_AT, "big"), data[SIZE_AT:]], StoredBatch(
+        position, len(data), last, last, each.max_timestamp
+    )
 
 
 def compressed_again(each: Incoming, base: int) -> bytes:

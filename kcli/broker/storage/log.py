@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.broker.storage.epochs import LeaderEpochs
 from kcli.broker.storage.files import FilePool, files_in
-from kcli.broker.storage.headers import Place
+from kcli.broker.storage.headers import StoredBatch
 from kcli.broker.storage.incoming import Incoming, numbered
 from kcli.broker.storage.producers import Aborted, ProducerStates, append_aborted, read_aborted
 from kcli.broker.storage.segment import FARTHEST, Segment, Slice
@@ -82,7 +82,7 @@ class Log:
         latest = max(each.max_timestamp for each in batches)
         self.make_room(sum(len(each.data) for each in batches), base + sum(each.offsets for each in batches), latest)
         parts: list[bytes | memoryview] = []
-        places: list[Place] = []
+        places: list[StoredBatch] = []
         position, offset = self.active.size, base
         for each in batches:
             made, place = numbered(each, offset, epoch, position)
@@ -105,7 +105,7 @@ class Log:
             if not self.size:
                 self.begin_at(base)
             self.make_room(len(each.data), last + 1)
-            place = Place(self.active.size, len(each.data), base, last, each.max_timestamp)
+            place = StoredBatch(self.active.size, len(each.data), base, last, each.max_timestamp)
             self.write([each.data], [place])
             self.epochs.assign(max(each.head.partition_leader_epoch, 0), base)
             self.note_producer(each.head, place)
@@ -125,7 +125,7 @@ class Log:
         """Begin a new segment at this offset; the offsets before it stay a gap."""
         self.roll(offset)
 
-    def write(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
+    def write(self, parts: Sequence[bytes | memoryview], places: Sequence[StoredBatch]) -> None:
         """Write numbered batches to the active segment. OSError: nothing was written."""
         # The kernel takes only so many buffers in one call.
         parts = [b"".join(parts)] if len(parts) > 512 else parts
@@ -163,7 +163,7 @@ class Log:
         self.bases.append(base)
         return made
 
-    def note_producer(self, head: Batch, place: Place) -> None:
+    def note_producer(self, head: Batch, place: StoredBatch) -> None:
         """Account for a batch in the state of its producer."""
         if head.producer_id < 0:
             return
@@ -197,7 +197,7 @@ class Log:
         """Return the segment in whose range this offset is."""
         return self.segments[max(0, bisect_right(self.bases, offset) - 1)]
 
-    def find(self, offset: int) -> tuple[Segment, Place] | None:
+    def find(self, offset: int) -> tuple[Segment, StoredBatch] | None:
         """Return the batch that holds `offset`, or the first after it; None at the end. A gap may lead to the next
         segment.
         """
@@ -225,7 +225,7 @@ class Log:
             size = min(size, (behind.position if behind else segment.size) - place.position)
         return segment.slice(place.position, size, place.size) if size > 0 else None
 
-    def first_at(self, timestamp: int) -> tuple[Segment, Place] | None:
+    def first_at(self, timestamp: int) -> tuple[Segment, StoredBatch] | None:
         """Return the first readable batch whose largest timestamp is at least this."""
         for each in self.segments:
             if each.next_offset > self.start_offset and (found := each.first_at(timestamp, self.start_offset)):

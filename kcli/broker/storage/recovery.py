@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kcli.broker.storage.files import FilePool, files_in
-from kcli.broker.storage.headers import Place
+from kcli.broker.storage.headers import StoredBatch
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted
 from kcli.broker.storage.segment import FARTHEST, SUFFIXES, SWAP, Segment
@@ -159,7 +159,7 @@ def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
         behind = head.base_offset < segment.next_offset or head.last_offset - segment.base_offset > FARTHEST
         if not head.crc_valid or behind or head.last_offset < head.base_offset or head.magic > 2:
             return position + head.position
-        place = Place(position + head.position, head.size, head.base_offset, head.last_offset, head.max_timestamp)
+        place = StoredBatch(position + head.position, head.size, head.base_offset, head.last_offset, head.max_timestamp)
         segment.note(place)
         log.epochs.assign(head.partition_leader_epoch, head.base_offset)
         log.note_producer(head, place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcli.broker.storage.files import FilePool, LogFile
-from kcli.broker.storage.headers import Place, first_from, walk
+from kcli.broker.storage.headers import StoredBatch, first_from, walk
 from kcli.broker.storage.index import OffsetIndex, TimeIndex
 
 CHUNK = 1 << 18
@@ -61,7 +61,7 @@ class Segment:
         self._since_entry = 0
         self._indexed = True
         # What was found last, for who reads on from there.
-        self._last: Place | None = None
+        self._last: StoredBatch | None = None
 
     def path_of(self, suffix: str) -> Path:
         """Return the path of one of its files, by suffix (".log", ".index")."""
@@ -73,14 +73,14 @@ class Segment:
 
     # --- writing
 
-    def append(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
+    def append(self, parts: Sequence[bytes | memoryview], places: Sequence[StoredBatch]) -> None:
         """Write batches behind the end; `places` are where they come to be. OSError leaves the segment as it was."""
         total = sum(each.size for each in places)
         self.pool.open_to_write(self.path, total).write(parts, self.size, total)
         for each in places:
             self.note(each)
 
-    def note(self, each: Place) -> None:
+    def note(self, each: StoredBatch) -> None:
         """Account for a batch that is in the file now."""
         if each.max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = each.max_timestamp, each.last_offset
@@ -94,7 +94,7 @@ class Segment:
         self.size = each.position + each.size
         self.next_offset = each.last_offset + 1
 
-    def rewrite(self, parts: Sequence[bytes], places: Sequence[Place], others: Sequence[Segment] = ()) -> None:
+    def rewrite(self, parts: Sequence[bytes], places: Sequence[StoredBatch], others: Sequence[Segment] = ()) -> None:
         """Put other batches in the place of all there are, in a file of their own. others: segments behind, which go.
 
         Who holds a slice of an old file can still read it. Once the new one has its name with SWAP it counts, after a
@@ -119,7 +119,7 @@ class Segment:
 
     # --- reading
 
-    def find(self, offset: int) -> Place | None:
+    def find(self, offset: int) -> StoredBatch | None:
         """Return the batch that holds `offset`, or the first one after it."""
         last = self._last
         if last is not None and last.last_offset + 1 == offset:
@@ -135,7 +135,7 @@ class Segment:
         """Return bytes from a position on. first: bytes of the first batch, 0 for unknown."""
         return Slice(self.file(), position, min(size, self.size - position), self.remote, first)
 
-    def first_at(self, timestamp: int, from_offset: int = 0) -> Place | None:
+    def first_at(self, timestamp: int, from_offset: int = 0) -> StoredBatch | None:
         """Return the first batch, from an offset on, whose largest timestamp is at least this."""
         if self.max_timestamp < timestamp:
             return None
@@ -180,7 +180,7 @@ class Segment:
         found = next(self._sound(self.offsets.positions[-1], self.size), None)
         return found is not None and found.base_offset <= self.base_offset + self.offsets.offsets[-1]
 
-    def _sound(self, position: int, end: int) -> Iterator[Place]:
+    def _sound(self, position: int, end: int) -> Iterator[StoredBatch]:
         """Yield the batches from a position on, up to the first whose offsets can't be this segment's."""
         least = self.base_offset
         for each in walk(self.file(), position, end):

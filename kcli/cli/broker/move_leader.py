@@ -22,7 +22,7 @@ ELECTION_NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 SETTLE_SECONDS = 0.1
 
 
-class Place(NamedTuple):
+class PartitionReplicas(NamedTuple):
     """A partition: its leader and its replicas, in order of preference."""
 
     topic: str
@@ -86,7 +86,7 @@ def parse(text: str) -> tuple[str, int | None]:
 
 async def move(
     config: ClientConfig, wanted: Iterable[tuple[str, int | None]], target: int | None
-) -> list[tuple[Place, int]]:
+) -> list[tuple[PartitionReplicas, int]]:
     """Move them; each with the node that leads it now. NetworkError, BrokerError, UsageError."""
     async with Client(config) as client:
         places = await find(client, wanted)
@@ -97,16 +97,16 @@ async def move(
         return [(place, order[0]) for place, order in moves]
 
 
-async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list[Place]:
+async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list[PartitionReplicas]:
     asked = list(wanted)
     names = dict.fromkeys(topic for topic, _ in asked)
     body = {"topics": [{"name": name} for name in names], "allowAutoTopicCreation": False}
-    known: dict[str, dict[int, Place]] = {}
+    known: dict[str, dict[int, PartitionReplicas]] = {}
     for topic in (await client.call(METADATA, body, high=9))["topics"]:
         check(topic["errorCode"], f"topic {topic['name']}")
         rows = topic["partitions"]
         known[topic["name"]] = {
-            row["partitionIndex"]: Place(
+            row["partitionIndex"]: PartitionReplicas(
                 topic["name"], row["partitionIndex"], row["leaderId"], tuple(row["replicaNodes"])
             )
             for row in rows
@@ -118,7 +118,7 @@ async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list
     return list(dict.fromkeys(place for places in found for place in places))
 
 
-def order_of(place: Place, target: int | None) -> list[int]:
+def order_of(place: PartitionReplicas, target: int | None) -> list[int]:
     """Return the replicas with the new leader in front."""
     if target is None:
         others = [node for node in place.replicas if node != place.leader]
@@ -131,7 +131,7 @@ def order_of(place: Place, target: int | None) -> list[int]:
     return [target, *(node for node in place.replicas if node != place.leader)]
 
 
-async def reassign(client: Client, moves: list[tuple[Place, list[int]]]) -> None:
+async def reassign(client: Client, moves: list[tuple[PartitionReplicas, list[int]]]) -> None:
     if not moves:
         return
     topics: dict[str, list[dict[str, Any]]] = {}
@@ -147,7 +147,7 @@ async def reassign(client: Client, moves: list[tuple[Place, list[int]]]) -> None
         await asyncio.sleep(SETTLE_SECONDS)
 
 
-async def elect(client: Client, places: list[Place]) -> None:
+async def elect(client: Client, places: list[PartitionReplicas]) -> None:
     """Elect the first replicas as leaders; again while a new copy is not in sync yet."""
     if not places:
         return

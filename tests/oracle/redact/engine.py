@@ -11,7 +11,7 @@ from typing import Protocol
 from kcli.grammar.files import network
 from kcli.redact.draft import DraftPacket
 from kcli.redact.pseudonyms import Pseudonyms
-from kcli.redact.track import PUSH, Place
+from kcli.redact.track import PUSH, ConnectionDraft
 from tests.oracle.redact.draft import CAPTURED, OPENING, Draft
 from tests.oracle.redact.headers import blank_packet
 from tests.oracle.redact.places import Places
@@ -28,7 +28,7 @@ FEW = 64  # connections that are over and need not be forgotten at once
 class DraftOwner(Protocol):
     """Is told of the ends of connections."""
 
-    def connection_over(self, places: Place, ns: int, ignored: bool) -> None:
+    def connection_over(self, places: ConnectionDraft, ns: int, ignored: bool) -> None:
         """A connection is over. ignored: its port was none of those asked for."""
 
 

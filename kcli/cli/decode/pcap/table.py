@@ -217,6 +217,7 @@ def compose(exchange: Exchange, answered: str, errors: str) -> str:
 
 
 def milliseconds(latency: float | None) -> str:
+    """Format a latency in ms; "-" where it is not known."""
     if latency is None:
         return "-"
     return f"{latency:.1f}" if latency < 1000 else f"{latency:,.0f}"
