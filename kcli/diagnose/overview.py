@@ -16,8 +16,7 @@ FROM (SELECT count(*) AS exchanges, count(DISTINCT server) AS brokers, {CLIENT_C
      LEFT JOIN span s ON true
 """
 ERRORS = """
-SELECT error, count(DISTINCT concat(connection, ' ', correlation_id, ' ', ns)) AS exchanges
-FROM (SELECT connection, correlation_id, ns, explode(errors) AS error FROM calls WHERE failed) AS named
+SELECT error, count(*) AS exchanges FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named
 GROUP BY error ORDER BY exchanges DESC, error
 """
 # Of clients as `kcli stats --by client` counts them, but for those that are brokers.

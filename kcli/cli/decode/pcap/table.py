@@ -95,7 +95,7 @@ class Table:
         """Write the headings; times are shown from here. opening: what is being read, for a terminal."""
         self.start = ns
         if opening:
-            self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}")
+            self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}Z")
         what = f"{'what':<{self.layout.room}}" if self.layout.room else ""
         headings = self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes")
         self.write(paint(headings, self.colour, bold=True))

@@ -119,3 +119,9 @@ def test_columns_stand_below_each_other_whatever_a_client_is_called() -> None:
 def test_the_first_line_names_the_files() -> None:
     assert opening((str(SAMPLES / "java44-txn.pcap"), "-")) == "java44-txn.pcap, standard input  62.9 kB"
     assert opening(("a", "b", "c", "d", "e")) == "a, b, c and 2 more"
+
+
+def test_a_time_of_day_says_its_zone() -> None:
+    lines: list[str] = []
+    Table(lambda *parts: lines.append("".join(parts))).begin(1_700_000_000_123_456_789, "a.pcap  1 kB")
+    assert lines[0] == "a.pcap  1 kB  from 2023-11-14 22:13:20.123Z"
