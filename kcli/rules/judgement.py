@@ -70,10 +70,11 @@ def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
 
 
 def heaviest_first(rule: Rule, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort the rows of a rule by their weights, and those of one weight by their subjects: an engine's order is any."""
+    """Sort the rows of a rule by their weights, then by what they are of and say: an engine's order is any."""
 
     def place(row: Mapping[str, Any]) -> tuple[float, list[str]]:
-        return -float(row.get("weight") or 0), [str(in_order(row[column])) for column in rule.subject.values()]
+        told = (*rule.subject.values(), *rule.evidence)
+        return -float(row.get("weight") or 0), [str(in_order(row.get(column))) for column in told]
 
     return sorted(rows, key=place)
 
