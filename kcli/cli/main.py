@@ -15,6 +15,7 @@ from kcli.address_space import is_shortage
 from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
+from kcli.cli.termination import tidy_up_at_signals
 from kcli.errors import INTERRUPTED, CoreMissingError, KcliError
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     if argv is None:
         mend_streams()
+        tidy_up_at_signals()
     unguard = guard_streams()
     try:
         code = run(sys.argv[1:] if argv is None else argv)

@@ -74,8 +74,7 @@ def silent_writer() -> Any:
     from pyarrow.parquet import ParquetWriter
 
     class SilentWriter(ParquetWriter):  # type: ignore[misc]
-        def __del__(self) -> None:
-            return
+        __del__ = bool  # does nothing, and in C: Ctrl-C within a function that the collector calls would be lost
 
     return SilentWriter
 

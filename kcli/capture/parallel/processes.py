@@ -40,6 +40,8 @@ def do(work: Callable[[], None]) -> NoReturn:
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process says when it is over
+        for number in (signal.SIGTERM, signal.SIGHUP):  # which it cleans up at, and this one must not
+            signal.signal(number, signal.SIG_DFL)
         work()
         code = 0
     except BrokenPipeError:

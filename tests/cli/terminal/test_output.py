@@ -179,7 +179,12 @@ def test_a_full_disk_under_a_redaction_is_named(target: Path, samples: Path) -> 
     assert (target.read_bytes(), names(target.parent)) == (b"old", ["out"])
 
 
-def test_an_interrupt_leaves_the_file(target: Path, samples: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)]
+)
+def test_a_signal_leaves_the_file_and_nothing_beside_it(
+    number: signal.Signals, code: int, target: Path, samples: Path
+) -> None:
     capture = (samples / "java44-txn.pcap").read_bytes()
     words = [*KCLI, "decode", "pcap", "-", "-o", str(target)]
     with ended(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
@@ -189,10 +194,10 @@ def test_an_interrupt_leaves_the_file(target: Path, samples: Path) -> None:
         kcli.stdin.flush()
         while len(names(target.parent)) == 1 and kcli.poll() is None:
             pass
-        kcli.send_signal(signal.SIGINT)
+        kcli.send_signal(number)
         kcli.stdin.close()
         said = kcli.stderr.read()
-    assert (kcli.returncode, b"Traceback" in said) == (130, False)
+    assert (kcli.returncode, b"Traceback" in said) == (code, False)
     assert target.read_bytes() == b"old"
     assert names(target.parent) == ["out"]
 

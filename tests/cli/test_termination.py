@@ -1,0 +1,43 @@
+"""SIGTERM while a command is busy: temporary folders go, and the signal ends the process; what ignores it goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ended
+
+pytest.importorskip("duckdb")
+
+KCLI = [sys.executable, "-m", "kcli.cli"]
+FOREVER = "SELECT count(*) FROM exchanges, range(1000000000000)"
+
+
+def test_temporary_folders_go(samples: Path, tmp_path: Path) -> None:
+    words = [*KCLI, "sql", FOREVER, str(samples / "ipv6.pcapng")]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with ended(subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
+        while not any(tmp_path.iterdir()) and kcli.poll() is None:
+            pass
+        kcli.send_signal(signal.SIGTERM)
+        said = kcli.communicate()
+    assert (kcli.returncode, said) == (-signal.SIGTERM, (b"", b""))
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_nohup_ignores_is_ignored(samples: Path, tmp_path: Path) -> None:
+    words = ["nohup", *KCLI, "decode", "pcap", "-", "-q", "-o", str(tmp_path / "out")]
+    with ended(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
+        assert kcli.stdin
+        kcli.stdin.write((samples / "ipv6.pcapng").read_bytes())
+        kcli.stdin.flush()
+        while not any(tmp_path.iterdir()) and kcli.poll() is None:
+            pass
+        kcli.send_signal(signal.SIGHUP)
+        kcli.communicate()
+    assert kcli.returncode == 0 and (tmp_path / "out").stat().st_size
