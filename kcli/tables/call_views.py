@@ -144,20 +144,24 @@ MEMBERS: tuple[ViewColumn, ...] = (
 # What every answer tells, in the order of time, whoever read it. Most partitions are told of in one state: of these the
 # first answer is enough.
 PARTITION_STATES = f"""
-(WITH told AS ({calls_query(CALLS["metadata_told"])}),
+(WITH answers AS (SELECT c.*, l.connection, l.server FROM called c JOIN called_links l ON c.link = l.link
+                  WHERE saying IN (SELECT saying FROM metadata_told_said)),
       states AS (SELECT *, {STATE} AS state FROM partition_states),
+      first_calls AS (SELECT saying, server, min(completed_ns) AS completed_ns,
+                             min_by(timestamp, struct(completed_ns, timestamp)) AS timestamp
+                      FROM answers GROUP BY saying, server),
       firsts AS (SELECT server, told, min(completed_ns) AS completed_ns,
                         min_by(timestamp, struct(completed_ns, timestamp)) AS timestamp
-                 FROM told GROUP BY server, told),
+                 FROM first_calls f JOIN metadata_told_said t ON f.saying = t.saying GROUP BY server, told),
       moving AS (SELECT server, topic, partition FROM firsts f JOIN states s ON f.told = s.told
                  GROUP BY server, topic, partition HAVING min(state) != max(state)),
       said AS (SELECT f.timestamp, f.completed_ns, f.server, s.*, '' AS connection, 0 AS correlation_id
                FROM firsts f JOIN states s ON f.told = s.told
                WHERE (f.server, s.topic, s.partition) NOT IN (SELECT server, topic, partition FROM moving)
                UNION ALL
-               SELECT t.timestamp, t.completed_ns, t.server, s.*, t.connection, t.correlation_id
-               FROM told t JOIN states s ON t.told = s.told
-               JOIN moving m ON t.server = m.server AND s.topic = m.topic AND s.partition = m.partition)
+               SELECT c.timestamp, c.completed_ns, c.server, s.*, c.connection, c.correlation_id
+               FROM states s JOIN metadata_told_said t ON s.told = t.told JOIN answers c ON t.saying = c.saying
+               JOIN moving m ON c.server = m.server AND s.topic = m.topic AND s.partition = m.partition)
  SELECT *, lag(state) OVER (PARTITION BY server, topic, partition
                             ORDER BY completed_ns, timestamp, connection, correlation_id) AS before
  FROM said) AS states_said
@@ -165,7 +169,7 @@ WHERE before IS NULL OR before != state
 """
 METADATA_PARTITIONS: tuple[ViewColumn, ...] = (
     column("timestamp", "instant", "of the request"),
-    column("completed_ns", "int64", "ns since 1970: as in exchanges"),
+    column("completed_ns", "int64", "ns since 1970: when the answer's last packet was captured"),
     column("server", "string", "who answered"),
     *(
         ViewColumn(each.name, each.kind, each.text, each.nullable, each.name)
