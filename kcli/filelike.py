@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 from kcli.errors import UsageError
 
+CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
+PACKED_SUFFIXES = (".gz", ".zst", ".zstd")
 STDIN = "-"
 
 File: TypeAlias = "str | Path | io.IOBase | Stream"

@@ -21,6 +21,8 @@ RAFT_TOPICS = frozenset([CLUSTER_METADATA, METADATA_ID])
 CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE = "__consumer_offsets", "__transaction_state", "__share_group_state"
 INTERNAL = frozenset([CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE])
 LONGEST_NAME = 249
+# What messages call a topic's name, beside "topicId".
+NAME_FIELDS = ("name", "topicName", "topic")
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
 # Of a partition, in a broker's data directory; also of one that waits to be deleted, that moves to another directory,

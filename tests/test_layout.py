@@ -32,7 +32,7 @@ VERBS = """
     Evict Examine Exchange Execute Expand Expect Explain Extend Feed Fence Fetch Fill Find Finish Flush Fold
     Follow Forget Fork Format Forward Free Freeze Gather Give Go Group Guard Guess Hand Hash Have Hide Hold Ignore
     Import Infer Insert Interpret Interrupt Join Judge Keep Know Label Learn Leave Lend Let Limit Link List Listen
-    Load Log Look Make Mark Measure Meet Merge Move Name Narrow Note Notify Number Open Order Pack Pad Page Pair
+    Load Log Look Make Map Mark Measure Meet Merge Move Name Narrow Note Notify Number Open Order Pack Pad Page Pair
     Parse Pass Pause Pick Place Plan Point Predict Prepare Print Process Provide Put Query Queue Quote Raise Reach
     Read Reassemble Rebuild Record Recover Redact Redirect Refresh Refuse Register Reject Release Remember Remove
     Repeat Replace Replay Report Reset Resolve Restart Restore Resume Return Rewrite Roll Rotate Run Sample Save

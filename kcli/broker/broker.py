@@ -30,6 +30,7 @@ from kcli.broker.net.protocols import advertised, read_listeners
 from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.security.security import Protection, Security, default_listener
+from kcli.client.address import WILDCARDS
 from kcli.errors import KcliError, UsageError
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.catalog import catalog
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from kcli.broker.mock_rules import Answers
     from kcli.broker.transactions.coordinator import Transactions
 
-WILDCARDS = ("0.0.0.0", "::", "")
 SWEEP_SECONDS = 30.0
 # Lines about clients that come within that time.
 MOST_COMPLAINTS = 20

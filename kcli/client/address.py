@@ -11,6 +11,8 @@ from kcli.errors import UsageError
 
 # As Kafka's bootstrap.servers: an optional protocol before is ignored.
 FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]+)):(\d{1,5})")
+# Hosts of listeners that listen at every address of the machine.
+WILDCARDS = ("", "0.0.0.0", "::")
 
 
 class Address(NamedTuple):

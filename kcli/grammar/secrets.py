@@ -12,7 +12,7 @@ from typing import Any
 
 from kcli.grammar.words.trace import Span
 from kcli.schemas.secrets import ALWAYS, is_secret_config
-from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
 INDICES = r"\[\d+\]"
 UNKNOWN_TAGS = "_unknownTaggedFields"
@@ -100,7 +100,7 @@ def hide_records(value: Any, metadata: bool = False) -> None:
     elif isinstance(value, dict):
         if "topicId" in value:
             metadata = value["topicId"] == METADATA_ID
-        for name in ("name", "topicName", "topic"):
+        for name in NAME_FIELDS:
             if isinstance(value.get(name), str):
                 metadata = value[name] == CLUSTER_METADATA
         if metadata and "sizeInBytes" in value and isinstance(value.get("base64"), str):

@@ -11,10 +11,9 @@ from kcli.jsontext import loads
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
+from kcli.topic_names import NAME_FIELDS
 
 TOPIC_NAME = "_topicName"
-# What messages call a topic's name, beside "topicId".
-NAME_FIELDS = ("name", "topicName", "topic")
 
 
 class Names(Protocol):

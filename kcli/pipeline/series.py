@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from kcli.errors import UsageError
-from kcli.pipeline.storage import CAPTURES, PACKED, StoredFile, split_query
+from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
+from kcli.pipeline.storage import StoredFile, split_query
 
 SETTLE = 60.0  # seconds after which a capture that no newer one follows counts as whole
 # What tells the files of one rotation apart, at the end of the name, beside a number behind the suffix (a.pcap3): what
@@ -18,7 +19,7 @@ NUMBERS = (
     re.compile(r"(?<![^\W_])\d{3,}$"),
     re.compile(r"(?<=\d[-_:.T])\d{2}$"),
 )
-SUFFIX = re.compile("(" + "|".join(re.escape(each) for each in CAPTURES) + r")(\d*)$", re.IGNORECASE)
+SUFFIX = re.compile("(" + "|".join(re.escape(each) for each in CAPTURE_SUFFIXES) + r")(\d*)$", re.IGNORECASE)
 
 
 def series_pattern(text: str | None) -> re.Pattern[str] | None:
@@ -53,7 +54,7 @@ def series_of(uri: str, pattern: re.Pattern[str] | None = None) -> str:
     if pattern is not None:
         found = pattern.search(name)
         return f"{folder}/{name if found is None else found[1] if pattern.groups else found[0]}"
-    for packed in PACKED:
+    for packed in PACKED_SUFFIXES:
         name = name.removesuffix(packed)
     head, suffix = name, ""
     if (found := SUFFIX.search(name)) is not None:

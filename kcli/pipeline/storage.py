@@ -18,11 +18,10 @@ from typing import IO, Any
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
 from kcli.named_file import NamedFile
 
-CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
 BUFFER = 1 << 16  # bytes
-PACKED = (".gz", ".zst", ".zstd")
 PATTERN = re.compile(r"[*?[]")
 
 
@@ -162,7 +161,7 @@ def split_query(uri: str) -> tuple[str, str]:
     return head, mark + query
 
 
-def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
+def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURE_SUFFIXES) -> list[StoredFile]:
     """Return the files behind paths, URIs and patterns: a file that is named is taken, of a folder those that look like
     captures by name; and what is a file already."""
     found: dict[str, StoredFile] = {}
@@ -215,6 +214,6 @@ def is_named_so(path: str, suffixes: tuple[str, ...]) -> bool:
     name = path.rpartition("/")[2].lower()
     if name.startswith((".", "_")):
         return False
-    for packed in PACKED:
+    for packed in PACKED_SUFFIXES:
         name = name.removesuffix(packed)
     return name.rstrip("0123456789").endswith(suffixes)

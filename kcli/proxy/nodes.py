@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kcli.broker.net.listening import Listener
-from kcli.client.address import Address
+from kcli.client.address import WILDCARDS, Address
 from kcli.client.dialing import dial
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy.side import Side
 
 MOST_NODES = 1000  # listeners that a response can make the proxy open
-WILDCARDS = ("", "0.0.0.0", "::")
 
 
 class BrokerRoute:

@@ -10,7 +10,7 @@ from typing import Self
 
 from kcli.broker.net.listening import Gate, Listener, most_connections
 from kcli.broker.net.read_buffers import ReadBuffers
-from kcli.client.address import Address, parse_bootstrap
+from kcli.client.address import WILDCARDS, Address, parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
@@ -18,7 +18,7 @@ from kcli.counting import counted
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
-from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes, Places
+from kcli.proxy.nodes import BrokerRoute, Nodes, Places
 from kcli.proxy.policy import OPEN, Policy
 from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError
-from kcli.filelike import STDIN
+from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES, STDIN
 from kcli.pipeline.tables import RUNS
 from kcli.records.recognition import LOOKED_AT, is_metadata, starts_log
 from kcli.topic_names import CLUSTER_METADATA, partition_of
 
-CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
-PACKED = (".gz", ".zst", ".zstd")
 SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"
 MAGIC = b"PAR1"
 DELTA_LOG = "_delta_log"
@@ -116,9 +114,9 @@ def files_below(folder: Path) -> Iterable[Path]:
 
 def is_readable(name: str) -> bool:
     """Return whether a file of a folder is read: by its name's end, also before that of gzip and zstd."""
-    for end in PACKED:
+    for end in PACKED_SUFFIXES:
         name = name.removesuffix(end)
-    return name.endswith((*CAPTURES, SEGMENT, SNAPSHOT, PARQUET))
+    return name.endswith((*CAPTURE_SUFFIXES, SEGMENT, SNAPSHOT, PARQUET))
 
 
 def start_of(path: str) -> bytes:

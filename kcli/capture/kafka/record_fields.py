@@ -11,11 +11,10 @@ from kcli.capture.wanted import matches
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import UsageError
 from kcli.grammar import messages
-from kcli.grammar.topics import NAME_FIELDS
 from kcli.jsontext import loads
 from kcli.records.unfolding import Unfolding
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
-from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder

@@ -11,10 +11,10 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, NamedTuple
 
-from kcli.grammar.topics import NAME_FIELDS
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.model import Field, Message
+from kcli.topic_names import NAME_FIELDS
 
 TOPIC, TOPIC_ID, INDEX, GROUP = "topic", "topic id", "partition", "group"
 RESOURCE = "resource"  # a topic or a group, by the type beside it

@@ -25,6 +25,7 @@ from kcli.client.producing.statistics import Statistics
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import dumps
+from kcli.records.codecs import CODECS
 
 WINDOW_SECONDS = 5.0
 MADE_UP = 1000
@@ -76,9 +77,7 @@ class ProduceOptions:
 @encoding_options
 @click.option("--partition", type=click.IntRange(0), metavar="N", help="Send all records to this partition.")
 @click.option("--acks", type=click.Choice(["all", "0", "1"]), help="Short for --config acks=...")
-@click.option(
-    "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), help="Short for compression.type."
-)
+@click.option("--compression", type=click.Choice(CODECS), help="Short for compression.type.")
 @click.option(
     "--leader-discovery",
     "discovery",

@@ -139,10 +139,11 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     kcli pipeline run --input captures/ --output tables/ --report report.html
     """
     from kcli.capture.tls.keylog import KeyLog
+    from kcli.filelike import CAPTURE_SUFFIXES
     from kcli.pipeline.formats.runs import chosen_format
     from kcli.pipeline.rows.origins import origin_pattern
     from kcli.pipeline.series import series_pattern
-    from kcli.pipeline.storage import CAPTURES, gather
+    from kcli.pipeline.storage import gather
 
     if options["metrics"] and not options["stream"]:
         raise UsageError("--metrics: --stream is missing: figures are of a pipeline that keeps running")
@@ -156,7 +157,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     origin_pattern(options["origin"])
     files = gather([*inputs, *manifest_files(inputs, options)])
     if not files and not options["stream"] and options["manifest"] is None:
-        text = f"no capture in it (looked for names with {', '.join(CAPTURES)}, also numbered or packed)"
+        text = f"no capture in it (looked for names with {', '.join(CAPTURE_SUFFIXES)}, also numbered or packed)"
         raise InputError(text, file=", ".join(inputs))
     if options["page"]:
         named = [options["manifest"]] if options["manifest"] else []

@@ -7,13 +7,13 @@ from typing import Any
 
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline.rows import facts
 from kcli.pipeline.rows.facts import ClientUses
 from kcli.pipeline.rows.logins import login_step
 from kcli.pipeline.rows.sayings import Sayings
 from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.definition import ZERO_UUID
+from kcli.topic_names import NAME_FIELDS
 
 UNSAID = {FETCH_SNAPSHOT}  # whose rows are no sayings
 NO_UUID = ZERO_UUID

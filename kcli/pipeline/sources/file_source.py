@@ -9,10 +9,11 @@ from typing import Any
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.filelike import CAPTURE_SUFFIXES
 from kcli.jsontext import loads
 from kcli.pipeline.series import SETTLE, settled
 from kcli.pipeline.sources.pushdown import Comparison, split
-from kcli.pipeline.storage import CAPTURES, Place, StoredFile, gather
+from kcli.pipeline.storage import Place, StoredFile, gather
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -45,7 +46,7 @@ class KcliSource(DataSource):
     """The common part of the sources: paths, options, columns. Subclasses say `columns`, `suffixes` and `reading`."""
 
     columns: Sequence[Column] = ()
-    suffixes: tuple[str, ...] = CAPTURES
+    suffixes: tuple[str, ...] = CAPTURE_SUFFIXES
 
     def schema(self) -> str:
         return ", ".join(f"`{name}` {kind}" for name, kind in self.chosen())

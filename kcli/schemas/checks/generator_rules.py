@@ -23,12 +23,12 @@ from kcli.schemas.checks.definition_values import (
     wrong_default,
     wrong_entity,
 )
+from kcli.schemas.definition import KINDS
 from kcli.schemas.model import SCALARS
 from kcli.schemas.ranges import HIGHEST, NONE, Range
 
 Raw = dict[str, Any]
 
-TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
 LISTENERS = ("zkBroker", "broker", "controller")
 NAME, TYPE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9]*)"), re.compile(r"[A-Z][A-Za-z0-9]*")
 NULLABLE = ("string", "bytes", "records")
@@ -62,8 +62,8 @@ class Rules:
             if key not in raw and key != "fields":
                 self.report(raw, "", "key-missing", f'"{key}" is missing')
         kind = raw.get("type")
-        if isinstance(kind, str) and kind not in TYPES:
-            self.report(raw, "", "type-unknown", f"type {kind!r} is none of {', '.join(TYPES)}")
+        if isinstance(kind, str) and kind not in KINDS:
+            self.report(raw, "", "type-unknown", f"type {kind!r} is none of {', '.join(KINDS)}")
         self.about_kind(kind)
         versions = self.versions(raw, "", "validVersions")
         flexible = self.versions(raw, "", "flexibleVersions", open_ended=True)

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END
 from kcli.grammar.words.fixed import fixed_layout
+from kcli.records.codecs import CODECS
 
 HEADER = fixed_layout(BATCH_HEADER).struct
 PIECE = 8 << 20  # bytes read before the pages behind are given back
-
-COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class Batch(NamedTuple):
@@ -56,7 +55,7 @@ class Batch(NamedTuple):
     def compression(self) -> str:
         """The name of the codec, "none" for most snapshots."""
         codec = self.attributes & 7
-        return COMPRESSIONS[codec] if codec < len(COMPRESSIONS) else f"codec {codec}"
+        return CODECS[codec] if codec < len(CODECS) else f"codec {codec}"
 
     @property
     def append_timestamp(self) -> int:

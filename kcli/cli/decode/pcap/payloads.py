@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kcli.grammar.topics import NAME_FIELDS
 from kcli.jsontext import dumps, loads
+from kcli.topic_names import NAME_FIELDS
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
