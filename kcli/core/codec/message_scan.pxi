@@ -80,6 +80,8 @@ cdef inline int scan_sized(int op, int flags, Cursor* cursor, Out* out) noexcept
     if length > 0:
         at = cursor.at
         cursor.at += length
+        if op == RECORDS and cursor.context != NULL and cursor.context.records == RECORDS_COUNT:
+            count_records(cursor.context, at, length)
         return -(op == STRING and not is_utf8(at, length))
     return -(length == -2)
 

@@ -53,12 +53,14 @@ cdef enum RecordsForm:
     RECORDS_SIZE = 0      # {"sizeInBytes": n}
     RECORDS_RAW = 1       # ... and "base64"
     RECORDS_HOOK = 2      # ... and what the hook returns
+    RECORDS_COUNT = 3     # the size, and the context counts them
 
 
 # How JSON text is made: what to do with records fields, and which topic names are known.
 cdef struct JsonContext:
     int records
     PyObject* hook        # borrowed; called with a memoryview, returns bytes: the JSON text of "batches"
+    int64_t records_seen, records_size    # how many there were, and their bytes, where they are counted
     NameTable* names      # or NULL
     bint secrets          # show them
     bint metadata         # the topic at hand is Kafka's own metadata log

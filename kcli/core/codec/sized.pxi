@@ -68,11 +68,22 @@ cdef int json_records(const uint8_t* at, Py_ssize_t size, Cursor* cursor, Out* o
             return no_memory(cursor)
         if out_redacted(out, size) if context.metadata and not context.secrets else out_base64(out, at, size):
             return no_memory(cursor)
+    elif context.records == RECORDS_COUNT:
+        count_records(context, at, size)
     elif context.records == RECORDS_HOOK:
         context.erred = True                  # in the values of records
         if hooked(at, size, context, out):
             return raised(cursor)
     return no_memory(cursor) if out_put(out, b"}", 1) else 0
+
+
+cdef extern from "record_count.h" nogil:
+    int64_t record_count "kb_record_count"(const uint8_t* data, int64_t size)
+
+
+cdef inline void count_records(JsonContext* context, const uint8_t* at, Py_ssize_t size) noexcept:
+    context.records_seen += record_count(at, size)
+    context.records_size += size
 
 
 cdef int hooked(const uint8_t* at, Py_ssize_t size, JsonContext* context, Out* out) noexcept:

@@ -1,6 +1,5 @@
 """Exchanges into counts by group, for `kcli stats`: no text is kept and no Python object is made for an exchange."""
 
-cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -9,7 +8,7 @@ from libc.string cimport memcmp, memset
 
 from kcli.core.capture.exchange_json cimport PRODUCE, ApiCodecs, ErrorCodes, ExchangeWriter, steady_codecs
 from kcli.core.codec.interner cimport *
-from kcli.core.codec.messages cimport Node, Out, RECORDS_HOOK, out_free, out_put
+from kcli.core.codec.messages cimport Node, Out, RECORDS_COUNT, out_free, out_put
 from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink
 from kcli.core.columns.json_columns cimport *
 
@@ -31,21 +30,6 @@ cpdef int64_t records_in(const uint8_t[::1] data):
     return record_count(&data[0], data.shape[0]) if data.shape[0] else 0
 
 
-@cython.final
-cdef class RecordCounter:
-    """Counts the records of an exchange, and their bytes, where its text is made."""
-
-    cdef int64_t records, size
-
-    cdef void clear(self) noexcept:
-        self.records = self.size = 0
-
-    def __call__(self, const uint8_t[::1] data):
-        self.size += data.shape[0]
-        self.records += records_in(data)
-        return b"[]"
-
-
 cdef class ExchangeCounts(Sink):
     """Counts exchanges of steady connections.
 
@@ -64,14 +48,12 @@ cdef class ExchangeCounts(Sink):
     cdef bint[KEYS] apis
     cdef bytes client
     cdef uint64_t since, until
-    cdef RecordCounter counter
     cdef bint linked
     cdef readonly uint64_t counted    # exchanges that passed it
 
     def __init__(self, bodies, by, widths, bint linked, fields, chosen):
         self.lines = ExchangeWriter(bodies)
-        self.counter = RecordCounter()
-        self.lines.context.records, self.lines.context.hook = RECORDS_HOOK, <PyObject*>self.counter
+        self.lines.context.records = RECORDS_COUNT
         self.values = GroupValues(by, widths)
         self.layouts = Layouts(fields)
         self.groups = Groups(self.values.count, self.lines.errors)
@@ -105,7 +87,7 @@ cdef class ExchangeCounts(Sink):
         if <object>scans is None:
             return False
         self.request.size = self.response.size = 0
-        self.counter.clear()
+        self.lines.context.records_seen = self.lines.context.records_size = 0
         if not self.read_request(codecs, e, <tuple>scans):
             return False
         if not self.read_response(codecs, e.response, e.response_size, <tuple>scans):
@@ -173,9 +155,9 @@ cdef class ExchangeCounts(Sink):
         self.counted += 1
         counted.asked, counted.answered = e.request_size + 4, e.response_size + 4 if e.response != NULL else 0
         counted.latency = (e.answered - e.ts) // 1000 if e.response != NULL else -1
-        counted.produced = self.counter.records if e.key == PRODUCE else -1
-        counted.fetched = self.counter.records if e.response != NULL and e.key in (FETCH, SHARE_FETCH) else -1
-        counted.empty = not counted.failed and self.counter.size == 0
+        counted.produced = self.lines.context.records_seen if e.key == PRODUCE else -1
+        counted.fetched = self.lines.context.records_seen if e.response != NULL and e.key in (FETCH, SHARE_FETCH) else -1
+        counted.empty = not counted.failed and self.lines.context.records_size == 0
         if self.linked:
             self.groups.link, self.groups.link_size = e.link, e.link_size
         self.values.take(e, client, &self.lines.errors.codes)
