@@ -126,12 +126,12 @@ def ends_of(found: Iterable[str]) -> set[frozenset[str]]:
 
 
 def connections(uris: Iterable[str]) -> set[str]:
-    """Return the connections in files of facts."""
+    """Return the connections that rows in files are of; some are of none, as of a damaged file."""
     import pyarrow.parquet
 
     found: set[str] = set()
     for uri in uris:
         with Place(uri).open() as file:
             names = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)
-            found.update(names.unique().to_pylist())
+            found.update(names.drop_null().unique().to_pylist())
     return found

@@ -107,6 +107,17 @@ def test_what_is_late_of_a_connection_whose_end_was_not_known_to_be_kafka_s(
     assert unaccounted(output) == 0
 
 
+def test_damage_of_no_connection_does_not_matter_to_what_is_late(samples: Path, tmp_path: Path, output: Path) -> None:
+    """A file that ends in the middle of a packet has a row that is of none."""
+    paths = rotated(samples, tmp_path, 2)
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:-9])
+    run_here([paths[1]], output)
+    assert None in {row["connection"] for row in rows_of(output, "undecodable")}
+    assert run_here([paths[0]], output).redone == [1]
+    assert_decoded(output, paths)
+
+
 def test_captures_that_are_gone_are_not_read_again(samples: Path, tmp_path: Path, output: Path) -> None:
     paths = rotated(samples, tmp_path, 2)
     run_here([paths[1]], output)
