@@ -38,9 +38,9 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     rows = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
+    kept, explained = without_consequences(every, RULES)  # by ids, too: a subject without a topic fits any
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
-    kept, explained = without_consequences(every, RULES)
     kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     return kept, explained
 

@@ -176,8 +176,9 @@ METADATA_PARTITIONS: tuple[ViewColumn, ...] = (
         for each in RULE_FACTS["partition_states"].columns[1:]
     ),
 )
-# A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or as a
-# batch (by its checksum) was written by name and read by id. Both of these twice at least, and seldom of another name.
+# A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or where
+# that ends for it (who waits there says no offset in a session), or as a batch (by its checksum) was written by name
+# and read by id. Each of these twice at least, and seldom of another name.
 SAID_TOPICS = "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 NAMED_TOPICS = f"""
 (WITH named AS ({SAID_TOPICS}),
@@ -185,8 +186,10 @@ NAMED_TOPICS = f"""
              UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
                    WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named)),
       hints AS (SELECT f.topic_id, c.topic, count(*) AS hits, 'committed' AS how
-                FROM (SELECT DISTINCT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
-                       WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
+                FROM (SELECT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
+                       WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)
+                      UNION SELECT client_id, topic_id, partition, last_stable_offset FROM fetch_partitions
+                       WHERE last_stable_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
                 JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset
                       FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL) AS c
                   ON f.client_id = c.client_id AND f.partition = c.partition AND f.fetch_offset = c.committed_offset

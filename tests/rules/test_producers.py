@@ -60,3 +60,10 @@ def test_an_answer_that_the_capture_lacks_is_no_retry() -> None:
     """A tap that loses one packet in a hundred: offsets grow by what was written, whoever heard of it."""
     found = diagnosed("tap-loses-answers")
     assert found.judged and not found.findings
+
+
+def test_a_transaction_that_hangs_explains_what_waits_for_it_alone() -> None:
+    """The capture begins in mid-stream, the reader's Fetches tell neither a name nor an offset: its commits do."""
+    found = [each for each in diagnosed("hanging-and-lagging").findings if each.severity != "info"]
+    named = {(each.finding, str(each.subject["topic"])) for each in found}
+    assert named == {("hanging-transaction", "book"), ("lagging-consumer", "orders")}

@@ -36,7 +36,7 @@ summed AS (
   SELECT client_id, topic, count(*) AS answers, sum(CASE WHEN at_limit THEN 1 ELSE 0 END) AS limited,
          min(CASE WHEN at_limit THEN ns END) AS first_ns, max(CASE WHEN at_limit THEN ns END) AS last_ns,
          percentile_approx(CASE WHEN at_limit THEN behind END, 0.5) AS usual_behind,
-         max(CASE WHEN at_limit AND by_partition THEN max_bytes END) AS max_bytes,
+         max(CASE WHEN at_limit AND by_partition THEN max_bytes END) AS max_bytes, max(max_bytes) AS asked_bytes,
          percentile_approx(CASE WHEN at_limit THEN whole_bytes END, 0.5) AS bytes_per_answer,
          greatest((max(ns) - min(ns)) / 1e9, 0.001) AS seconds
   FROM full_answers
@@ -55,7 +55,8 @@ pace AS (
 )
 SELECT s.client_id, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes, bytes_per_answer,
        most_behind, usual_behind, seconds, s.first_ns, s.last_ns, limited AS weight,
-       CASE WHEN max_bytes IS NULL THEN 'fetch.max.bytes'
+       CASE WHEN max_bytes IS NULL AND asked_bytes > 262144 THEN 'fetch.max.bytes'
+            WHEN max_bytes IS NULL THEN 'fetch.max.bytes, or max.partition.fetch.bytes'
             ELSE concat('max.partition.fetch.bytes is ', max_bytes) END AS setting,
        CASE WHEN last_behind > first_behind OR most_behind > 2 * first_behind THEN 'warning' ELSE 'info' END AS severity
 FROM summed s
