@@ -104,7 +104,7 @@ def whole(row: Row, name: str, most: int) -> int | None:
     if value is None or value == -1:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise InputError(f"{name}: a whole number up to {most:,} expected")
+        raise InputError(f"{name}: a whole number from 0 to {most:,} expected")
     return value
 
 

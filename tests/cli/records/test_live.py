@@ -183,6 +183,7 @@ def test_lines_that_are_none(
         ('{"value": {"redacted": 5}}', "line 1: value: a secret that was left out"),
         ('{"value": 7}', "line 1: value: text, null or"),
         ('{"value": "", "timestamp": "now"}', "line 1: timestamp: a whole number"),
+        ('{"value": "", "timestamp": -5}', "line 1: timestamp: a whole number from 0 to"),
         ('{"value": "", "partition": true}', "line 1: partition: a whole number"),
         ('{"value": "", "partition": 9}', "partition 9: topic again has 1"),
         ('{"value": "", "headers": [{"value": "a"}]}', 'line 1: headers: {"key"'),
