@@ -15,8 +15,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from kcli.errors import UsageError
 from kcli.schemas.errors import ERRORS, find_error_code
+from kcli.schemas.field_codes import API_KEYS
 from kcli.schemas.lookup import Catalog
-from kcli.tables.exchanges import KEYS
 
 SPECIAL = re.compile(r"[*?\[,]|^!")
 GLOB = re.compile(r"[*?\[]")
@@ -74,7 +74,7 @@ def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
     named, left_out = numbers_in(names, known.api_key)
     if not left_out:
         return frozenset(named)
-    left = (named or {*range(KEYS)}) - left_out
+    left = (named or {*range(API_KEYS)}) - left_out
     if not left:
         raise UsageError(f"{', '.join(map(str, names))}: no API is left")
     return frozenset(left)

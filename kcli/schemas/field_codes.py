@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+API_KEYS = 128  # API keys that Kafka has are below
+
 
 class ConfigResource:
     """The types of what has configs (ConfigResource.Type)."""

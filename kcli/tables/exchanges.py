@@ -13,11 +13,11 @@ from typing import Any
 
 from kcli.schemas.apikeys import FETCH, SYNC_GROUP
 from kcli.schemas.errors import error_name
+from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, error_names, instants, integers, numbered, strings, texts
 from kcli.tables.definition import Column, Table
 from kcli.tables.rows import Rows
 
-KEYS = 128  # API keys that Kafka has are below
 MISSING = -(1 << 63)  # in the core's numbers
 CLIENT = -1  # the replica id of a client
 WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
@@ -119,14 +119,14 @@ class ExchangeArrays:
     def api(self) -> Among:
         """Return the name of each row's API; null for an unknown one."""
         keys = self.rows.key
-        return numbered([*map(self.name_of, range(KEYS)), None], self.known(keys))
+        return numbered([*map(self.name_of, range(API_KEYS)), None], self.known(keys))
 
     @staticmethod
     def known(keys: Any) -> Any:
-        """Return API keys; KEYS for those that Kafka does not have."""
+        """Return API keys; API_KEYS for those that Kafka does not have."""
         import numpy
 
-        return numpy.where((keys < 0) | (keys >= KEYS), KEYS, keys)
+        return numpy.where((keys < 0) | (keys >= API_KEYS), API_KEYS, keys)
 
     def broker_address(self) -> Among:
         """Return the broker's address, without the port."""

@@ -20,8 +20,9 @@ from kcli.capture.tables.columns import batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.columns.exchange_columns import ExchangeRows
+from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.definition import schema_of
-from kcli.tables.exchanges import EXCHANGE_COLUMNS, KEYS, fields_of_columns
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
@@ -67,7 +68,7 @@ class ConditionalFeed(ColumnOwner):
         self.as_lines = self.lines is not None and self.chosen.is_plain
         self.waiting: list[Waiting] = []  # events
         self.values: dict[int, Waiting] = {}  # exchanges that came as values, by row
-        framed = () if self.as_lines else range(KEYS)
+        framed = () if self.as_lines else range(API_KEYS)
         headed = self.as_lines or "request_header" in self.wanted
         self.field_names = fields_of_columns(sorted(self.wanted))
         self.compiled = ExchangeRows(

@@ -9,8 +9,9 @@ import numpy
 
 from kcli.capture.tables.partition_tables import APIS
 from kcli.pipeline.writing import stored_schema
+from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, instants, integers, numbered, strings
-from kcli.tables.exchanges import KEYS, ExchangeArrays
+from kcli.tables.exchanges import ExchangeArrays
 from kcli.tables.rows import Rows
 
 
@@ -67,10 +68,10 @@ class FactColumns:
     def is_free(self, rows: Rows) -> Any:
         """Return whether another version than the newest one offered was used."""
         used, index = numpy.unique(rows.voice, return_inverse=True)
-        newest = numpy.full((len(used), KEYS + 1), -1)
+        newest = numpy.full((len(used), API_KEYS + 1), -1)
         for row, number in enumerate(used.tolist()):
             for key, version in self.voices[number].offered.items():
-                if 0 <= key < KEYS:
+                if 0 <= key < API_KEYS:
                     newest[row, key] = version
         keys = ExchangeArrays.known(rows.key)
         return newest[index, keys] != rows.version

@@ -18,7 +18,7 @@ from kcli.capture.wanted import Wanted
 from kcli.cli.main import cli, main
 from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, moment, words_of
 from kcli.errors import UsageError
-from kcli.tables.exchanges import KEYS
+from kcli.schemas.field_codes import API_KEYS
 from tests.capture.wires import SAMPLES
 
 DOCS = Path(__file__).parents[3] / "docs" / "how-to" / "filters.md"
@@ -37,7 +37,7 @@ def test_what_the_options_make() -> None:
     assert filter_of(more, ()) == Filter(error=Wanted((41,)), slower_than=2_000_000, connection=":9092")
     most = NONE | {"apis": ("Fetch,metadata", "!3"), "error": "!NOT_CONTROLLER,6"}
     assert filter_of(most, ()) == Filter(frozenset({1}), error=Wanted((), (6, 41)))
-    assert filter_of(NONE | {"apis": ("!Heartbeat",)}, ()).apis == frozenset(range(KEYS)) - {12}
+    assert filter_of(NONE | {"apis": ("!Heartbeat",)}, ()).apis == frozenset(range(API_KEYS)) - {12}
     with pytest.raises(UsageError, match="no API is left"):
         filter_of(NONE | {"apis": ("Fetch,!1",)}, ())
 
