@@ -21,9 +21,9 @@ from kcli.tables.duckdb_engine import SOURCES
 SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
 ROWS = 50_000  # of a table that wait to be put in at once
 # Rows in memory while captures are read: those of 400 MB of small requests, as files cost a tenth of the time. Of more
-# rows all go to files, which queries read where they are. After that, DuckDB has no more room than they had (MiB).
+# rows all go to files, which queries read where they are. After that DuckDB has room for the tables of as many (MiB).
 HELD = 192 << 20
-MEMORY = 256
+MEMORY = 320
 
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
