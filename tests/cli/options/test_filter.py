@@ -214,7 +214,7 @@ def test_names_of_all_kinds(capsys: Capture) -> None:
 
 def test_the_closing_sums_speak_of_what_is_shown(capsys: Capture) -> None:
     assert main(["decode", "pcap", TXN, "--slower-than", "100"]) == 0
-    assert "2 of 78 exchanges, on 1 of 11 TCP connections, 1 client; 0 with errors" in capsys.readouterr().err
+    assert "2 of 78 exchanges, on 1 of 11 connections, 1 client; 0 with errors" in capsys.readouterr().err
 
 
 CLOSED = [
@@ -247,7 +247,7 @@ def test_all_formats_count_what_they_show(
         pytest.importorskip("duckdb")
     assert main([*command.split(), TXN, *words, "-o", str(tmp_path / "out")]) == int(not count)
     said = capsys.readouterr().err
-    assert said.startswith(f"{count} of 78 exchanges, 11 TCP connections; 30 B sent again;\n")
+    assert said.startswith(f"{count} of 78 exchanges, 11 connections; 30 B sent again;\n")
     assert main([*command.split(), TXN, "-o", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.startswith("78 exchanges (AddPartitionsToTxn 12, ")
 

@@ -38,7 +38,7 @@ def closing(
     shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
     that bytes may wait in it. room: cells of a line with a command; other lines are as long as they are.
     """
-    first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "TCP connection")
+    first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "connection")
     if table is not None:
         if table.exchanges < tally.exchanges:
             first, links = f"{table.exchanges:,} of {first}", f"on {len(table.shown):,} of {links}"

@@ -23,7 +23,7 @@ def summary_of(path: Path) -> list[str]:
 
 def test_the_closing_summary() -> None:
     summary = summary_of(SAMPLES / "java44-txn.pcap")
-    assert summary[0] == "78 exchanges, 11 TCP connections, 3 clients; 8 with errors; 30 B sent again;"
+    assert summary[0] == "78 exchanges, 11 connections, 3 clients; 8 with errors; 30 B sent again;"
     assert summary[1] == "276 packets, 58.5 kB over 2.1 s; every byte accounted for. Slowest: Fetch 501.4 ms."
     assert summary[2] == "  c1 127.0.0.1:32938 to 127.0.0.1:21000, lab-java"
     assert summary[10] == "  and 3 more: kcli stats " + str(SAMPLES / "java44-txn.pcap") + " --by connection"
@@ -50,7 +50,7 @@ def test_what_comes_next_shows_something_new() -> None:
 
 def test_the_closing_summary_says_what_is_odd() -> None:
     summary = summary_of(DATA / "snaplen-96.pcap")
-    assert summary[0] == "0 exchanges, 5 TCP connections; 50 cut short (140 kB); 49 not decodable (1.6 kB);"
+    assert summary[0] == "0 exchanges, 5 connections; 50 cut short (140 kB); 49 not decodable (1.6 kB);"
     summary = summary_of(DATA / "mid-stream.pcap.zst")
     assert "3 connections began before the capture" in summary[0]
     source = as_values([str(SAMPLES / "ipv6.pcapng")])
