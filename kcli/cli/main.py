@@ -63,11 +63,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            import difflib
+            from kcli.cli.suggestions import suggestion
 
-            near = difflib.get_close_matches(args[0], list(self.table), 1)
-            hint = f"; did you mean {near[0]}?" if near else f" (there are: {', '.join(sorted(self.table))})"
-            ctx.fail(f"{args[0]}: no such {self.what}{hint}")
+            ctx.fail(f"{args[0]}: no such {self.what}{suggestion(args[0], self.table)}")
         return super().resolve_command(ctx, args)
 
 

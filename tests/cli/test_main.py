@@ -138,6 +138,32 @@ def test_help_of_a_group_needs_none_of_its_commands(
     assert HELP["decode request"][:40] in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("explain", "; did you mean fetch-session explain?"),
+        ("verify", "; did you mean snapshot verify?"),
+        ("Analyze", "; did you mean `kcli diagnose`?"),
+        ("http://here/a.pcap", "; kcli reads files and pipes: `curl -s URL | kcli -`"),
+        ("localhost:9092", "; `kcli --help` lists the commands for a live cluster"),
+        ("what is wrong?", "; `kcli --help` lists questions and the command for each"),
+        ("nothing/like/it.pcap", ""),
+    ],
+)
+def test_a_first_word_that_is_nothing_is_told_what_was_meant(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    assert capsys.readouterr().err == f"kcli: {word}: no such command or file{hint} (see `kcli --help`)\n"
+
+
+def test_a_file_that_is_named_alike_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "night.pcap.gz").touch()
+    for word in ("night.pcap", "nigth.pcap.gz"):
+        assert main([str(tmp_path / word)]) == 2
+        assert f"{word}: no such command or file; did you mean {tmp_path}/night.pcap.gz?" in capsys.readouterr().err
+
+
 def test_a_cold_start_imports_nothing_heavy() -> None:
     script = f"import sys; from kcli.cli.main import main; main(['--help']); print(*set({HEAVY!r}) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -31,9 +31,13 @@ def front(files: tuple[str, ...], **options: Any) -> int:
     kcli night.pcap --key-log keys.log
     kcli __cluster_metadata-0
     """
-    kinds = {file: kind_of(file) for file in files}
+    kinds, codes, problems = dict[str, str](), [0], list[InputError]()
+    for file in files:
+        try:
+            kinds[file] = kind_of(file)
+        except InputError as error:
+            problems.append(error)
     captures = tuple(file for file, kind in kinds.items() if kind == "capture")
-    codes, problems = [0], list[InputError]()
     if captures:
         codes.append(captures_screen(captures, options))
     for file, kind in kinds.items():

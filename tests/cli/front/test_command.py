@@ -66,6 +66,16 @@ def test_a_missing_file_is_no_command(capsys: pytest.CaptureFixture[str]) -> Non
     assert "no-such.pcap: no such command or file" in capsys.readouterr().err
 
 
+def test_a_file_of_something_else_leaves_the_others_read(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "note.txt").write_text("call the night shift")
+    assert main([str(tmp_path / "note.txt"), str(samples / "java44-txn.pcap")]) == 3
+    said = capsys.readouterr()
+    assert "checks over" in said.out
+    assert "note.txt: nothing that kcli knows" in said.err
+
+
 def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
     """The others go, as a table that a terminal breaks is no table."""
     row = {"client_id": "orders-api", "rate": 14.6, "records": 1.0, "errors": 42, "p99_ms": 87.9, "connections": 2}

@@ -1,0 +1,59 @@
+"""Suggestions for a first word that is no command and no file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+
+OTHER_WORDS = {
+    "analyse": "diagnose",
+    "analyze": "diagnose",
+    "cat": "records",
+    "consume": "records",
+    "dump": "decode",
+    "info": "FILE",
+    "summary": "FILE",
+    "version": "--version",
+}
+ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9A-Fa-f:]+\]:\d{1,5}")
+MOST_ENTRIES = 10_000  # of a folder
+
+
+def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]]) -> str:
+    """Return what follows "no such command": the command or file that was meant, or what there is.
+
+    table: the commands that the word could have been, as `kcli.cli.commands.COMMANDS`. A command of a group goes before
+    one that is only written alike: `explain` is no `replay`, which would send requests.
+    """
+    if "://" in word:
+        return "; kcli reads files and pipes: `curl -s URL | kcli -`"
+    if ADDRESS.fullmatch(word):
+        return "; `kcli --help` lists the commands for a live cluster"
+    if " " in word:
+        return "; `kcli --help` lists questions and the command for each"
+    groups = [name for name, commands in table.items() if not isinstance(commands, str) and word in commands]
+    if groups:
+        return f"; did you mean {' or '.join(f'{group} {word}' for group in groups)}?"
+    meant = OTHER_WORDS.get(word.lower()) if "diagnose" in table else None
+    if meant is not None:
+        return f"; did you mean `kcli {meant}`?"
+    if "." in word or "/" in word:
+        files = files_like(Path(word))
+        return f"; did you mean {files[0]}?" if files else ""
+    near = difflib.get_close_matches(word, list(table), 1)
+    return f"; did you mean {near[0]}?" if near else f" (there are: {', '.join(sorted(table))})"
+
+
+def files_like(path: Path) -> list[Path]:
+    """Return up to one file of the same folder whose name goes on where a path's ends, or is written much like it."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, MOST_ENTRIES)]
+    except OSError:
+        return []
+    longer = sorted(each for each in names if path.name and each.startswith(path.name))
+    return [path.parent / each for each in (longer or difflib.get_close_matches(path.name, names, 1))[:1]]
