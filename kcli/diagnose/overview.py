@@ -8,7 +8,7 @@ from typing import Any
 from kcli.diagnose.store import FactStore
 from kcli.rules.prepared import BEYOND_WAIT_MS, CLIENT_COUNTS
 
-MOST_CLIENTS = 5
+MOST_CLIENTS = 8
 
 SIZE = f"""
 SELECT s.first_ns, s.seconds, c.*

@@ -65,7 +65,7 @@ GROUP BY node_id, address
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
     says="listener {listeners} sends clients to {address}, where they get no connection: {outcome}; "
-    "{clients} ask Metadata {asked} times and do nothing else",
+    "{clients} ask Metadata {asked} times, and neither write nor read",
     ruled_out="a broker that is away: others of its listeners work",
     advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "
     "resolve and reach",

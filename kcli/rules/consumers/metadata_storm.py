@@ -19,7 +19,7 @@ WITH asked AS (
   GROUP BY 1
 )
 SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
-       (SELECT max(o.requests / o.seconds) FROM asked o WHERE o.client_id != a.client_id) AS others_per_second,
+       (SELECT max(o.requests) FROM asked o WHERE o.client_id != a.client_id) / seconds AS others_per_second,
        CASE WHEN 2 * a.response_bytes < (
               SELECT sum(response_bytes) FROM calls c WHERE c.client_id = a.client_id AND c.api IN {LOOKS}
             )
