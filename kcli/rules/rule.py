@@ -60,10 +60,11 @@ class Rule:
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
     tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
     are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all;
-    `spares`, if there, the findings that this row does not explain, with commas; `look`, if there, counts instead of
-    `see`.
+    `spares`, if there, the findings that this row does not explain, with commas; `look` and `remedy`, if there, count
+    instead of `see` and `advice`. A column `*_at` is a time in ns: texts have its time of day.
     subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
-    see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
+    see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
+    where the limits come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
     of_payloads: it is asked where keys and values of records are decoded.
     """
@@ -92,9 +93,13 @@ def finding_of(
     clients = clients_of(rule, row)
     known = {each: addresses[each] for each in clients if each in addresses} if addresses else {}
     at = Addresses(row["ends"][:LISTED], len(row["ends"])) if row.get("ends") else joined(list(known.values()))
-    texts = Row({name: worded(value) for name, value in row.items()} | {"files": files})
+    times = {name: instant(int(row[name])) for name in row if name.endswith("_at") and row[name] is not None}
+    row |= times
+    at_day = {name: f"{time[11:19]}Z" for name, time in times.items()}
+    texts = Row({name: worded(value) for name, value in row.items()} | at_day | {"files": files})
     names = {column for kind, column in rule.subject.items() if kind in NAMES}
     said = Row(texts | {name: worded(distinct(row[name])) for name in names if name in row})
+    words = Row({name: Name(text) if isinstance(text, str) else text for name, text in said.items()})
     subject = {
         kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
     }
@@ -105,7 +110,7 @@ def finding_of(
         {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None}
         | times_of(row)
         | at.as_evidence(),
-        rule.advice.format_map(said),
+        in_number(row.get("remedy") or rule.advice, row, texts).format_map(words),
         in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(said),
         in_number(rule.ruled_out, row, texts).format_map(said),
         command(row.get("look") or rule.see, texts) if rule.see else "",
@@ -173,6 +178,15 @@ def times_of(row: Mapping[str, Any]) -> dict[str, str]:
 def in_order(value: Any) -> Any:
     """Sort a list: an engine collects values in any order."""
     return sorted(value, key=str) if isinstance(value, list) else value
+
+
+class Name(str):
+    """A text that `{column:word}` shows as a word for a shell."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return quoted(str(self)) if spec == "word" else super().__format__(spec)
 
 
 class Row(dict[str, Any]):

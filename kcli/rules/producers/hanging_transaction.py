@@ -5,14 +5,23 @@ from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 # The last stable offset is the first record of the oldest open transaction: who wrote that record has it open, from
 # that write on. Where a capture begins later, it may be a producer that writes and ends nothing, not one that ends.
 # The offset never goes back: two answers with the same one show that it stood still between them.
+# That offset is where it begins, by which it is ended by hand. The coordinator counts the timeout from the first
+# partition that is added, and looks every 10 s for those that are over.
+ABORT = (
+    "kafka-transactions.sh --bootstrap-server {server:word} abort --topic {topic:word} --partition {partition_index} "
+    "--start-offset {start_offset}"
+)
+WHY = "; look at {who}: why does it neither commit nor abort?"
+TIMEOUT = "(transaction.timeout.ms {timeout})"
+SOON_NS = 120_000_000_000
 RULE = Rule(
     finding="hanging-transaction",
     title="transactions that do not end",
     severity=CRITICAL,
     when="held_back > 0",
-    sql="""
+    sql=f"""
 WITH seen AS (
-  SELECT topic, partition, ns, last_stable_offset AS stable, high_watermark AS high
+  SELECT topic, partition, ns, server, last_stable_offset AS stable, high_watermark AS high
   FROM fetched
   WHERE error IS NULL AND last_stable_offset >= 0 AND high_watermark >= 0
 ),
@@ -23,7 +32,7 @@ final AS (
 ),
 still AS (
   SELECT f.topic, f.partition, f.stable, f.high, min(s.ns) AS seen_ns, f.last_ns, min(s.high) AS high_before,
-         count(*) AS answers
+         count(*) AS answers, max_by(s.server, s.ns) AS server
   FROM final f
   JOIN seen s ON s.topic = f.topic AND s.partition = f.partition AND s.stable = f.stable AND s.high > s.stable
   WHERE f.high > f.stable
@@ -48,6 +57,20 @@ ended AS (
   FROM transaction_calls
   WHERE api = 'END_TXN' AND error IS NULL
   GROUP BY producer_id
+),
+timeouts AS (
+  SELECT producer_id, max_by(timeout_ms, timestamp) AS timeout_ms
+  FROM transaction_calls
+  WHERE api = 'INIT_PRODUCER_ID' AND producer_id IS NOT NULL AND transactional_id IS NOT NULL AND timeout_ms > 0
+    AND error IS NULL
+  GROUP BY producer_id
+),
+added AS (
+  SELECT c.producer_id, min(unix_micros(c.timestamp) * 1000) AS added_ns
+  FROM transaction_calls c LEFT JOIN ended e ON e.producer_id = c.producer_id
+  WHERE c.api IN ('ADD_PARTITIONS_TO_TXN', 'ADD_OFFSETS_TO_TXN') AND c.error IS NULL
+    AND (e.ended_ns IS NULL OR unix_micros(c.timestamp) * 1000 > e.ended_ns)
+  GROUP BY c.producer_id
 ),
 owners AS (
   SELECT s.topic, s.partition, s.stable, min_by(w.client_id, w.base_offset) AS client_id,
@@ -83,21 +106,38 @@ waiting AS (
   FROM fetched f JOIN calls c ON c.connection = f.connection AND c.correlation_id = f.correlation_id
   WHERE c.isolation_level = 1
   GROUP BY f.topic
+),
+found AS (
+  SELECT s.topic, concat(s.topic, '-', s.partition) AS partition, s.stable AS last_stable_offset, s.high_before,
+         s.high AS high_watermark, (s.last_ns - since_ns) / 1e9 AS stands_seconds, b.client_id,
+         coalesce(b.producer_id, h.producer_id) AS producer_id, i.transactional_id, b.batches, since_ns AS first_ns,
+         s.last_ns, s.high - s.stable AS held_back, coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
+         CASE WHEN b.client_id IS NULL THEN 'a producer' ELSE b.client_id END AS who, s.server,
+         CAST(s.partition AS STRING) AS partition_index, CAST(s.stable AS STRING) AS start_offset,
+         t.timeout_ms AS transaction_timeout_ms, CAST(t.timeout_ms AS STRING) AS timeout,
+         least(since_ns, coalesce(a.added_ns, since_ns)) + CAST(t.timeout_ms AS BIGINT) * 1000000 AS ends_by_itself_at,
+         span.last_ns AS end_ns
+  FROM stood s
+  LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
+  LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition
+  LEFT JOIN ids i ON i.producer_id = coalesce(b.producer_id, h.producer_id)
+  LEFT JOIN ended e ON e.producer_id = coalesce(b.producer_id, h.producer_id)
+  LEFT JOIN timeouts t ON t.producer_id = coalesce(b.producer_id, h.producer_id)
+  LEFT JOIN added a ON a.producer_id = coalesce(b.producer_id, h.producer_id)
+  LEFT JOIN waiting w ON w.topic = s.topic
+  CROSS JOIN span
+  WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answers >= 2
+    AND (e.ended_ns IS NULL OR b.last_write_ns IS NULL OR e.ended_ns < b.last_write_ns)
 )
-SELECT s.topic, concat(s.topic, '-', s.partition) AS partition, s.stable AS last_stable_offset, s.high_before,
-       s.high AS high_watermark, (s.last_ns - since_ns) / 1e9 AS stands_seconds, b.client_id,
-       coalesce(b.producer_id, h.producer_id) AS producer_id, i.transactional_id, b.batches, since_ns AS first_ns,
-       s.last_ns, s.high - s.stable AS held_back, coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
-       CASE WHEN b.client_id IS NULL THEN 'a producer' ELSE b.client_id END AS who
-FROM stood s
-LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
-LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition
-LEFT JOIN ids i ON i.producer_id = coalesce(b.producer_id, h.producer_id)
-LEFT JOIN ended e ON e.producer_id = coalesce(b.producer_id, h.producer_id)
-LEFT JOIN waiting w ON w.topic = s.topic
-CROSS JOIN span
-WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answers >= 2
-  AND (e.ended_ns IS NULL OR b.last_write_ns IS NULL OR e.ended_ns < b.last_write_ns)
+SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
+       CASE WHEN ends_by_itself_at + 10000000000 < end_ns
+            THEN 'it did not end by itself at {{ends_by_itself_at}}, as it had to {TIMEOUT}: end it, {ABORT}{WHY}'
+            WHEN ends_by_itself_at < end_ns + {SOON_NS}
+            THEN concat('wait: the coordinator ends it by itself soon after {{ends_by_itself_at}} {TIMEOUT}, ',
+                        '{{left_seconds}} s after the end of the capture; where it still stands then, {ABORT}{WHY}')
+            WHEN ends_by_itself_at IS NOT NULL
+            THEN 'end it, {ABORT}: by itself it ends only at {{ends_by_itself_at}} {TIMEOUT}{WHY}' END AS remedy
+FROM found
 """,
     subject={"transactionalId": "transactional_id", "topic": "topic", "partition": "partition", "client": "client_id"},
     evidence=(
@@ -109,14 +149,15 @@ WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answ
         "producer_id",
         "batches",
         "readers",
+        "transaction_timeout_ms",
+        "ends_by_itself_at",
     ),
     says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s while the end grew "
     "from {high_before} to {high_watermark}: {who} (transactional.id {transactional_id}, "
     "producer id {producer_id}) has a transaction open; {held_back} records held back from {readers} readers "
     "(read_committed)",
     ruled_out="the readers: read_uncommitted goes on",
-    advice="run kafka-transactions.sh find-hanging and abort --topic {topic}; look at {who}: "
-    "why does it neither commit nor abort? transaction.timeout.ms bounds it",
+    advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
     see='sql "SELECT timestamp, partition, last_stable_offset, high_watermark FROM fetch_partitions p '
     f'{OF_TOPIC}" {{files}}',
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
