@@ -173,7 +173,7 @@ define(
     COMPLETED,
     """
 api            string   the API's name
-topic          string?  the topic's name
+topic          string?  the topic's name; its id where it is deleted by that, and the answer has no name
 error          string?  name of the error in the answer
 """,
     dated=False,

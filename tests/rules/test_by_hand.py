@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from kcli.diagnose import INFO, Finding, diagnose
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Packet, Wire, pcap
-from tests.records.slips.making import batch_bytes
+from tests.records.slips.making import batch_bytes, checked
 
 SECOND = 1000 * MILLISECOND
 LOSSY = Path(__file__).parents[1] / "core/capture/data/lossy-line.pcap.zst"
@@ -393,3 +394,67 @@ def test_a_broker_that_has_just_started_is_not_slow(tmp_path: Path) -> None:
     slow = [beats("one", 42000, 3, 0, 8), beats("two", 42001, 3, 0, 8)]
     assert "10.0.0.3:9092" in told(found(tmp_path, *others, *slow), "slow-broker").subject["broker"]
     assert not found(tmp_path, *others, beats("one", 42000, 3, 5, 8), beats("two", 42001, 3, 5, 8))
+
+
+def transactional(producer_id: int) -> bytes:
+    """A batch of a transaction."""
+    data = bytearray(batch_bytes([(b"k", b"v")]))
+    data[22] |= 0x10
+    data[43:57] = producer_id.to_bytes(8, "big") + bytes(6)
+    return checked(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("timeout", "advised"),
+    [
+        (1_500, r"it did not end by itself at \S+Z, as it had to \(transaction.timeout.ms 1500\): end it, kafka-t"),
+        (30_000, r"wait: the coordinator ends it by itself soon after \S+Z \(transaction.timeout.ms 30000\), 1\d"),
+        (
+            900_000,
+            r"end it, kafka-t.* by itself it ends only at \S+Z \(transaction.timeout.ms 900000\); look at writer",
+        ),
+    ],
+)
+def test_when_a_transaction_ends_by_itself(timeout: int, advised: str, tmp_path: Path) -> None:
+    writer, reader = Talk("writer", 46000), Talk("reader", 46001)
+    who = {"transactionalId": "t", "transactionTimeoutMs": timeout, "producerId": -1, "producerEpoch": -1}
+    writer.call(22, 4, who, {"errorCode": 0, "producerId": 6, "producerEpoch": 0})
+    asked = {"transactionalId": "t", "acks": -1, "timeoutMs": 1000, "topicData": [
+        {"name": "orders", "partitionData": [{"index": 3, "records": transactional(6)}]},
+    ]}  # fmt: skip
+    part = {"index": 3, "errorCode": 0, "baseOffset": 1234}
+    writer.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
+    for number in range(30):
+        asked = {
+            "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+            "isolationLevel": 1, "topics": [{"topic": "orders", "partitions": [{"partition": 3, "fetchOffset": 1234}]}],
+        }  # fmt: skip
+        given = {"partitionIndex": 3, "errorCode": 0, "highWatermark": 1235 + number, "lastStableOffset": 1234,
+                 "logStartOffset": 7}  # fmt: skip
+        reader.call(1, 11, asked, {"errorCode": 0, "responses": [{"topic": "orders", "partitions": [given]}]})
+    finding = told(found(tmp_path, writer, reader), "hanging-transaction", client="writer", partition="orders-3")
+    assert re.match(advised, finding.advice), finding.advice
+    assert "--bootstrap-server 10.0.0.2:9092 abort --topic orders --partition 3 --start-offset 1234" in finding.advice
+    assert finding.evidence["transaction_timeout_ms"] == timeout
+
+
+@pytest.mark.parametrize("answered", ["orders", None])
+def test_who_deleted_a_topic_by_its_id(answered: str | None, tmp_path: Path) -> None:
+    """The answer has its name, or else Metadata."""
+    none, old, new = "A" * 22, "95bD2t27TuG_T8TnId9d0A", "a8Hjo7hsRHith1EBsUOXIQ"
+    job, user = Talk("nightly", 47000), Talk("user", 47001)
+
+    def told_of(topic_id: str) -> None:
+        part = {"partitionIndex": 0, "leaderId": 1, "replicaNodes": [1], "isrNodes": [1]}
+        answer = {"brokers": [], "topics": [{"name": "orders", "topicId": topic_id, "partitions": [part]}]}
+        user.call(3, 12, {"topics": [{"topicId": none, "name": "orders"}]}, answer)
+
+    told_of(old)
+    for _ in range(2):
+        job.call(20, 6, {"topics": [{"name": None, "topicId": old}], "timeoutMs": 1000},
+                 {"responses": [{"name": answered, "topicId": old, "errorCode": 0}]})  # fmt: skip
+    produced(user, 6, 3)
+    told_of(new)
+    finding = told(found(tmp_path, job, user), "topic-recreated", topic="orders")
+    assert "(deleted 2 times by nightly (10.0.0.1:47000))" in finding.text
+    assert finding.advice.startswith("first find the job that deletes it: nightly at 10.0.0.1:47000; ")

@@ -67,3 +67,50 @@ def test_a_transaction_that_hangs_explains_what_waits_for_it_alone() -> None:
     found = [each for each in diagnosed("hanging-and-lagging").findings if each.severity != "info"]
     named = {(each.finding, str(each.subject["topic"])) for each in found}
     assert named == {("hanging-transaction", "book"), ("lagging-consumer", "orders")}
+
+
+@pytest.mark.parametrize(
+    ("capture", "told_of", "advised", "evidence"),
+    [
+        (
+            "topic-recreated-quotes",
+            "anew under running clients (deleted once by rdkafka (127.0.0.1:45980), made once by rdkafka",
+            "first find the job that deletes it: rdkafka at 127.0.0.1:45980; do not",
+            {"deletes": 1, "creates": 1, "deleters": ["rdkafka at 127.0.0.1:45980"], "topic_ids": 2},
+        ),
+        (
+            "topic-recreated-commits",
+            "(the capture does not show who deleted it): 2 topic ids",
+            "first find who deletes it: a capture of all brokers shows that",
+            {"deletes": 0, "creates": 0, "deleters": None},
+        ),
+    ],
+)
+def test_who_deleted_a_topic(capture: str, told_of: str, advised: str, evidence: dict[str, object]) -> None:
+    found = only(capture)
+    assert told_of in found.text and found.advice.startswith(advised)
+    assert {name: found.evidence.get(name) for name in evidence} == evidence
+
+
+@pytest.mark.parametrize(
+    ("capture", "place", "ends", "advised"),
+    [
+        (
+            "hanging-settler",
+            "117.7.3.4:18895 abort --topic audit --partition 2 --start-offset 23",
+            "2026-11-26T19:55:11",
+            "soon after 19:55:11Z (transaction.timeout.ms 40000), 19.0 s after the end of the capture",
+        ),
+        (
+            "hanging-begun-before",
+            "127.0.0.1:43000 abort --topic book --partition 1 --start-offset 656",
+            "",
+            "The capture does not show its transaction.timeout.ms",
+        ),
+    ],
+)
+def test_how_a_transaction_ends(capture: str, place: str, ends: str, advised: str) -> None:
+    found = only(capture)
+    assert f"kafka-transactions.sh --bootstrap-server {place};" in found.advice and advised in found.advice
+    assert found.evidence.get("ends_by_itself_at", "")[:19] == ends
+    assert found.advice.startswith("wait: " if ends else "end it, ")

@@ -73,12 +73,12 @@ def put_sasl_call(rows: Rows, item: Exchange, who: Who) -> None:
 
 
 def put_topic_changes(rows: Rows, item: Exchange, who: Who) -> None:
-    """Put the topics of a CreateTopics or DeleteTopics."""
+    """Put the topics of a CreateTopics or DeleteTopics: by id where only the answer, or neither, has the name."""
     asked, answered = item.request or {}, item.response or {}
-    errors = {
-        each.get("name"): error_of(each)
-        for each in answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
-    }
-    names = [each.get("name") if isinstance(each, dict) else each for each in asked.get("topics") or ()]
-    for name in [*names, *(asked.get("topicNames") or ())]:
-        rows.say("topic_changes", (*who, completed(item), item.bodies.name(item.api_key), name, errors.get(name)))
+    results = answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
+    by_key = {each.get(key): each for each in results for key in ("topicId", "name")}
+    keys = [each.get("name") or each.get("topicId") for each in asked.get("topics") or ()]
+    for key in [*keys, *(asked.get("topicNames") or ())]:
+        result = by_key.get(key, {})
+        made = (item.bodies.name(item.api_key), result.get("name") or key, error_of(result))
+        rows.say("topic_changes", (*who, completed(item), *made))

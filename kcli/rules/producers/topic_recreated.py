@@ -2,13 +2,18 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+INSTEAD = (
+    "do not recreate topics that are in use: delete records instead (kafka-delete-records.sh, retention.ms); "
+    "reset the offsets of groups knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "
+    "with the old id"
+)
 RULE = Rule(
     finding="topic-recreated",
     title="topics that were made anew under running clients",
     severity=CRITICAL,
     when="errors LIKE '%,UNKNOWN_TOPIC_%' OR "
     "errors LIKE '%,INCONSISTENT_TOPIC_ID,%' OR errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
-    sql="""
+    sql=f"""
 WITH ids AS (
   SELECT topic, count(DISTINCT topic_id) AS topic_ids
   FROM (
@@ -17,15 +22,28 @@ WITH ids AS (
     WHERE topic_id IS NOT NULL
     UNION
     SELECT topic, topic_id
-    FROM topic_names
+    FROM topic_by_id
   ) AS k
   GROUP BY topic
 ),
+changes AS (
+  SELECT coalesce(t.topic, c.topic) AS topic, api = 'DELETE_TOPICS' AS deletes, client,
+         CASE WHEN coalesce(client_id, '') = '' THEN 'a client without an id' ELSE client_id END AS who
+  FROM topic_changes c LEFT JOIN topic_by_id t ON c.topic = t.topic_id
+  WHERE error IS NULL AND c.topic IS NOT NULL
+),
+changers AS (
+  SELECT topic, deletes, who, count(*) AS times,
+         concat(min(client), CASE WHEN count(DISTINCT client) > 1
+                                  THEN concat(' and ', count(DISTINCT client) - 1, ' more') ELSE '' END) AS place
+  FROM changes
+  GROUP BY topic, deletes, who
+),
 changed AS (
-  SELECT topic, sum(CASE WHEN api = 'DELETE_TOPICS' THEN 1 ELSE 0 END) AS deletes,
-         sum(CASE WHEN api = 'CREATE_TOPICS' THEN 1 ELSE 0 END) AS creates
-  FROM topic_changes
-  WHERE error IS NULL AND topic IS NOT NULL
+  SELECT topic, sum(CASE WHEN deletes THEN times ELSE 0 END) AS deletes,
+         sum(CASE WHEN deletes THEN 0 ELSE times END) AS creates,
+         array_agg(concat(who, ' at ', place)) FILTER (WHERE deletes) AS deleters
+  FROM changers
   GROUP BY topic
 ),
 failed AS (
@@ -58,6 +76,20 @@ errors AS (
   GROUP BY topic
   HAVING count(*) >= 2
 ),
+said AS (
+  SELECT topic, array_agg(line) AS changes
+  FROM (
+    SELECT topic, concat(CASE WHEN deletes THEN 'deleted ' ELSE 'made ' END,
+                         CASE WHEN times = 1 THEN 'once' ELSE concat(times, ' times') END,
+                         ' by ', who, ' (', place, ')') AS line
+    FROM changers
+    UNION ALL
+    SELECT topic, 'the capture does not show who deleted it'
+    FROM errors
+    WHERE topic NOT IN (SELECT topic FROM changers WHERE deletes)
+  ) AS lines
+  GROUP BY topic
+),
 steps AS (
   SELECT topic, partition, base_offset, ns,
          max(base_offset) OVER (PARTITION BY topic,
@@ -80,23 +112,24 @@ shrunk AS (
 )
 SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns, coalesce(i.topic_ids, 0) AS topic_ids,
        coalesce(b.back_to_start, 0) AS back_to_start, coalesce(c.deletes, 0) AS deletes,
-       coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight
+       coalesce(c.creates, 0) AS creates, coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight, d.changes,
+       CASE WHEN c.deletes >= 1 THEN c.deleters END AS deleters,
+       CASE WHEN c.deletes >= 1 THEN 'first find the job that deletes it: {{deleters}}; {INSTEAD}' END AS remedy
 FROM errors e
 LEFT JOIN ids i ON e.topic = i.topic
 LEFT JOIN changed c ON e.topic = c.topic
+LEFT JOIN said d ON e.topic = d.topic
 LEFT JOIN back b ON e.topic = b.topic
 LEFT JOIN shrunk s ON e.topic = s.topic
 WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coalesce(s.shrunk, 0) >= 1
        OR (c.deletes >= 1 AND c.creates >= 1) OR (e.by_id >= 3 AND coalesce(i.topic_ids, 0) >= 1))
 """,
     subject={"topic": "topic", "client": "clients"},
-    evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "shrunk", "clients"),
-    says="{topic} was deleted and made anew under running clients: {topic_ids} topic ids, offsets back at the start on "
-    "{back_to_start} writes, {errors} times {names} to {clients}",
+    evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "creates", "deleters", "shrunk", "clients"),
+    says="{topic} was deleted and made anew under running clients ({changes}): {topic_ids} topic ids, "
+    "offsets back at the start on {back_to_start} writes, {errors} times {names} to {clients}",
     ruled_out="a topic that was never there",
-    advice="do not recreate topics that are in use: delete records instead (kafka-delete-records.sh, retention.ms); "
-    "reset the groups' offsets knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "
-    "with the old id",
+    advice=f"first find who deletes it: a capture of all brokers shows that, as any may be asked; {INSTEAD}",
     see="decode pcap {files} --topic {topic} --errors",
     source="KIP-516",
     explains={
