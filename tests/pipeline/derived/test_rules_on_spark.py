@@ -1,0 +1,44 @@
+"""Rules' queries on Spark, beside what DuckDB answers over the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.diagnose.diagnosis import read_facts
+from kcli.diagnose.store import FactStore
+from kcli.rules import RULES
+from kcli.tables.duckdb_engine import SOURCES
+from tests.diagnose.captured import DATA
+
+
+def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, with the lists in them sorted: an engine collects values in any order."""
+    listed = [
+        {name: sorted(value) if isinstance(value, list) else value for name, value in row.items()} for row in rows
+    ]
+    return sorted(listed, key=repr)
+
+
+@pytest.mark.parametrize(
+    ("finding", "capture"),
+    [
+        ("topic-recreated", "topic-recreated-quotes"),
+        ("topic-recreated", "topic-recreated-commits"),
+        ("hanging-transaction", "hanging-settler"),
+        ("hanging-transaction", "hanging-begun-before"),
+    ],
+)
+def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
+    [rule] = [each for each in RULES if each.finding == finding]
+    with FactStore() as store:
+        read_facts([str(DATA / f"{capture}.pcap.zst")], store, lambda _count: None, {})
+        expected = in_order(store.ask(rule.sql))
+        for table in store.made & {*SOURCES.findall(rule.sql)}:
+            store.execute(f"COPY (SELECT * FROM {table}) TO '{tmp_path / table}.parquet'")
+            spark.read.parquet(f"{tmp_path / table}.parquet").createOrReplaceTempView(table)
+    assert expected
+    assert in_order(row.asDict() for row in spark.sql(rule.sql).collect()) == expected
