@@ -18,6 +18,8 @@ def test_a_cooperative_member_that_comes_and_goes_is_a_storm_and_a_group_that_gr
     found = only("rebalance-storm-shipping")
     told(found, group="shipping", client=["ship-1", "ship-2", "ship-flap"])
     assert (found.finding, found.evidence["leaver"]) == ("rebalance-storm", "ship-flap")
+    assert (found.evidence["leaves"], found.evidence["most_leaves"]) == (8, 6), "two others leave once, at the end"
+    assert found.text.endswith("; ship-flap left 6 times")
     grown = diagnosed("healthy-growing-group")
     assert grown.judged and not grown.findings
 

@@ -89,8 +89,7 @@ given AS (
   GROUP BY group_id
 ),
 leaves AS (
-  SELECT group_id, count(*) AS leaves, count(DISTINCT client_id) AS leavers, max_by(client_id, n) AS leaver,
-         max(n) AS most_leaves
+  SELECT group_id, sum(n) AS leaves, max_by(client_id, n) AS leaver, max(n) AS most_leaves
   FROM (
     SELECT group_id, client_id, count(*) AS n
     FROM group_calls
@@ -135,6 +134,7 @@ WHERE generations >= 4 AND most_joins >= 4
         "most_joins",
         "leaves",
         "leaver",
+        "most_leaves",
         "errors",
         "refusals",
         "seconds",
