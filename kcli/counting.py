@@ -1,6 +1,10 @@
-"""Numbers of things in text: "1 exchange", "2 exchanges"."""
+"""Numbers of things in text, "1 exchange", "2 exchanges", and the first names of many."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+NAMED = 5  # names that are shown where nothing fits
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -23,3 +27,15 @@ def singular(name: str) -> str:
     if name.endswith(("ches", "shes", "sses", "xes")):
         return name[:-2]
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
+
+
+def here_text(kind: str, names: Sequence[str]) -> str:
+    """Say which names of a kind there are: "topics here: a, b"."""
+    plural = {"api": "APIs"}.get(kind, f"{kind}s")
+    return f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
+
+
+def few_of(names: Sequence[str]) -> str:
+    """Return the first names of many."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

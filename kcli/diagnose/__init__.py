@@ -12,8 +12,9 @@ from kcli.lazy import importing
 
 if TYPE_CHECKING:
     from kcli.diagnose.diagnosis import Diagnosis, Scope, diagnose
+    from kcli.diagnose.known import Unknown
     from kcli.diagnose.scope import Unjudged
 
-__all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Scope", "Unjudged", "diagnose"]
+__all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Scope", "Unjudged", "Unknown", "diagnose"]
 
-__getattr__ = importing(__name__, {"diagnosis": "Diagnosis Scope diagnose", "scope": "Unjudged"})
+__getattr__ = importing(__name__, {"diagnosis": "Diagnosis Scope diagnose", "known": "Unknown", "scope": "Unjudged"})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
+from kcli.diagnose.known import Unknown, unknown_names
 from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import Unjudged, unjudged_parts
 from kcli.diagnose.store import FactStore
@@ -33,14 +34,19 @@ class Scope:
     client: str | None = None
     topic: str | None = None
 
-    def wants(self, finding: Finding, groups: dict[str, list[str]]) -> bool:
-        """Return whether the finding may concern them. groups: of each client."""
+    def named(self) -> list[tuple[str, str]]:
+        """Return the names that are asked for, each behind its kind."""
+        kinds = (("group", self.group), ("client", self.client), ("topic", self.topic))
+        return [(kind, name) for kind, name in kinds if name is not None]
+
+    def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
+        """Return whether the finding may concern them. groups: of each client; topics: names of an id."""
         return all(
             wanted is None or kinds_match(finding.subject, kinds, {wanted, *more})
             for wanted, kinds, more in (
                 (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
                 (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
-                (self.topic, ("topic",), set()),
+                (self.topic, ("topic",), topics),
             )
         )
 
@@ -56,7 +62,8 @@ def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) 
 class Diagnosis:
     """The findings, the most important first. checked: rules that were tried. unjudged: what no rule can judge. judged:
     whether there was anything to judge. overview: what the captures hold. damage: of the files; where they have no
-    exchange and nothing is grave, what they have instead.
+    exchange and nothing is grave, what they have instead. scope: what the findings are of. unknown: names in it that
+    the captures have nowhere; there is no finding then.
     """
 
     findings: list[Finding]
@@ -66,6 +73,8 @@ class Diagnosis:
     judged: bool
     overview: Overview
     damage: InputError | None = None
+    scope: Scope = Scope()
+    unknown: tuple[Unknown, ...] = ()
 
     @property
     def is_grave(self) -> bool:
@@ -105,7 +114,12 @@ def diagnose_into(
             store.put("unread_payloads", row)
         store.flush()
     key_logs = (options or {}).get("key_logs", ())
-    return judge(store, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
+    found = judge(store, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
+    if found.overview.exchanges:
+        found.unknown = (*unknown_names(store, paths, scope, [*found.findings, *found.explained], options or {}),)
+    if found.unknown:
+        found.findings, found.explained = [], []
+    return found
 
 
 def read_facts(
@@ -143,7 +157,7 @@ def judge(
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
     parts = unjudged_parts(store, size.seconds, files)
-    found = Diagnosis(wanted, explained, checked, parts, judged, size, damage)
+    found = Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None
     return found
@@ -154,4 +168,7 @@ def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Findi
     if scope == Scope():
         return found
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
-    return [each for each in found if scope.wants(each, groups)]
+    named = {
+        row["topic"] for row in store.ask("SELECT topic, topic_id FROM topic_names") if row["topic_id"] == scope.topic
+    }
+    return [each for each in found if scope.wants(each, groups, named)]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.capture.kafka.clock import instant
-from kcli.counting import counted, span_text
+from kcli.counting import counted, here_text, span_text
 from kcli.finding import INFO, Finding
 
 if TYPE_CHECKING:
     from kcli.diagnose.diagnosis import Diagnosis
+    from kcli.diagnose.known import Unknown
     from kcli.diagnose.scope import Unjudged
 
 DAY = 86400  # seconds
@@ -101,12 +102,23 @@ def worded(name: object) -> str:
 
 
 def checked_text(found: Diagnosis) -> str:
-    """Say what was checked, how much there was to check, and how much was found."""
+    """Say what was checked, how much there was to check, and how much was found of whom, or else which names are
+    not there."""
     seconds = span_text(found.overview.seconds)
     if not found.judged:
         return f"Nothing could be judged: no exchange of Kafka's in {seconds}"
+    exchanges = f"{counted(found.overview.exchanges, 'exchange')} in {seconds}"
+    if found.unknown:
+        return f"{unknown_text(found.unknown)}; looked at {exchanges}"
     counts = counted_by_severity(found.findings) or "nothing found"
-    return f"{found.checked} checks over {counted(found.overview.exchanges, 'exchange')} in {seconds}: {counts}"
+    names = ", ".join(f"{kind} {name}" for kind, name in found.scope.named())
+    return f"{found.checked} checks over {exchanges}: {counts}{f' of {names}' if names else ''}"
+
+
+def unknown_text(unknown: Sequence[Unknown]) -> str:
+    """Say which names are not there, and which are."""
+    parts = (f"no {each.kind} {each.name}; {here_text(each.kind, each.here)}" for each in unknown)
+    return f"nothing matches: {'; '.join(parts)}"
 
 
 def counted_by_severity(findings: Sequence[Finding]) -> str:

@@ -57,3 +57,28 @@ def test_nothing_found_is_no_all_well(capsys: Capture, samples: Path) -> None:
 def test_where_nothing_can_be_judged_the_exit_code_says_so(capsys: Capture, samples: Path) -> None:
     assert main(["diagnose", str(samples / "tls.pcap"), "-q", "--port", "9"]) == 3
     assert "Nothing could be judged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--group=pricing-cach", "no group pricing-cach; groups here: pricing-report, pricing-cache"),
+        ("--client=pricing", "no client pricing; clients here: pricing-cache-1, pricing-report-1, pricing-feed"),
+        ("--topic=prices", "no topic prices; topics here: pricing"),
+    ],
+)
+def test_a_name_that_is_not_there_is_no_clean_bill_of_health(option: str, said: str, capsys: Capture) -> None:
+    assert main(["diagnose", BAD, "-q", option]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"nothing matches: {said}; looked at ") and "nothing found" not in shown.out
+    for form in ("json", "jsonl"):
+        assert main(["diagnose", BAD, option, "--format", form]) == 1
+        shown = capsys.readouterr()
+        assert not shown.out and f"kcli: nothing matches: {said}\n" in shown.err
+
+
+def test_the_last_line_says_whose_findings_these_are(capsys: Capture) -> None:
+    assert main(["diagnose", BAD, "-q", "--client", "pricing-cache-1", "--topic", "pricing"]) == 1
+    assert ": 1 warning of client pricing-cache-1, topic pricing.\n" in capsys.readouterr().out
+    assert main(["diagnose", BAD, "-q", "--group", "pricing-report"]) == 0
+    assert ": nothing found of group pricing-report.\n" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
-from kcli.cli.terminal.console import shows_colour, terminal_room
+from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import UsageError
@@ -48,7 +48,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     A finding has a severity, a subject, figures, what was ruled out and advice. Causes are named, not their
     consequences: a slow broker, not the timeouts of its clients. It ends with what was checked, and what could not be
     judged. With --payloads, or schemas, records that consumers can't deserialize are found, too. Exit code 1: a warning
-    or worse; 3: nothing could be judged.
+    or worse, or a group, client or topic that no file has; 3: nothing could be judged.
 
     \b
     kcli diagnose night.pcap
@@ -60,6 +60,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     require("kcli diagnose", "sql")
     from kcli.diagnose import Scope
     from kcli.diagnose import diagnose as run
+    from kcli.diagnose.telling import unknown_text
 
     if options["metrics"] and not options["follow"]:
         raise UsageError("--metrics: --follow is missing: figures are of a stream that still goes on")
@@ -74,15 +75,17 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
             return shown_as_found(out, paths, scope, read, options)
         with reading(paths, options["quiet"]) as moved:
             found = run(paths, scope, moved, decoder, files, **read)
-        write = Lines(out).line
-        for line in FORMATS[options["format_"]](found, options):
+        write, says_alone = Lines(out).line, bool(found.unknown) and options["format_"] != "text"
+        for line in () if says_alone else FORMATS[options["format_"]](found, options):
             write(line)
         out.flush()
+    if says_alone and not options["quiet"]:
+        note(f"kcli: {unknown_text(found.unknown)}")
     if found.damage is not None:
         raise found.damage
     if decoder is not None:
         decoder.raise_failure()
-    return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
+    return 1 if found.is_grave or found.unknown else 0 if found.judged else NOTHING_JUDGED
 
 
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:

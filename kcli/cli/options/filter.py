@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +13,8 @@ from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.terminal.console import note
-from kcli.errors import InputError, UsageError
+from kcli.counting import here_text
+from kcli.errors import UsageError
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-NAMED = 5  # names that are shown where nothing fits
 WHEN = "2026-11-21T09:14:02Z, 09:14:02, with a zone's name or local behind it, or +22.4s after the first packet"
 FORMS = (
     "2026-11-21T09:14:02.5Z, 09:14:02 of the capture's day, either with a zone's name or local behind it, "
@@ -206,20 +205,20 @@ def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, An
 
 def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
     """Yield the values in captures that a filter asks for: names by their kind, the longest latency, the time."""
-    if options["ports"] and (anywhere := counted_by("broker", files, options | {"ports": ()}, among).sink.rows()):
-        brokers = [str(row.group["broker"]) for row in anywhere if row.group]
-        yield f"brokers here: {few_of(brokers)} (--port names others)"
+    from kcli.capture.names import names_by
+
+    if options["ports"] and (
+        brokers := names_by("broker", counted_in("broker", files, options | {"ports": ()}, among))
+    ):
+        yield f"{here_text('broker', brokers)} (--port names others)"
     looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
     timed = asked.since is not None or asked.until is not None or "timestamp" in looked_at
     slow = asked.slower_than is not None or "latency_ms" in looked_at
     for column in columns_asked(asked, looked_at):
-        rows = counted_by(column, files, options, among).sink.rows()
-        names = [str(row.group[column]) for row in rows if row.group and row.group[column] is not None]
-        plural = {"api": "APIs"}.get(column, f"{column}s")
-        yield f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
+        yield here_text(column, names_by(column, counted_in(column, files, options, among)))
     if not timed and not slow:
         return
-    source = counted_by("api", files, options, among)
+    source = counted_in("api", files, options, among)
     if slow:
         most = max((row.figures.max_ms for row in source.sink.rows() if row.figures.max_ms is not None), default=None)
         yield "no response here" if most is None else f"the slowest here: {most:.1f} ms"
@@ -228,25 +227,15 @@ def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], 
         yield f"packets here: {first} to {last}"
 
 
-def counted_by(
+def counted_in(
     column: str, files: Sequence[str], options: dict[str, Any], among: Filter
 ) -> CaptureDecoder[StatisticsSink]:
     """Count the exchanges of captures."""
-    from kcli.capture.decoder import CaptureDecoder, DecodeOptions
-    from kcli.capture.statistics import StatisticsSink
+    from kcli.capture.decoder import DecodeOptions
+    from kcli.capture.names import counted_by
 
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    source = CaptureDecoder(files, StatisticsSink((column,)), DecodeOptions(chosen=among, **read))
-    with contextlib.suppress(InputError):
-        for _ in source.read():
-            pass
-    return source
-
-
-def few_of(names: Sequence[str]) -> str:
-    """Return the first names of many."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+    return counted_by(column, files, DecodeOptions(chosen=among, **read))
 
 
 def columns_asked(asked: Filter, looked_at: Container[str]) -> dict[str, None]:

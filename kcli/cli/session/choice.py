@@ -7,8 +7,9 @@ from typing import Any
 
 from kcli.capture.filters import Filter
 from kcli.cli.options.exchange_sources import holds_rows
-from kcli.cli.options.filter import few_of, filter_of, say_what_there_is
+from kcli.cli.options.filter import filter_of, say_what_there_is
 from kcli.cli.terminal.console import warn
+from kcli.counting import few_of
 from kcli.errors import UsageError
 from kcli.sessions.draft_trace import FETCHES
 from kcli.sessions.registry import SessionlessFetches

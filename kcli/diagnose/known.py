@@ -1,0 +1,73 @@
+"""Names that a diagnosis is asked for, and no capture has: of nothing there is nothing to find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.decoder import DecodeOptions
+from kcli.capture.names import counted_by, names_by
+from kcli.filelike import STDIN
+
+if TYPE_CHECKING:
+    from kcli.diagnose.diagnosis import Scope
+    from kcli.diagnose.store import FactStore
+    from kcli.finding import Finding
+
+# Where facts have names of a kind; the ids of topics are names, too.
+NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    "group": {"group_calls": ("group_id",), "commits": ("group_id",)},
+    "client": {"exchange_facts": ("client_id",)},
+    "topic": {
+        "fetch_partitions": ("topic", "topic_id"),
+        "produce_partitions": ("topic", "topic_id"),
+        "topic_names": ("topic", "topic_id"),
+        "partition_states": ("topic", "topic_id"),
+        "metadata_topics": ("topic",),
+        "commits": ("topic",),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A name that no capture has. kind: group, client or topic. here: the names of this kind that there are."""
+
+    kind: str
+    name: str
+    here: tuple[str, ...]
+
+
+def unknown_names(
+    store: FactStore,
+    paths: Sequence[str],
+    scope: Scope,
+    findings: Iterable[Finding],
+    options: Mapping[str, Any],
+) -> Iterator[Unknown]:
+    """Yield the names of a scope that are in no fact, no finding, and no exchange. Facts are of what rules ask, so what
+    they lack is looked for in the captures again, but for standard input.
+    """
+    found = [*findings]
+    for kind, name in scope.named():
+        facts = names_in(store, kind)
+        if name in facts or any(name in names_of(each.subject.get(kind)) for each in found):
+            continue
+        counted = [] if STDIN in paths else names_by(kind, counted_by(kind, paths, DecodeOptions(**options)))
+        if name not in counted:
+            yield Unknown(kind, name, tuple(counted or sorted(facts - {""})))
+
+
+def names_in(store: FactStore, kind: str) -> set[str]:
+    """Return the names of a kind that facts have. A request without a client's id has an empty one."""
+    queries = (
+        f"SELECT DISTINCT {column} AS name FROM {table}" for table, each in NAMES[kind].items() for column in each
+    )
+    found = {str(row["name"] or "") for sql in queries for row in store.ask(sql)}
+    return found if kind == "client" else found - {""}
+
+
+def names_of(subject: object) -> list[str]:
+    """Return the names of a finding's subject."""
+    return [*map(str, subject if isinstance(subject, list) else [subject])]
