@@ -458,3 +458,25 @@ def test_who_deleted_a_topic_by_its_id(answered: str | None, tmp_path: Path) -> 
     finding = told(found(tmp_path, job, user), "topic-recreated", topic="orders")
     assert "(deleted 2 times by nightly (10.0.0.1:47000))" in finding.text
     assert finding.advice.startswith("first find the job that deletes it: nightly at 10.0.0.1:47000; ")
+
+
+def test_a_topic_s_ids_count_that_only_commits_give_its_name(tmp_path: Path) -> None:
+    """The third is fetched by id alone, and what was fetched is committed by name."""
+    user = Talk("user", 47001)
+    part = {"partitionIndex": 0, "leaderId": 1, "replicaNodes": [1], "isrNodes": [1]}
+    for topic_id in ("95bD2t27TuG_T8TnId9d0A", "a8Hjo7hsRHith1EBsUOXIQ"):
+        topic = {"name": "orders", "topicId": topic_id, "partitions": [part]}
+        user.call(3, 12, {"topics": [{"topicId": "A" * 22, "name": "orders"}]}, {"brokers": [], "topics": [topic]})
+    third = "sFtaSNZ2QQiz0rnVpPUqdA"
+    for offset in (40, 41, 42):
+        asked = {"maxWaitMs": 500, "minBytes": 1, "sessionEpoch": -1,
+                 "topics": [{"topicId": third, "partitions": [{"partition": 0, "fetchOffset": offset}]}]}  # fmt: skip
+        given = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 50, "logStartOffset": 0}
+        user.call(1, 13, asked, {"responses": [{"topicId": third, "partitions": [given]}]})
+        asked = {"groupId": "g", "topics": [
+            {"name": "orders", "partitions": [{"partitionIndex": 0, "committedOffset": offset}]},
+        ]}  # fmt: skip
+        done = {"name": "orders", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}
+        user.call(8, 8, asked, {"topics": [done]})
+    finding = told(found(tmp_path, produced(user, 6, 3)), "topic-recreated", topic="orders")
+    assert finding.evidence["topic_ids"] == 3
