@@ -60,7 +60,7 @@ class Rule:
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
     tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
     are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all;
-    `spares`, if there, the findings that this row does not explain, with commas; `look` and `remedy`, if there, count
+    `spares`, if there, the findings that this row does not explain, with commas; `look` and `advised`, if there, count
     instead of `see` and `advice`. A column `*_at` is a time in ns: texts have its time of day.
     subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
     see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
@@ -110,7 +110,7 @@ def finding_of(
         {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None}
         | times_of(row)
         | at.as_evidence(),
-        in_number(row.get("remedy") or rule.advice, row, texts).format_map(words),
+        in_number(row.get("advised") or rule.advice, row, texts).format_map(words),
         in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(said),
         in_number(rule.ruled_out, row, texts).format_map(said),
         command(row.get("look") or rule.see, texts) if rule.see else "",

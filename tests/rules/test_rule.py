@@ -160,8 +160,8 @@ def test_a_name_of_several_words_stands_in_quotes() -> None:
 
 def test_a_row_has_times_of_day_and_advice_of_its_own_with_words_for_a_shell() -> None:
     rule = Rule("f", "", "true", "", {}, ("ends_at",), "ends at {ends_at}", "none", "", "")
-    row = {"ends_at": 1_763_814_797_872_020_999, "name": "a; touch b", "n": 1, "remedy": "run x {name:word} {n} times"}
+    row = {"ends_at": 1_763_814_797_872_020_999, "name": "a; touch b", "n": 1, "advised": "run x {name:word} {n} times"}
     found = finding_of(rule, row, "x.pcap")
     assert found.evidence == {"ends_at": "2025-11-22T12:33:17.872020Z"} and found.text == "ends at 12:33:17Z"
     assert found.advice == 'run x "a; touch b" 1 time'
-    assert finding_of(rule, row | {"remedy": None, "ends_at": None}, "x.pcap").advice == "none"
+    assert finding_of(rule, row | {"advised": None, "ends_at": None}, "x.pcap").advice == "none"

@@ -136,7 +136,7 @@ SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
             THEN concat('wait: the coordinator ends it by itself soon after {{ends_by_itself_at}} {TIMEOUT}, ',
                         '{{left_seconds}} s after the end of the capture; where it still stands then, {ABORT}{WHY}')
             WHEN ends_by_itself_at IS NOT NULL
-            THEN 'end it, {ABORT}: by itself it ends only at {{ends_by_itself_at}} {TIMEOUT}{WHY}' END AS remedy
+            THEN 'end it, {ABORT}: by itself it ends only at {{ends_by_itself_at}} {TIMEOUT}{WHY}' END AS advised
 FROM found
 """,
     subject={"transactionalId": "transactional_id", "topic": "topic", "partition": "partition", "client": "client_id"},

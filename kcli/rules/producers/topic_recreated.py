@@ -114,7 +114,7 @@ SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns, coalesce(i.
        coalesce(b.back_to_start, 0) AS back_to_start, coalesce(c.deletes, 0) AS deletes,
        coalesce(c.creates, 0) AS creates, coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight, d.changes,
        CASE WHEN c.deletes >= 1 THEN c.deleters END AS deleters,
-       CASE WHEN c.deletes >= 1 THEN 'first find the job that deletes it: {{deleters}}; {INSTEAD}' END AS remedy
+       CASE WHEN c.deletes >= 1 THEN 'first find the job that deletes it: {{deleters}}; {INSTEAD}' END AS advised
 FROM errors e
 LEFT JOIN ids i ON e.topic = i.topic
 LEFT JOIN changed c ON e.topic = c.topic
