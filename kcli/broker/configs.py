@@ -44,6 +44,7 @@ from kcli.broker.security.principal_rules import read_rules
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
+from kcli.nearest import suggestion
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
@@ -331,10 +332,7 @@ def broker_config(name: str) -> Config | None:
 
 
 def unknown(known: Mapping[str, Config], name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    return f"{name}: no such config here" + (f"; did you mean {near[0]}?" if near else "")
+    return f"{name}: no such config here{suggestion(name, known)}"
 
 
 class Value(NamedTuple):

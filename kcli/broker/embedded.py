@@ -29,6 +29,7 @@ from kcli.broker.control.watches import Callback, Filter, Interception, Watch
 from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.security.security import Protection
 from kcli.errors import UsageError
+from kcli.nearest import suggestion
 
 if TYPE_CHECKING:
     from kcli.broker.control.admin_port import AdminPort
@@ -395,10 +396,7 @@ def check_state(state: str) -> None:
 
     known = ["None", *(each.value for each in State)]
     if state and state.lower() not in map(str.lower, known):
-        import difflib
-
-        near = difflib.get_close_matches(state, known, 1)
-        raise UsageError(f"wait: no such state {state}; " + (f"did you mean {near[0]}?" if near else ", ".join(known)))
+        raise UsageError(f"wait: no such state {state}" + (suggestion(state, known) or f"; {', '.join(known)}"))
 
 
 def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> str:

@@ -40,6 +40,7 @@ from kcli.broker.request import Request
 from kcli.broker.response import Outcome, Piece
 from kcli.capture.kafka.clock import SECOND, parse_duration, parse_instant
 from kcli.errors import UsageError
+from kcli.nearest import suggestion
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
 
@@ -282,10 +283,7 @@ def set_text(rule: Rule, text: str, name: str, value: str, tables: Catalog) -> N
     elif name == "error":
         codes = {known: code for code, known in tables.errors.items()}
         if value.upper() not in codes:
-            import difflib
-
-            near = difflib.get_close_matches(value.upper(), list(codes), 1)
-            raise UsageError(f"fault {text}: no such error {value}" + (f"; did you mean {near[0]}?" if near else ""))
+            raise UsageError(f"fault {text}: no such error {value}{suggestion(value.upper(), codes)}")
         rule.error = codes[value.upper()]
     elif name in ("for", "until"):
         try:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 from kcli.errors import UsageError
+from kcli.nearest import suggestion
 from kcli.schemas.errors import ERRORS, find_error_code
 from kcli.schemas.field_codes import API_KEYS
 from kcli.schemas.lookup import Catalog
@@ -106,8 +107,5 @@ def code_of(name: Name) -> int:
     if found is None and re.fullmatch(r"-?\d{1,5}", error):
         found = int(error)
     if found is None:
-        import difflib
-
-        near = difflib.get_close_matches(error.upper(), ERRORS.values(), 1)
-        raise UsageError(f"{error or repr('')}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
+        raise UsageError(f"{error or repr('')}: no such error{suggestion(error.upper(), ERRORS.values())}")
     return found

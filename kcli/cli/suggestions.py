@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
+
+from kcli.nearest import did_you_mean, nearest
+from kcli.nearest import suggestion as nearest_command
 
 OTHER_WORDS = {
     "analyse": "diagnose",
@@ -37,23 +39,22 @@ def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]]) -> str:
         return "; `kcli --help` lists questions and the command for each"
     groups = [name for name, commands in table.items() if not isinstance(commands, str) and word in commands]
     if groups:
-        return f"; did you mean {' or '.join(f'{group} {word}' for group in groups)}?"
+        return did_you_mean(" or ".join(f"{group} {word}" for group in groups))
     meant = OTHER_WORDS.get(word.lower()) if "diagnose" in table else None
     if meant is not None:
-        return f"; did you mean `kcli {meant}`?"
+        return did_you_mean(f"`kcli {meant}`")
     if "." in word or "/" in word:
-        files = files_like(Path(word))
-        return f"; did you mean {files[0]}?" if files else ""
-    near = difflib.get_close_matches(word, list(table), 1)
-    return f"; did you mean {near[0]}?" if near else f" (there are: {', '.join(sorted(table))})"
+        return did_you_mean(file_like(Path(word)))
+    return nearest_command(word, table) or f" (there are: {', '.join(sorted(table))})"
 
 
-def files_like(path: Path) -> list[Path]:
-    """Return up to one file of the same folder whose name goes on where a path's ends, or is written much like it."""
+def file_like(path: Path) -> Path | None:
+    """Return the file of the same folder whose name goes on where a path's ends, or is written much like it."""
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, MOST_ENTRIES)]
     except OSError:
-        return []
-    longer = sorted(each for each in names if path.name and each.startswith(path.name))
-    return [path.parent / each for each in (longer or difflib.get_close_matches(path.name, names, 1))[:1]]
+        return None
+    longer = min((each for each in names if path.name and each.startswith(path.name)), default=None)
+    found = longer or nearest(path.name, names)
+    return None if found is None else path.parent / found

@@ -6,7 +6,6 @@ it (`property_table.IGNORED`) is listed, and a name that Kafka does not know eit
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from kcli.client.java_properties import parse
 from kcli.client.property_table import IGNORED, PROPERTIES, Property
 from kcli.errors import InputError, UsageError
+from kcli.nearest import suggestion
 
 BOOLEANS = {"true": True, "false": False}
 
@@ -51,9 +51,7 @@ class ClientConfig:
 
 
 def describe_unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, [*PROPERTIES, *IGNORED], 1, 0.7)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{name}: no client property of Kafka's{hint}"
+    return f"{name}: no client property of Kafka's{suggestion(name, [*PROPERTIES, *IGNORED], 0.7)}"
 
 
 def convert(known: Property, text: str | None) -> Any:

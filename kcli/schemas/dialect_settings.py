@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.schemas.checks.definition_values import suggestion
+from kcli.nearest import suggestion
 from kcli.schemas.errors import ERRORS
 from kcli.schemas.ranges import HIGHEST
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
+from kcli.nearest import did_you_mean, nearest
 from kcli.schemas.definition import build
 from kcli.schemas.model import Api, Message
 from kcli.schemas.ranges import NONE, Range
@@ -242,8 +243,6 @@ def plain(name: str) -> str:
 
 def unknown(what: str, name: str, names: list[str]) -> str:
     """Return the text of an error: no `what` has this name, and the nearest of `names`, if one is near."""
-    import difflib
-
     by_plain = {plain(each): each for each in reversed(names)}
-    near = difflib.get_close_matches(plain(name), list(by_plain), 1)
-    return f"{name or repr('')}: no such {what}" + (f"; did you mean {by_plain[near[0]]}?" if near else "")
+    near = nearest(plain(name), by_plain)
+    return f"{name or repr('')}: no such {what}{did_you_mean(None if near is None else by_plain[near])}"

@@ -73,14 +73,6 @@ def fits(value: Any, kind: type) -> bool:
     return isinstance(value, int) and isinstance(value, bool) == (kind is bool)
 
 
-def suggestion(key: str, known: dict[str, type]) -> str:
-    """Return the nearest of the known keys, as the end of a sentence."""
-    import difflib
-
-    near = difflib.get_close_matches(key, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def backward(text: str) -> bool:
     """Return whether a range runs from high to low: an empty one to the generator."""
     lo, _, hi = text.partition("-")

@@ -10,6 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from kcli.errors import SchemaError
+from kcli.nearest import suggestion
 from kcli.schemas.checks.definition_values import (
     FIELD_KEYS,
     MESSAGE_KEYS,
@@ -19,7 +20,6 @@ from kcli.schemas.checks.definition_values import (
     fits,
     inner_fields,
     objects,
-    suggestion,
     wrong_default,
     wrong_entity,
 )

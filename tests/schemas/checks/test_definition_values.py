@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.schemas.checks.definition_values import FIELD_KEYS, fits, suggestion, wrong_default, wrong_entity
+from kcli.schemas.checks.definition_values import fits, wrong_default, wrong_entity
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,6 @@ def test_defaults(kind: str, text: str, taken: bool) -> None:
     assert (wrong_default(kind, text) is None) == taken
 
 
-def test_values_and_keys() -> None:
+def test_values() -> None:
     assert fits("1", int) and fits(None, str) and fits({}, list) and not fits(["x"], list) and not fits(True, int)
-    assert suggestion("nullableVersion", FIELD_KEYS) == "; did you mean nullableVersions?"
     assert wrong_entity("brokerId", "[]int32") == "" and "is a int32" in wrong_entity("brokerId", "string")
