@@ -35,12 +35,15 @@ def offsets(prefix: str, grammar: Struct) -> Iterator[tuple[str, int]]:
 
 
 def constants() -> Iterator[tuple[str, int]]:
-    yield "KB_OVERHEAD", batches.LENGTH_END
-    yield "KB_HEADER_2", batches.HEADER_SIZE
-    yield "KB_LEAST", batches.LEAST_LENGTH[0]
-    yield "KB_LEAST_1", batches.LEAST_LENGTH[1]
-    yield "KB_LEAST_2", batches.LEAST_LENGTH[2]
-    yield from offsets("KB_AT", batches.BATCH_HEADER)
+    header = dict(offsets("KB_AT", batches.BATCH_HEADER))
+    counted = header["KB_AT_PARTITION_LEADER_EPOCH"]  # where what the size field counts begins
+    yield "KB_OVERHEAD", counted
+    yield "KB_HEADER_2", batches.BATCH_HEADER.sizeof()
+    # The least that a size field may say, by magic: the fields behind it, key and value empty.
+    yield "KB_LEAST", batches.MESSAGES[0].least - counted
+    yield "KB_LEAST_1", batches.MESSAGES[1].least - counted
+    yield "KB_LEAST_2", batches.BATCH_HEADER.sizeof() - counted
+    yield from header.items()
     yield "KB_MESSAGE_0", batches.MESSAGES[0].least
     yield "KB_MESSAGE_1", batches.MESSAGES[1].least
     yield from offsets("KB_AT_0", batches.MESSAGES[0])

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kcli.broker.storage.incoming import read_incoming
+from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, SIZE_AT
 from kcli.counting import counted
 from kcli.errors import DecodeError
 from kcli.grammar import frames
-from kcli.grammar.batches import BATCH_HEADER, HEADER_SIZE, LENGTH_END, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.grammar.codec import TRAILING
 from kcli.grammar.request_start import api_of
 from kcli.grammar.words.fixed import fixed_layout

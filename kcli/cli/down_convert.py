@@ -18,9 +18,9 @@ from kcli.cli.terminal.console import progress, warn
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import standard_input
+from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
-from kcli.grammar.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT
 
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice

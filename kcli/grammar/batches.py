@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.words.fixed import fixed_layout
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
@@ -129,14 +128,6 @@ BATCH_HEADER = Struct(
     recordCount=Primitive("int32"),
 )
 
-# Bytes of the header; where the size and the magic stand (in every magic), where what the size counts begins, and what
-# the checksum covers.
-HEADER_SIZE = BATCH_HEADER.sizeof()
-SIZE_AT, LENGTH_END, MAGIC_AT, CRC_AT, CRC_START = (
-    fixed_layout(BATCH_HEADER).offsets[name]
-    for name in ("batchLength", "partitionLeaderEpoch", "magic", "crc", "attributes")
-)
-
 # Magic 0 and 1 (LegacyRecord): the crc is a CRC-32 of all from `magic` on. Attributes: bits 0-2 codec, in magic 1 bit
 # 3 LogAppendTime. A wrapper's `offset` is that of its last message; inner ones are absolute in magic 0, relative in 1.
 _FRONT = {
@@ -151,8 +142,6 @@ MESSAGE_HEADS = (
     Struct(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64")),
 )
 MESSAGES = tuple(Struct(*head.fields, *(name / word for name, word in _BACK.items())) for head in MESSAGE_HEADS)
-# The least that a size field may say, by magic: the fields behind it, key and value empty.
-LEAST_LENGTH = (*(grammar.least - LENGTH_END for grammar in MESSAGES), HEADER_SIZE - LENGTH_END)
 
 # Control records (ControlRecordType, EndTransactionMarker). Other types' values are messages of Kafka's schemas.
 CONTROL_KEY = Struct(version=Primitive("int16"), type=Primitive("int16"))

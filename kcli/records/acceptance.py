@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
+from kcli.core.records.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError, KcliError
-from kcli.grammar.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import Zigzag

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from kcli.core.records import batches as core
-from kcli.grammar.batches import LENGTH_END, MAGIC_AT
+from kcli.core.records.batches import LENGTH_END, MAGIC_AT
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.entries import entry_size
 

@@ -1,13 +1,13 @@
 """The head of each entry of a log, whatever its magic: offset int64, then the size int32 of what is behind it.
 
-Stated for commands that start without grammars; a test holds it against kcli/grammar/batches.py.
+The places are the core's, for commands that start without grammars.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcli.grammar.batches import LENGTH_END, SIZE_AT
+from kcli.core.records.batches import LENGTH_END, SIZE_AT
 
 if TYPE_CHECKING:
     from mmap import mmap

@@ -142,11 +142,9 @@ class FetchSend:
         if left and self.tail == "kip":
             yield from fill(struct.pack(">qi", -1, 0x7FFFFFFF), left)
             return
-        from kcli.grammar.batches import HEADER_SIZE
-
         while left > 0:
             part = min(left, OVERFLOW_BYTES)
-            head = struct.pack(">qi", -1, max(min(left + 1, 0x7FFFFFFF), HEADER_SIZE))
+            head = struct.pack(">qi", -1, max(min(left + 1, 0x7FFFFFFF), frames.HEADER_SIZE))
             yield from fill(head, part)
             left -= part
 

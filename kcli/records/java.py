@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.jsontext import loads
 from kcli.records.codecs import codec_id, decompress
 from kcli.records.encoding import encode_batch, unbase64

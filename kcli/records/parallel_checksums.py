@@ -12,7 +12,7 @@ import sys
 import threading
 
 from kcli.core.records import batches as core
-from kcli.grammar.batches import LENGTH_END
+from kcli.core.records.batches import LENGTH_END
 from kcli.records.chunks import CHUNK_BYTES, ReadInto
 from kcli.records.entries import entry_size
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.errors import InputError
-from kcli.grammar.batches import LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.records.batches import Batch, scan
 from kcli.schemas.field_codes import ControlType
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kcli.grammar.batches import LENGTH_END
+from kcli.core.records.batches import LENGTH_END
 from kcli.jsontext import loads
 from kcli.records.batches import Batch, scan
 from kcli.records.damage import Damage

@@ -7,19 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcli.core.records.batches import HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.errors import DecodeError, InputError
-from kcli.grammar.batches import (
-    BATCH_HEADER,
-    CONTROL_KEY,
-    END_TRANSACTION_MARKER,
-    HEADER_SIZE,
-    LEAST_LENGTH,
-    LENGTH_END,
-    MAGIC_AT,
-    MESSAGES,
-    RECORD,
-    SIZE_AT,
-)
+from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARKER, MESSAGES, RECORD
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct

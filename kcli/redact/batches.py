@@ -9,19 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kcli.core.codec.varints import read_zigzag
+from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.core.records.blanking import fill_records
 from kcli.core.records.crc import crc32, crc32c
 from kcli.errors import InputError
-from kcli.grammar.batches import (
-    CRC_AT,
-    CRC_START,
-    HEADER_SIZE,
-    LEAST_LENGTH,
-    LENGTH_END,
-    MAGIC_AT,
-    MESSAGE_HEADS,
-    SIZE_AT,
-)
+from kcli.grammar.batches import MESSAGE_HEADS
 from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.unfolding import Unfolding
 from kcli.redact.folding import folded

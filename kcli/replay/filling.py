@@ -20,10 +20,10 @@ from kcli.client.cluster import Client
 from kcli.client.producing.sender import NEWEST_BY_NAME
 from kcli.client.properties import ClientConfig
 from kcli.client.topics import Replicas, create_topics, is_missing, list_offsets
+from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE
 from kcli.core.records.crc import crc32c
 from kcli.counting import counted
 from kcli.errors import BrokerError, DecodeError, NetworkError
-from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE
 from kcli.records.batches import APPEND_TIME, TRANSACTIONAL, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS

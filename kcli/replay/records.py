@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kcli.core.records.batches import CRC_AT, CRC_START
 from kcli.core.records.crc import crc32c
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch

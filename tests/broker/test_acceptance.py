@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kcli.broker.acceptance import Verdict, batch_verdict, request_verdicts
+from kcli.core.records.batches import LENGTH_END, SIZE_AT
 from kcli.grammar import frames
-from kcli.grammar.batches import LENGTH_END, SIZE_AT
 from kcli.records import build_batch, build_message_set
 from kcli.schemas.errors import error_name
 from tests.broker.talk import batch, run, talking

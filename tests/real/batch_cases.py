@@ -6,9 +6,10 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, SIZE_AT
 from kcli.core.records.crc import crc32c
 from kcli.errors import InputError
-from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records import build_batch, build_marker, build_message_set, scan
 from kcli.records.codecs import compress, decompress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kcli.core.records.batches import MAGIC_AT
 from kcli.grammar import batches
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records import entries
@@ -9,7 +10,7 @@ from kcli.records import entries
 
 def test_the_layout_is_the_grammars() -> None:
     heads = (*batches.MESSAGE_HEADS, batches.BATCH_HEADER)
-    assert {fixed_layout(head).offsets["magic"] for head in heads} == {batches.MAGIC_AT}
+    assert {fixed_layout(head).offsets["magic"] for head in heads} == {MAGIC_AT}
     assert batches.MESSAGE_HEADS[0].sizeof() == entries.LEAST_ENTRY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.snapshots.image.image import Image, Provenance
 from kcli.snapshots.image.replay import replay
 from kcli.snapshots.reading.decoding import Decoder

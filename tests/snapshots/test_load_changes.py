@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.records.builder import build_batch
 from kcli.snapshots.history.history import Event, HistoryLoader
 from kcli.snapshots.image.diff import diff_images

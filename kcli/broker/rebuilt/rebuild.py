@@ -23,8 +23,8 @@ from kcli.broker.storage.log import Log
 from kcli.capture.api import read_capture
 from kcli.capture.decoder import MEMORY
 from kcli.core.records import record_values
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.errors import InputError
-from kcli.grammar.batches import HEADER_SIZE
 from kcli.sessions.comparison import shown
 from kcli.topic_names import lawful_name, name_fault, renaming
 

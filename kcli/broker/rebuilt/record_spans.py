@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kcli.broker.storage.incoming import stored
-from kcli.grammar.batches import BATCH_HEADER, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.grammar.words.fixed import fixed_layout
 
 # The furthest that a log can end.

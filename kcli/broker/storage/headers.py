@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.broker.storage.files import LogFile
-from kcli.grammar.batches import BATCH_HEADER, LEAST_LENGTH, LENGTH_END, MAGIC_AT, MESSAGE_HEADS
+from kcli.core.records.batches import LEAST_LENGTH, LENGTH_END, MAGIC_AT
+from kcli.grammar.batches import BATCH_HEADER, MESSAGE_HEADS
 from kcli.grammar.words.fixed import fixed_layout
 
 HEADER = fixed_layout(BATCH_HEADER)

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from kcli.broker.storage.headers import StoredBatch
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
+from kcli.core.records.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.core.records.crc import crc32, crc32c
 from kcli.errors import InputError
-from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER, MESSAGE_HEADS
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits, accepted, check_batch
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, Batch, scan

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.core.records.batches import HEADER_SIZE
 
 # A record's own bytes beside key and value: lengths, attributes, deltas; a header's two lengths; and a batch's header.
 RECORD_OVERHEAD, HEADER_OVERHEAD, BATCH_OVERHEAD = 12, 4, HEADER_SIZE

@@ -3,6 +3,13 @@ from typing import Any, TypeAlias
 
 from typing_extensions import Buffer
 
+HEADER_SIZE: int
+SIZE_AT: int
+LENGTH_END: int
+MAGIC_AT: int
+CRC_AT: int
+CRC_START: int
+LEAST_LENGTH: tuple[int, int, int]
 DONE: int
 END: int
 PARTIAL: int

@@ -10,7 +10,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t
 
 from kcli.core.codec.messages cimport KC_MEMORY, KC_OK, Out, out_free, out_put
-from kcli.core.codec.layouts cimport KB_HEADER_2, KB_MESSAGE_0, KB_MESSAGE_1
+from kcli.core.codec.layouts cimport *
 
 from kcli.core.records.problems import REASONS
 from kcli.errors import InputError
@@ -21,6 +21,13 @@ text_setup()
 
 cdef extern from "Python.h":
     int PyBUF_READ
+
+# Bytes of the header of magic 2; where the size and the magic stand (in every magic), where what the size counts begins,
+# and what the checksum of magic 2 covers. The least that a size field may say, by magic.
+HEADER_SIZE = KB_HEADER_2
+SIZE_AT, LENGTH_END, MAGIC_AT = KB_AT_BATCH_LENGTH, KB_OVERHEAD, KB_AT_MAGIC
+CRC_AT, CRC_START = KB_AT_CRC, KB_AT_ATTRIBUTES
+LEAST_LENGTH = (KB_LEAST, KB_LEAST_1, KB_LEAST_2)
 
 # What `BatchText.write` may stop at, apart from the end: its first figure.
 DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT, FULL = KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9, 10

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from kcli.grammar.batches import LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.grammar.words.trace import Span
 from kcli.schemas.errors import ERRORS
 

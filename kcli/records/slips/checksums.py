@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.core.records.crc import crc32, crc32c
-from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.grammar.slips.search import Hint
 from kcli.records.slips.parts import FIELDS, Parts, replaced
 

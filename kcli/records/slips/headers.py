@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from kcli.grammar.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.core.records.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.grammar.slips.edits import Edit, Repair, int_at
 from kcli.grammar.slips.places import Place
 from kcli.grammar.slips.repairs import REPAIRS

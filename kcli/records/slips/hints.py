@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.grammar.slips.edits import int_at, varint_at
 from kcli.grammar.slips.search import Hint, joined, likeliest
 from kcli.records.batches import scan

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kcli.core.records import record_values
+from kcli.core.records.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.core.records.crc import crc32c
 from kcli.errors import InputError
-from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.records.batches import CODEC_MASK
 from kcli.records.codecs import CODECS, decompress
 

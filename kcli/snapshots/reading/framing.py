@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END
+from kcli.core.records.batches import CRC_START, HEADER_SIZE, LENGTH_END
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.codecs import CODECS
 

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("kcli.core.snapshots.snapshot")
 
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.core.snapshots.snapshot import FACTS, Partitions, Walk, count_facts, partition_facts, same_partition
-from kcli.grammar.batches import HEADER_SIZE
 from kcli.snapshots.image import partitions
 from kcli.snapshots.image.image import MIGRATING
 from kcli.snapshots.reading.decoding import Decoder

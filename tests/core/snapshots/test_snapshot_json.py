@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("kcli.core.snapshots.snapshot_json")
 
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.core.snapshots.snapshot_json import JsonLines
-from kcli.grammar.batches import HEADER_SIZE
 from kcli.snapshots.lines import RecordLines
 from tests.snapshots.made import headers, snapshot
 

@@ -6,9 +6,9 @@ import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.core.records.problems import REASONS
 from kcli.errors import InputError
-from kcli.grammar.batches import HEADER_SIZE
 from kcli.jsontext import dumps
 from tests.oracle.records.batch_json import APPEND_TIME, CONTROL, Members, header_row, shown, shown_key
 from tests.oracle.records.framing import DONE, SUSPECT, Frame, is_sound, read_frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcli.grammar.batches import LEAST_LENGTH, LENGTH_END, MAGIC_AT
+from kcli.core.records.batches import LEAST_LENGTH, LENGTH_END, MAGIC_AT
 from kcli.records.entries import LEAST_ENTRY, entry_size
 from tests.oracle.records.batch_text import LEGACY_CODEC, LEGACY_NULL, BatchText
 from tests.oracle.records.framing import (

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kcli.core.records.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.errors import DecodeError
-from kcli.grammar.batches import (
-    BATCH_HEADER,
-    CRC_START,
-    HEADER_SIZE,
-    LEAST_LENGTH,
-    LENGTH_END,
-    MAGIC_AT,
-    MESSAGES,
-    SIZE_AT,
-)
+from kcli.grammar.batches import BATCH_HEADER, MESSAGES
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from tests.oracle.records.crc import crc32, crc32c

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGES, RECORD
+from kcli.grammar.batches import BATCH_HEADER, MESSAGES, RECORD
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from tests.oracle.records.crc import crc32, crc32c

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.core.records.batches import HEADER_SIZE
 from kcli.snapshots.reading.framing import Batch, Fault, batches, body, checksum, release
 from tests.snapshots.files import damaged, log_file
 from tests.snapshots.made import headers, snapshot
