@@ -1,10 +1,11 @@
-"""Numbers of things in text, "1 exchange", "2 exchanges", and the first names of many."""
+"""Numbers in text: of things ("1 exchange", "2 exchanges"), seconds and bytes; and the first names of many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 NAMED = 5  # names that are shown where nothing fits
+BYTE_UNITS = ("kB", "MB", "GB", "TB")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -18,6 +19,31 @@ def span_text(seconds: float) -> str:
         if seconds >= least:
             return f"{seconds / unit:,.1f} {name}"
     return f"{seconds:.1f} s" if seconds >= 0.1 or not seconds else f"{seconds:.2g} s"
+
+
+def bytes_text(count: int) -> str:
+    """Format a size in a column, or beside others: "812 B", "1.0 kB", "12.4 MB", four characters of number at most."""
+    if count < 1000:
+        return f"{count} B"
+    size, unit = scaled(count)
+    return f"{size:.1f} {unit}" if size < 99.95 else f"{size:.0f} {unit}"
+
+
+def rounded_bytes(count: float, digits: int = 3) -> str:
+    """Format a size in a sentence, where fewer characters are better: "812 B", "1 kB", "2.84 MB"."""
+    if count < 999.5:
+        return f"{count:.0f} B"
+    size, unit = scaled(count)
+    return f"{size:.0f} {unit}" if size >= 10 ** (digits - 1) else f"{size:.{digits}g} {unit}"
+
+
+def scaled(count: float) -> tuple[float, str]:
+    """Return a size in the unit that it is shown in."""
+    size, unit = count / 1000, 0
+    while size >= 999.5 and unit < len(BYTE_UNITS) - 1:
+        size /= 1000
+        unit += 1
+    return size, BYTE_UNITS[unit]
 
 
 def singular(name: str) -> str:
@@ -35,7 +61,7 @@ def here_text(kind: str, names: Sequence[str]) -> str:
     return f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
 
 
-def few_of(names: Sequence[str]) -> str:
+def few_of(names: Sequence[str], most: int = NAMED) -> str:
     """Return the first names of many."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

@@ -75,14 +75,3 @@ class Tally:
             + engine.ignored
         )
         return int(engine.payload - known)
-
-
-def bytes_text(count: int) -> str:
-    """Format a size as "812 B", "1.4 kB" or "12.4 MB": at most four characters of number."""
-    if count < 1000:
-        return f"{count} B"
-    size, units = count / 1000, ["kB", "MB", "GB"]
-    while size >= 999.5 and len(units) > 1:
-        size /= 1000
-        del units[0]
-    return f"{size:.1f} {units[0]}" if size < 99.95 else f"{size:.0f} {units[0]}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.counters import Tally, bytes_text
+from kcli.capture.counters import Tally
 from kcli.capture.unread import unread_phrases
-from kcli.counting import counted
+from kcli.counting import bytes_text, counted
 from kcli.errors import InputError
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kcli.counting import counted, span_text
+from kcli.counting import counted, rounded_bytes, span_text
 from kcli.report.metadata import MetadataReport
-from kcli.report.page import bytes_text
 from kcli.report.verdict import BAD, GOOD, NOTE, WARNING, Finding, Verdict, verdict_of
 from kcli.snapshots.rules.policy import violations
 
@@ -28,7 +27,7 @@ def metadata_figures(report: MetadataReport) -> Iterable[tuple[str, str]]:
     yield "offset", f"{image.provenance.end_offset:,}"
     yield "leader epoch", f"{image.provenance.epoch:,}"
     if log.records:
-        yield "log", f"{log.records:,} records, {bytes_text(log.size)}"
+        yield "log", f"{log.records:,} records, {rounded_bytes(log.size)}"
     if log.first_ms is not None and log.last_ms is not None:
         yield "time", span_text((log.last_ms - log.first_ms) / 1000)
 

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from kcli.counting import counted, span_text
+from kcli.counting import counted, rounded_bytes, span_text
 from kcli.legible import legible
 from kcli.report.asking import Answers, Asked
 from kcli.report.verdict import Verdict, judge
@@ -106,8 +106,8 @@ def figures(answers: Answers) -> Iterable[tuple[str, str]]:
     yield figure(totals["clients"], "client", f", {inner:,} of them the brokers' own" if inner else "")
     yield figure(totals["brokers"], "broker")
     yield figure(totals["connections"], "connection", " with requests")
-    yield "requests", bytes_text(totals["request_bytes"])
-    yield "responses", bytes_text(totals["response_bytes"])
+    yield "requests", rounded_bytes(totals["request_bytes"])
+    yield "responses", rounded_bytes(totals["response_bytes"])
     if totals["p50_ms"] is not None:
         yield "median latency", f"{totals['p50_ms']:,.4g} ms"
         yield "99 % answered in", f"{totals['p99_ms']:,.4g} ms"
@@ -118,11 +118,3 @@ def figure(number: int, one: str, more: str = "") -> tuple[str, str]:
     """Return the name and figure of a count."""
     figure, _, name = counted(number, one).partition(" ")
     return name + more, figure
-
-
-def bytes_text(size: int) -> str:
-    """Format a size as the rest of kcli does: 1.2 MB is 1,200,000 bytes."""
-    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size} B"

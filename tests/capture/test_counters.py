@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.capture.counters import Tally, bytes_text
+from kcli.capture.counters import Tally
 from kcli.capture.kafka.events import Event
 from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
@@ -27,12 +27,3 @@ def test_what_is_missing_is_not_counted_as_there() -> None:
     tally.add(Event("undecodable", "a-b", 0, 0, 30, ""))
     tally.add(Event("truncated", None, 0, 0, 7, "", file="f"))
     assert (tally.captured, tally.event_bytes["gap"], tally.events.total()) == (30, 100, 3)
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_440_000, "12.4 MB"), (999_600, "1.0 MB"), (160_000, "160 kB"),
-     (5 * 10**12, "5000 GB")],
-)  # fmt: skip
-def test_sizes_for_people(count: int, text: str) -> None:
-    assert bytes_text(count) == text

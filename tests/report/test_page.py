@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.report.page import bytes_text, render
+from kcli.report.page import render
 from tests.report.answers import HOSTILE, answers_of, hostile_capture
 
 pytest.importorskip("duckdb")
@@ -51,8 +51,3 @@ def test_the_library_comes_with_its_licence() -> None:
     assets = Path(__file__).parents[2] / "kcli" / "report" / "assets"
     assert "MIT License" in (assets / "uPlot-LICENSE").read_text()
     assert (assets / "uPlot.iife.min.js").read_text().startswith("/*! https://github.com/leeoniya/uPlot (v1.6.32) */")
-
-
-@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1200, "1.2 kB"), (5_000_000_000, "5 GB")])
-def test_sizes(size: int, text: str) -> None:
-    assert bytes_text(size) == text

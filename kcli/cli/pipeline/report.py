@@ -11,9 +11,9 @@ from kcli.cli.options.inputs import check_files, quiet_option
 from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.terminal.output import open_output, refuse_inputs
+from kcli.counting import bytes_text
 from kcli.extras import missing, require
 
-UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numbers that count nothing
 
 
@@ -128,8 +128,3 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}".rstrip("0").rstrip(".")
     return f"{value:,}" if isinstance(value, int) and name not in NUMBERED else str(value)
-
-
-def bytes_text(size: int) -> str:
-    unit, name = next((each for each in UNITS if abs(size) >= each[0]), (1, "B"))
-    return f"{size / unit:,.1f} {name}" if unit > 1 else f"{size:,} B"

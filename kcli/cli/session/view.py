@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kcli.cli.terminal.console import console, is_terminal
 from kcli.cli.terminal.lines import print_line
 from kcli.core.sessions.fetches import Timeline
-from kcli.counting import counted
+from kcli.counting import counted, rounded_bytes
 from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.explain import when
@@ -19,6 +19,7 @@ from kcli.sessions.tracker import Tracker
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 NAMED = 4  # partitions, or changes of the set, that are listed one by one
+DIGITS = 2  # of sizes
 
 Line = tuple[tuple[str, str], ...]  # its parts, each with one of rich's styles
 
@@ -184,12 +185,13 @@ def price(session: ObservedSession) -> str:
     full = session.full_request_bytes + session.full_response_bytes
     if not wire or not full:
         return ""
-    return f"{size(wire)} on the wire; as full fetches {size(full)} ({full / wire:,.1f}x)"
+    sizes = f"{rounded_bytes(wire, DIGITS)} on the wire; as full fetches {rounded_bytes(full, DIGITS)}"
+    return f"{sizes} ({full / wire:,.1f}x)"
 
 
 def polls(statistics: FetchStatistics) -> str:
     p50, p99 = statistics.latencies.percentile(0.5), statistics.latencies.percentile(0.99)
-    parts = [f"{size(statistics.records_bytes)} of records", f"{statistics.empty:,} empty polls"]
+    parts = [f"{rounded_bytes(statistics.records_bytes, DIGITS)} of records", f"{statistics.empty:,} empty polls"]
     if p50 is not None and p99 is not None:
         parts.append(f"answers after {p50:,.1f} ms (p99 {p99:,.1f})")
     parts += [f"{number:,} x {error_name(code)}" for code, number in sorted(statistics.errors.items())]
@@ -219,13 +221,3 @@ def why_sessionless(client: SessionlessFetches) -> str:
     if client.not_granted:
         return f"a session was asked for and not granted {counted(client.not_granted, 'time', 'times')}"
     return "no session is wanted"
-
-
-def size(number: int) -> str:
-    """Format bytes in decimal units, two digits at least."""
-    value = float(number)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.cli.snapshot.table import human
 from kcli.cli.terminal.cells import align
-from kcli.counting import counted
+from kcli.counting import counted, rounded_bytes
 
 MOST_TYPES = 4  # in a line
 
@@ -25,16 +24,17 @@ def growth_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield f"at the log's end {growth['beingWritten']:,} bytes of a batch that the node is writing: not counted"
     if growth["bytesPerDay"] is None:
         return
-    grown = f"{human(growth['bytes'])} in {counted(growth['records'], 'record')}"
-    yield f"log {growth['from']} to {growth['to']}: {grown}, {human(growth['bytesPerDay'])} a day"
+    grown = f"{rounded_bytes(growth['bytes'])} in {counted(growth['records'], 'record')}"
+    yield f"log {growth['from']} to {growth['to']}: {grown}, {rounded_bytes(growth['bytesPerDay'])} a day"
     kinds = (f"{each['type']} {share(each, growth)}" for each in growth["types"][:MOST_TYPES])
     yield f"by type: {', '.join(kinds)}"
     limit = settings["metadata.log.max.record.bytes.between.snapshots"]
-    by_bytes = f"{ahead['nextSnapshotByBytes']} by bytes ({human(limit)})"
+    by_bytes = f"{ahead['nextSnapshotByBytes']} by bytes ({rounded_bytes(limit)})"
     by_age = f"{ahead['nextSnapshotByAge'] or 'never'} by age"
     yield f"next snapshot, if it goes on so: {by_bytes}, {by_age}"
-    size = human(settings["metadata.max.retention.bytes"])
-    full = f"{size} reached {ahead['retentionBytesReached'] or 'never'}, {human(ahead['folderBytesPerDay'])} a day"
+    size = rounded_bytes(settings["metadata.max.retention.bytes"])
+    per_day = rounded_bytes(ahead["folderBytesPerDay"])
+    full = f"{size} reached {ahead['retentionBytesReached'] or 'never'}, {per_day} a day"
     yield f"retention: {full} with snapshots; the oldest snapshot expires {ahead['oldestSnapshotExpires'] or 'never'}"
 
 
@@ -47,7 +47,7 @@ def file_lines(answer: dict[str, Any]) -> Iterator[str]:
     table = [["file", "offsets", "size", "covered by", "its loss takes"]]
     for each in answer["files"]:
         start, end = each["offsets"]
-        size, covered = human(each["sizeInBytes"]), each["coveredBy"] or "-"
+        size, covered = rounded_bytes(each["sizeInBytes"]), each["coveredBy"] or "-"
         table.append([each["file"], f"{start:,} to {end:,}", size, covered, taken_text(each)])
     yield from align(table)
 

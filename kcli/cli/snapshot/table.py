@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_width
-from kcli.counting import counted
+from kcli.counting import counted, rounded_bytes
 from kcli.legible import legible
 from kcli.shell import quoted
 from kcli.snapshots.reading.file_survey import Survey
@@ -14,15 +14,6 @@ from kcli.snapshots.report import instant, stats_json, type_name
 BAR = 24  # cells at most
 BESIDE = 2 + 2 + 11 + 2 + 2 + 8  # cells of such a line beside its label and bar
 MOST_TYPES = 14
-
-
-def human(size: float) -> str:
-    """Format bytes in three digits: "98 kB"."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if size >= 100 or unit == "B" else f"{size:.3g} {unit}"
-        size /= 1000
-    return ""
 
 
 def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
@@ -89,7 +80,7 @@ def instants(found: Survey) -> str:
 def whole(found: Survey) -> str:
     checks = f"{counted(len(found.bad_checksums), 'CRC')} WRONG" if found.bad_checksums else "CRCs good"
     records, batches = counted(found.records, "record"), counted(found.batches, "batch", "batches")
-    parts = [f"{records}, {human(found.size)}, {batches}, {checks}"]
+    parts = [f"{records}, {rounded_bytes(found.size)}, {batches}, {checks}"]
     if found.unread:
         parts.append(f"{found.unread:,} NOT READ")
     if codecs := [name for name in found.compressions if name != "none"]:
@@ -107,13 +98,13 @@ def bars(found: Survey) -> list[str]:
     wide = max((len(label) for label in labels), default=0)
     room = max(0, min(BAR, terminal_width() - wide - BESIDE))
     lines = [
-        f"  {label:<{wide}}  {row[0]:>11,}  {bar(row[1], most, room):<{room}}  {human(row[1]):>8}"
+        f"  {label:<{wide}}  {row[0]:>11,}  {bar(row[1], most, room):<{room}}  {rounded_bytes(row[1]):>8}"
         for label, (_, row) in zip(labels, rows, strict=True)
     ]
     if len(lines) > MOST_TYPES:
         rest = rows[MOST_TYPES:]
-        count, size = sum(row[0] for _, row in rest), sum(row[1] for _, row in rest)
-        lines[MOST_TYPES:] = [f"  {f'{len(rest)} more types':<{wide}}  {count:>11,}  {'':<{room}}  {human(size):>8}"]
+        count, size = sum(row[0] for _, row in rest), rounded_bytes(sum(row[1] for _, row in rest))
+        lines[MOST_TYPES:] = [f"  {f'{len(rest)} more types':<{wide}}  {count:>11,}  {'':<{room}}  {size:>8}"]
     return lines
 
 
@@ -146,6 +137,6 @@ def largest(found: Survey) -> list[str]:
     if not found.largest or found.topics < 2:
         return []
     shown = ", ".join(
-        f"{name} ({counted(count, 'partition')}, {human(size)})" for name, count, size in found.largest[:3]
+        f"{name} ({counted(count, 'partition')}, {rounded_bytes(size)})" for name, count, size in found.largest[:3]
     )
     return [f"largest topics: {shown}"]

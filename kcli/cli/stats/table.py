@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kcli.capture.counters import bytes_text
 from kcli.capture.statistics import Figures
 from kcli.cli.terminal.cells import cut, cut_start, fit, narrowed, pad, width
+from kcli.counting import bytes_text
 from kcli.legible import legible
 
 GAP = 2  # between columns

@@ -85,7 +85,7 @@ def test_the_sql_alone_needs_no_spark(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("bytes", 999, "999 B"), ("request_bytes", 2048, "2.0 KiB"), ("requests", 1234567, "1,234,567"),
+        ("bytes", 999, "999 B"), ("request_bytes", 2048, "2.0 kB"), ("requests", 1234567, "1,234,567"),
         ("ms", 1.5, "1.5"), ("ms", 2.0, "2"), ("x", None, ""), ("complete", True, "yes"), ("partition", 1234, "1234"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.session.view import BLOCKS, print_styled, size, strips
+from kcli.cli.session.view import BLOCKS, print_styled, strips
 from kcli.core.sessions.fetches import Timeline
 from tests.sessions.captured import DATA
 
@@ -68,10 +68,3 @@ def test_strips_are_as_wide_as_each_other() -> None:
     marks, bars = strips(strip)
     assert marks == "█·········" and len(bars) == len(marks)
     assert bars[0] == BLOCKS[-1] and bars[1] == " " and bars[5] == BLOCKS[1]
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (15_000, "15 kB"), (2_500_000_000, "2.5 GB")]
-)
-def test_sizes(number: int, text: str) -> None:
-    assert size(number) == text

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.counters import Tally, bytes_text
+from kcli.capture.counters import Tally
 from kcli.capture.kafka.clock import SECOND
 from kcli.capture.unread import unread_phrases
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
-from kcli.counting import counted, span_text
+from kcli.counting import bytes_text, counted, span_text
 from kcli.filelike import name_of
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog

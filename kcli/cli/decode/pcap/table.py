@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.capture.counters import bytes_text
 from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
@@ -15,6 +14,7 @@ from kcli.cli.decode.pcap.layout import layout
 from kcli.cli.decode.pcap.summary import answer_of, errors_text, summarize
 from kcli.cli.terminal.cells import cut, fit
 from kcli.cli.terminal.lines import paint
+from kcli.counting import bytes_text
 from kcli.schemas.catalog import catalog
 
 LONGEST = 40  # cells of a client's name in the legend
