@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.names import counted_by, names_by
+from kcli.diagnose.telling import names_of
 from kcli.filelike import STDIN
 
 if TYPE_CHECKING:
@@ -66,8 +67,3 @@ def names_in(store: FactStore, kind: str) -> set[str]:
     )
     found = {str(row["name"] or "") for sql in queries for row in store.ask(sql)}
     return found if kind == "client" else found - {""}
-
-
-def names_of(subject: object) -> list[str]:
-    """Return the names of a finding's subject."""
-    return [*map(str, subject if isinstance(subject, list) else [subject])]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.capture.kafka.clock import instant
-from kcli.counting import counted, here_text, span_text
+from kcli.counting import counted, few_of, here_text, span_text
 from kcli.finding import INFO, Finding
 
 if TYPE_CHECKING:
@@ -81,24 +81,15 @@ def day_time(instant: str, *, dated: bool) -> str:
 
 
 def unsaid_subject(each: Finding) -> str:
-    """Return the names of a finding's subject that its text has not: "; group a, b"."""
-    unsaid = {kind: names_of(names) for kind, names in each.subject.items() if not is_said(names, each.text)}
-    return "".join(f"; {kind}{'s' * (len(names) > 1)} {worded(names)}" for kind, names in unsaid.items())
+    """Return the names of a finding's subject of which its text lacks one of the first: "; groups a, b"."""
+    every = {kind: names_of(subject) for kind, subject in each.subject.items()}
+    unsaid = {kind: names for kind, names in every.items() if any(name not in each.text for name in names[:NAMED])}
+    return "".join(f"; {kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" for kind, names in unsaid.items())
 
 
-def is_said(name: object, text: str) -> bool:
-    """Return whether a text has a subject's name; of many the first few."""
-    return all(str(each) in text for each in names_of(name)[:NAMED])
-
-
-def names_of(name: object) -> list[object]:
-    return name if isinstance(name, list) else [name]
-
-
-def worded(name: object) -> str:
-    """Return a subject's name; the first few of many."""
-    names = names_of(name)
-    return ", ".join(map(str, names[:NAMED])) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+def names_of(subject: object) -> list[str]:
+    """Return the names of one kind in a finding's subject."""
+    return [*map(str, subject if isinstance(subject, list) else [subject])]
 
 
 def checked_text(found: Diagnosis) -> str:

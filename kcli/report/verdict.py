@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli import diagnose
-from kcli.counting import counted
+from kcli.counting import counted, few_of
 from kcli.diagnose import Diagnosis
 from kcli.diagnose.telling import (
     DAY,
@@ -28,8 +28,6 @@ from kcli.rules.judgement import checks
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
 LEVELS = {diagnose.CRITICAL: BAD, diagnose.WARNING: WARNING, diagnose.INFO: NOTE}
 ORDER = (BAD, WARNING, NOTE, GOOD)
-MANY = 0.05  # of the exchanges
-FEW_REBALANCES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +142,7 @@ def unread(answers: Answers) -> Iterator[Finding]:
 def named(rows: Sequence[dict[str, Any]]) -> str:
     """Name the clients of rows behind a count, the first few of many; "": no row says who."""
     names = list(dict.fromkeys(row["client_id"] or "(no client id)" for row in rows if "client_id" in row))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f": {', '.join(names[:NAMED])}{more}" if names else ""
+    return f": {few_of(names, NAMED)}" if names else ""
 
 
 def kinds_of(asked: Asked) -> Counter[str]:
