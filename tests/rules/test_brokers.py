@@ -32,6 +32,13 @@ def test_a_follower_that_is_away_is_named_where_acks_all_is_refused() -> None:
     assert "3" in found.subject["broker"]
 
 
+def test_writes_that_wait_for_replicas_are_named_beside_those_that_are_refused() -> None:
+    found = only("under-min-isr-orders")
+    told(found, partition=["orders-0", "orders-1", "orders-2"])
+    assert (found.evidence["refused"], found.evidence["unanswered"]) == (8, 5)
+    assert ", 5 more without an answer or timed out (orders-1); " in found.text
+
+
 def test_a_broker_that_answers_nobody_as_the_capture_begins() -> None:
     """What it answers at last was waited for, whatever else of its connections began before the capture."""
     found = only("silent-at-first")

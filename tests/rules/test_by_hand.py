@@ -51,10 +51,10 @@ def told(findings: list[Finding], cause: str, **subject: Any) -> Finding:
     return finding
 
 
-def produced(talk: Talk, times: int, error: int, name: str = "orders") -> Talk:
+def produced(talk: Talk, times: int, error: int, name: str = "orders", partition: int = 0) -> Talk:
     for _ in range(times):
-        asked = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": name, "partitionData": [{"index": 0}]}]}
-        part = {"index": 0, "errorCode": error, "baseOffset": -1 if error else 7}
+        asked = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": name, "partitionData": [{"index": partition}]}]}
+        part = {"index": partition, "errorCode": error, "baseOffset": -1 if error else 7}
         talk.call(0, 9, asked, {"responses": [{"name": name, "partitionResponses": [part]}]})
     return talk
 
@@ -480,3 +480,14 @@ def test_a_topic_s_ids_count_that_only_commits_give_its_name(tmp_path: Path) -> 
         user.call(8, 8, asked, {"topics": [done]})
     finding = told(found(tmp_path, produced(user, 6, 3)), "topic-recreated", topic="orders")
     assert finding.evidence["topic_ids"] == 3
+
+
+def test_writes_that_time_out_beside_refused_ones_wait_for_the_same_replicas(tmp_path: Path) -> None:
+    """REQUEST_TIMED_OUT in another topic has nothing to do with it."""
+    talk = produced(produced(Talk(), 3, 19), 2, 7, partition=1)
+    produced(talk, 2, 7, "others", partition=5)
+    [finding] = [each for each in found(tmp_path, talk) if each.finding == "under-min-isr"]
+    assert finding.subject["partition"] == ["orders-0", "orders-1"]
+    assert (finding.evidence["refused"], finding.evidence["unanswered"]) == (3, 2)
+    [alone] = [each for each in found(tmp_path, produced(Talk(), 3, 19)) if each.finding == "under-min-isr"]
+    assert alone.evidence["unanswered"] == 0 and "more" not in alone.text

@@ -13,6 +13,28 @@ WITH refused AS (
   FROM produced
   WHERE error IN ('NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND')
 ),
+-- Writes of the same topic that wait for the same replicas: appended before these left the ISR.
+waiting AS (
+  SELECT p.topic, p.partition, p.client_id, p.ns
+  FROM produced p
+  JOIN (SELECT topic, min(ns) AS first_ns, max(ns) AS last_ns FROM refused GROUP BY topic) AS r ON p.topic = r.topic
+  LEFT JOIN heard h ON p.connection = h.connection
+  CROSS JOIN span
+  WHERE acks = -1 AND p.ns BETWEEN r.first_ns - 30000000000 AND r.last_ns + 30000000000
+    AND (error = 'REQUEST_TIMED_OUT'
+         OR (NOT answered AND p.ns > coalesce(h.ns, 0) AND p.ns < span.last_ns - 500000000))
+),
+left_waiting AS (
+  SELECT topic, count(*) AS writes, array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
+  FROM waiting
+  GROUP BY topic
+),
+hit AS (
+  SELECT topic, array_agg(DISTINCT client_id) AS clients,
+         array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
+  FROM (SELECT topic, partition, client_id FROM refused UNION SELECT topic, partition, client_id FROM waiting) AS w
+  GROUP BY topic
+),
 latest AS (
   SELECT topic, partition, max_by(replicas, completed_ns) AS replicas, max_by(isr, completed_ns) AS isr
   FROM metadata_partitions
@@ -27,33 +49,45 @@ short AS (
   ) AS l
   WHERE NOT concat(',', l.isr, ',') LIKE concat('%,', replica, ',%')
 ),
-away AS (SELECT s.topic, replica, count(*) AS partitions FROM short s GROUP BY s.topic, replica),
-named AS (SELECT a.topic, a.replica, n.server FROM away a LEFT JOIN nodes n ON CAST(n.node_id AS STRING) = a.replica)
-SELECT r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, array_agg(DISTINCT client_id) AS clients,
-       array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, (max(ns) - min(ns)) / 1e9 AS seconds,
-       min(ns) AS first_ns, max(ns) AS last_ns,
-       (SELECT array_agg(DISTINCT replica) FROM named n WHERE n.topic = r.topic) AS missing, count(*) AS weight,
-       (
-         SELECT array_agg(DISTINCT each)
-         FROM (
-           SELECT replica AS each
-           FROM named n
-           WHERE n.topic = r.topic
-           UNION
-           SELECT server
-           FROM named n
-           WHERE n.topic = r.topic AND server IS NOT NULL
-         ) AS x
-       ) AS broker,
-       (SELECT coalesce(max(isr_count), 0) FROM metadata_partitions m WHERE m.topic = r.topic) AS most_in_sync
-FROM refused r
-WHERE r.topic IS NOT NULL
-GROUP BY r.topic
-HAVING count(*) >= 2
+away AS (
+  SELECT topic, array_agg(DISTINCT replica) AS missing
+  FROM short
+  GROUP BY topic
+),
+named AS (
+  SELECT topic, array_agg(DISTINCT name) AS broker
+  FROM (
+    SELECT topic, replica AS name
+    FROM short
+    UNION
+    SELECT topic, n.server
+    FROM short s JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica
+  ) AS names
+  GROUP BY topic
+),
+-- Of each topic.
+turned AS (
+  SELECT topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, min(ns) AS first_ns, max(ns) AS last_ns
+  FROM refused
+  WHERE topic IS NOT NULL
+  GROUP BY topic
+  HAVING count(*) >= 2
+)
+SELECT t.topic, refused, errors, clients, h.partitions, coalesce(writes, 0) AS unanswered,
+       CASE WHEN writes > 0
+            THEN concat(', ', writes, ' more without an answer or timed out (',
+                        concat_ws(', ', array_sort(w.partitions)), ')')
+            ELSE '' END AS more,
+       (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, missing, refused AS weight, broker
+FROM turned t
+JOIN hit h ON t.topic = h.topic
+LEFT JOIN left_waiting w ON t.topic = w.topic
+LEFT JOIN away a ON t.topic = a.topic
+LEFT JOIN named n ON t.topic = n.topic
 """,
     subject={"topic": "topic", "client": "clients", "broker": "broker", "partition": "partitions"},
-    evidence=("refused", "errors", "missing", "seconds", "clients"),
-    says="{topic}: {refused} batches with acks=all refused ({errors}) over {seconds} s to {clients}; "
+    evidence=("refused", "unanswered", "errors", "missing", "seconds", "clients"),
+    says="{topic}: {refused} batches with acks=all refused ({errors}) over {seconds} s to {clients}{more}; "
     "replicas not in sync: broker {missing}",
     ruled_out="the producer: acks=1 and other topics are taken",
     advice="bring broker {missing} back, or have it catch up; do not lower min.insync.replicas to get rid of it",

@@ -30,6 +30,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("topic-recreated", "topic-recreated-commits"),
         ("hanging-transaction", "hanging-settler"),
         ("hanging-transaction", "hanging-begun-before"),
+        ("under-min-isr", "under-min-isr-orders"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
