@@ -12,7 +12,7 @@ import pytest
 from kcli.cli.main import main
 from kcli.errors import UsageError
 from kcli.extras import EXTRAS, MODULES, require
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 
 ROOT = Path(__file__).parents[1]
 
@@ -79,4 +79,4 @@ def test_modules_built_on_pyspark_say_it_too(module: str) -> None:
 def test_a_table_in_a_folder_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match="kcli pipeline needs pyarrow"):
-        Place("x")
+        StoragePath("x")

@@ -19,7 +19,7 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import TABLES
 from kcli.sql.engine import Engine
 from kcli.sql.inputs import sort_inputs
@@ -49,7 +49,7 @@ def compared(theirs: list[dict[str, Any]], engine: Engine, table: str) -> tuple[
 
 def pipeline_rows(output: str, table: str) -> Iterator[dict[str, Any]]:
     """The rows of a table that the pipeline has written."""
-    for file in runs_of(Place(output)).stored()[table]:
+    for file in runs_of(StoragePath(output)).stored()[table]:
         yield from pyarrow.parquet.read_table(file.uri, columns=TABLES[table].names).to_pylist()
 
 

@@ -10,7 +10,7 @@ from kcli.capture.decoder import MEMORY
 from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import Written
 
 Progress = Callable[[str, int, int], None]  # the step, its tasks that are done, all its tasks
@@ -92,7 +92,7 @@ class RunContext:
 
     def uri(self, path: str) -> str:
         """Return the URI of a file of this run, by its path below `folder`."""
-        return (Place(self.folder) / path).uri
+        return (StoragePath(self.folder) / path).uri
 
     def files(self, table: str) -> list[str]:
         """Return URIs of a table's files: those that earlier runs have written for good, and this run's."""

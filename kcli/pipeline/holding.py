@@ -20,7 +20,7 @@ from pathlib import Path
 from kcli.errors import InputError, KcliError
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import HOME
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 
 PATIENCE = 2.0  # seconds that later claims have to give way
 GLANCE = 0.1  # seconds between looks for that
@@ -58,7 +58,7 @@ class Holder:
         return cls(socket.gethostname(), os.getpid(), since, machine, boot, pid_space(), started(os.getpid()))
 
     @classmethod
-    def read(cls, claim: Place) -> Holder:
+    def read(cls, claim: StoragePath) -> Holder:
         """Read the holder of a claim. Raises InputError if it is no claim."""
         try:
             return cls(**loads(claim.read(), what="a claim"))
@@ -136,7 +136,7 @@ def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = 
 @contextlib.contextmanager
 def claimed(output: str, here: Holder) -> Iterator[str | None]:
     """Put a claim for the time being; None if it prevails, else whose does."""
-    claims = Place(output) / HOME / "holders"
+    claims = StoragePath(output) / HOME / "holders"
     mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
     try:
         mine.write(dumps(asdict(here)).encode())
@@ -146,7 +146,7 @@ def claimed(output: str, here: Holder) -> Iterator[str | None]:
             mine.remove()
 
 
-def rival(claims: Place, mine: Place, here: Holder) -> str | None:
+def rival(claims: StoragePath, mine: StoragePath, here: Holder) -> str | None:
     end = time.monotonic() + PATIENCE
     while others := other_holders(claims, mine, here):
         first = min(others)
@@ -156,11 +156,11 @@ def rival(claims: Place, mine: Place, here: Holder) -> str | None:
     return None
 
 
-def other_holders(claims: Place, mine: Place, here: Holder) -> dict[str, str]:
+def other_holders(claims: StoragePath, mine: StoragePath, here: Holder) -> dict[str, str]:
     """Return the others with a claim, by its name. Claims that dead runs have left are removed."""
     found = {}
     for each in claims.listed():
-        place = Place(each.uri)
+        place = StoragePath(each.uri)
         if place.name == mine.name or not place.name.endswith(".json"):
             continue
         try:

@@ -17,7 +17,7 @@ from typing import Any
 
 from kcli.pipeline.entry import HOME, Entry, published
 from kcli.pipeline.formats.runs import runs_of
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
 TIMELY = 1  # seconds: what differs by less is the same time, as a store rounds it
@@ -32,7 +32,7 @@ def fingerprint(file: StoredFile) -> str:
     if file.vouched:
         return ""
     digest = hashlib.blake2b(str(file.size).encode(), digest_size=16)
-    with Place(file.uri).open() as opened:
+    with StoragePath(file.uri).open() as opened:
         digest.update(bytes(opened.read(min(PRINTED, file.size))))
         if file.size > PRINTED:
             last = max(PRINTED, file.size - PRINTED)
@@ -49,7 +49,7 @@ class Journal:
 
     def __init__(self, output: str, table_format: str | None = None) -> None:
         """Open the journal of an output folder. table_format: delta or parquet; None: that of the tables there."""
-        self.output = Place(output).absolute
+        self.output = StoragePath(output).absolute
         self.home = self.output / HOME
         self.runs = runs_of(self.output, table_format)
         self.history = self.runs.read()

@@ -14,7 +14,7 @@ from kcli.pipeline.context import RunContext
 from kcli.pipeline.derived.facts_task import FEW_ROWS, PARTS, READ, FactsTask, facts_tasks, has_older_runs, hours_before
 from kcli.pipeline.derived.incremental_tables import AsRead
 from kcli.pipeline.forks import hand_out_forked
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import Written
 
 
@@ -58,5 +58,5 @@ def cores_here() -> int:
 
 def check_output(output: str) -> None:
     """Raise UsageError if DuckDB does not read what is written there."""
-    if Place(output).remote:
+    if StoragePath(output).remote:
         raise UsageError(f"{output}: --engine local writes to a folder of this machine (use --engine spark)")

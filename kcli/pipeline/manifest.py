@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import loads
-from kcli.pipeline.storage import Place, StoredFile, open_filesystem, split_query
+from kcli.pipeline.storage import StoragePath, StoredFile, open_filesystem, split_query
 
 LONGEST = 1 << 16  # bytes of a line
 SIZES = 1 << 63  # bytes of a capture: fewer
@@ -17,7 +17,7 @@ SIZES = 1 << 63  # bytes of a capture: fewer
 
 def listed_in(manifest: str) -> list[StoredFile]:
     """Return the captures that a manifest names. Raises InputError, OSError, UsageError."""
-    with Place(manifest).open() as file:
+    with StoragePath(manifest).open() as file:
         return captures_of(file, manifest)
 
 
@@ -61,10 +61,10 @@ def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
             open_filesystem(path)
             known.add((scheme, query))
         return [StoredFile(path, size, changed, vouched=True)]
-    return [stored(Place(path), vouched=size is not None and changed is not None)]
+    return [stored(StoragePath(path), vouched=size is not None and changed is not None)]
 
 
-def stored(place: Place, *, vouched: bool) -> StoredFile:
+def stored(place: StoragePath, *, vouched: bool) -> StoredFile:
     """Return a capture as it is now."""
     info = place.info()
     if not info.is_file:

@@ -18,7 +18,7 @@ from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import TIMELY, Journal, fingerprint
 from kcli.pipeline.packets.kept_state import kept_by
 from kcli.pipeline.packets.shuffle import ShuffledRange
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 
 TOUCHED = ("connection_sums", "undecodable")  # rows of connections with packets: of exchanges, or of what is none
 
@@ -92,7 +92,7 @@ def unchanged(read: dict[str, Any]) -> StoredFile | None:
 
     One without a fingerprint was known by its size and time: it has grown, or has the same.
     """
-    place = Place(read["uri"])
+    place = StoragePath(read["uri"])
     try:
         info = place.info()
         if not info.is_file or info.size < read["size"]:
@@ -131,7 +131,7 @@ def connections(uris: Iterable[str]) -> set[str]:
 
     found: set[str] = set()
     for uri in uris:
-        with Place(uri).open() as file:
+        with StoragePath(uri).open() as file:
             names = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)
             found.update(names.drop_null().unique().to_pylist())
     return found

@@ -13,7 +13,7 @@ from kcli.pipeline.derived.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.schemas import spark_columns
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import FILED
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def rows_by_table(output: str) -> dict[str, int]:
 
     stored = opened(output).runs.stored()
     return {
-        name: sum(pyarrow.parquet.read_metadata(Place(file.uri).path).num_rows for file in files)
+        name: sum(pyarrow.parquet.read_metadata(StoragePath(file.uri).path).num_rows for file in files)
         for name, files in stored.items()
     }
 
@@ -67,7 +67,7 @@ def stored_findings(output: str) -> Iterator[Finding]:
     """Yield what the last run found, the most important first. InputError: the folder holds no run."""
     import pyarrow.parquet
 
-    files = [Place(each.uri).path for each in opened(output).runs.stored().get("findings", ())]
+    files = [StoragePath(each.uri).path for each in opened(output).runs.stored().get("findings", ())]
     rows = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
     for row in sorted(rows, key=lambda row: int(row["rank"])):
         row |= {name: loads(row[name]) for name in ("subject", "evidence")}

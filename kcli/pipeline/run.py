@@ -18,7 +18,7 @@ from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.redo import LateError, Marked, Task, again, first_times, from_run_on, is_late, since, unchanged
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.stages import Stages
-from kcli.pipeline.storage import Place, StoredFile, gather
+from kcli.pipeline.storage import StoragePath, StoredFile, gather
 from kcli.pipeline.tables import RECORDS, TABLES
 from kcli.pipeline.totals import totals_of
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
@@ -192,7 +192,7 @@ def write_empty(context: RunContext) -> list[Written]:
     bare = [table for table in wanted if not context.files(table.name)]
     made = [Written(each.name, NO_DAY if each.dated else None, f"{each.name}/empty.parquet", 0) for each in bare]
     for each in made:
-        (Place(context.folder) / each.path).write(empty_file(each.table))
+        (StoragePath(context.folder) / each.path).write(empty_file(each.table))
     return made
 
 

@@ -21,7 +21,7 @@ from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
 from kcli.pipeline.rows.naming import TopicNames
 from kcli.pipeline.rows.row_source import EVERY_TABLE
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RECORDS
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Stages:
         """Return what `decoding.decode` is given. end_ns: of the last packet; clock: of the end of the run before."""
         names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
         chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory", "sample")}
-        keys = tuple(Place(file).read() for file in self.options.key_logs)
+        keys = tuple(StoragePath(file).read() for file in self.options.key_logs)
         origin = self.context.entry.run, self.options.origin
         known = {"end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys, "origin": origin}
         return {**chosen, **known, **self.of_records()}
@@ -130,7 +130,7 @@ class Stages:
             return {"wanted": wanted}
         from kcli.payloads import PayloadDecoder
 
-        captures = [Place(file.uri) for file in self.files] if payloads.on else []
+        captures = [StoragePath(file.uri) for file in self.files] if payloads.on else []
         schemas = captured_schemas([each.path for each in captures if not each.remote], self.options)
         return {"wanted": wanted, "decoder": PayloadDecoder(payloads, schemas)}
 

@@ -35,22 +35,22 @@ class StoredFile:
     vouched: bool = False
 
 
-class Place:
-    """A file or folder. `uri` is as it was given; `fs` and `path` are pyarrow's."""
+class StoragePath:
+    """The path or URI of a file or folder. `uri` is as it was given; `fs` and `path` are pyarrow's."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
         self.remote = "://" in uri and not uri.startswith("file://")
         self.fs, self.path = open_filesystem(uri)
 
-    def __truediv__(self, name: str) -> Place:
+    def __truediv__(self, name: str) -> StoragePath:
         head, query = split_query(self.uri)
-        return Place(f"{head.rstrip('/')}/{name}{query}")
+        return StoragePath(f"{head.rstrip('/')}/{name}{query}")
 
     @property
-    def absolute(self) -> Place:
+    def absolute(self) -> StoragePath:
         """Return the same place, by a name that holds in another process's folder, too."""
-        return self if "://" in self.uri else Place(self.path)
+        return self if "://" in self.uri else StoragePath(self.path)
 
     def beside(self, path: str) -> str:
         """Return the URI of another path in the same file system."""
@@ -121,7 +121,7 @@ class Place:
             os.fsync(file.fileno())
         part.replace(target)
 
-    def move(self, target: Place) -> None:
+    def move(self, target: StoragePath) -> None:
         """Move the file, over whatever is there. Nothing happens if it is gone: it was moved before."""
         if self.remote:
             if self.exists():
@@ -166,12 +166,12 @@ def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTUR
     captures by name; and what is a file already."""
     found: dict[str, StoredFile] = {}
     for each in given:
-        files = [each] if isinstance(each, StoredFile) else files_of(Place(each), suffixes)
+        files = [each] if isinstance(each, StoredFile) else files_of(StoragePath(each), suffixes)
         found |= {file.uri: file for file in files}
     return list(found.values())
 
 
-def files_of(place: Place, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
+def files_of(place: StoragePath, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
     from pyarrow.fs import FileType
 
     info = place.info()
@@ -190,7 +190,7 @@ def files_of(place: Place, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
             yield each
 
 
-def matches(place: Place) -> list[Place]:
+def matches(place: StoragePath) -> list[StoragePath]:
     """Return the files and folders whose paths a pattern (*, [a-z], and ? in a local one) fits, part by part."""
     from pyarrow.fs import FileSelector, FileType
 
@@ -204,7 +204,7 @@ def matches(place: Place) -> list[Place]:
         infos = [info for each in folders for info in place.fs.get_file_info(FileSelector(each))]
         fits = part if PATTERN.search(part) else "".join(f"[{c}]" if c in "*?[" else c for c in part)
         found = sorted(info.path for info in infos if fnmatchcase(info.base_name, fits))
-    return [Place(place.beside(path)) for path in found]
+    return [StoragePath(place.beside(path)) for path in found]
 
 
 def is_named_so(path: str, suffixes: tuple[str, ...]) -> bool:

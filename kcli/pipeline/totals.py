@@ -8,7 +8,7 @@ from typing import Any
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.tables.definition import columns
 
 TOTALS = columns("""
@@ -80,7 +80,7 @@ def own_rows(context: RunContext, table: str, names: list[str]) -> dict[str, lis
 
     rows: dict[str, list[Any]] = {name: [] for name in names}
     for uri in context.own_files(table):
-        with Place(uri).open() as file:
+        with StoragePath(uri).open() as file:
             read = pyarrow.parquet.ParquetFile(file).read(names).to_pydict()
         for name in names:
             rows[name] += read[name]

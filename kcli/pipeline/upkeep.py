@@ -13,7 +13,7 @@ from kcli.pipeline.entry import COMPACTED, HOME, published
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.redo import again, from_run_on
 from kcli.pipeline.run import Summary, quiet, run_files
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import Written, stored_columns, written_schema
 from kcli.tables.parquet import parquet_writer
 
@@ -36,7 +36,7 @@ def forget(
     for run in runs:
         if run not in known:
             raise UsageError(f"{output}: no run {run} (there are: {', '.join(map(str, known))})")
-    named = [Place(file).absolute.uri for file in files]
+    named = [StoragePath(file).absolute.uri for file in files]
     for file in named:
         if file not in read:
             raise UsageError(f"{file}: no run has read it")
@@ -79,11 +79,11 @@ def compact(output: str) -> Compacted:
     }  # fmt: skip
     for (table, day, passing), uris in groups.items():
         path = f"{table}/{f'date={day}/' if day else ''}{'open' if passing else 'whole'}.parquet"
-        rows = merge(uris, Place(journal.folder(entry)) / path, table)
+        rows = merge(uris, StoragePath(journal.folder(entry)) / path, table)
         entry.add([Written(table, day, path, rows)], passing=passing)
     for carried in entries[-1].carry:
         name = carried.rpartition("/")[2].partition("-")[2]
-        (Place(journal.folder(entry)) / name).write((journal.output / carried).read())
+        (StoragePath(journal.folder(entry)) / name).write((journal.output / carried).read())
         entry.keep([Written("", None, name, 0)])
     journal.commit(entry)
     return Compacted(before, len(groups))
@@ -99,7 +99,7 @@ def grouped(journal: Journal) -> dict[tuple[str, str | None, bool], list[str]]:
     return found
 
 
-def merge(uris: Sequence[str], target: Place, table: str) -> int:
+def merge(uris: Sequence[str], target: StoragePath, table: str) -> int:
     """Write the rows of files of a table into one, a group of rows at a time; return how many they are."""
     import pyarrow.parquet
 
@@ -107,7 +107,7 @@ def merge(uris: Sequence[str], target: Place, table: str) -> int:
     rows = 0
     with target.create() as file, parquet_writer(file, schema) as writer:
         for uri in uris:
-            with Place(uri).open() as opened:
+            with StoragePath(uri).open() as opened:
                 source = pyarrow.parquet.ParquetFile(opened)
                 for number in range(source.num_row_groups):
                     group = with_columns(source.read_row_group(number), schema)
@@ -139,5 +139,5 @@ def vacuum(output: str, hours: int = RETAINED) -> list[str]:
     folders = [FACTS, f"{HOME}/carried"]
     found = [each.uri for folder in folders for each in (journal.output / folder).listed() if each.uri not in kept]
     for uri in found:
-        Place(uri).remove()
+        StoragePath(uri).remove()
     return found + journal.runs.vacuum(kept, hours)

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.pipeline.background import Background
 from kcli.pipeline.schemas import arrow_schema, filed_schema
-from kcli.pipeline.storage import Place, split_query
+from kcli.pipeline.storage import StoragePath, split_query
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.parquet import LONG, parquet_writer, stored
@@ -49,7 +49,7 @@ class Sink:
     """One file of one table and day. background: where it is written."""
 
     def __init__(
-        self, background: Background, place: Place, path: str, table: str, day: str | None, nameless: bool = False
+        self, background: Background, place: StoragePath, path: str, table: str, day: str | None, nameless: bool = False
     ) -> None:
         self.background = background
         self.table, self.day, self.path, self.nameless = table, day, path, nameless
@@ -164,9 +164,9 @@ def rewrite(uri: str, change: Callable[[Any], Any]) -> None:
     """Write a file of a table anew, each of its groups of rows changed."""
     import pyarrow.parquet
 
-    place = Place(uri)
+    place = StoragePath(uri)
     path, query = split_query(uri)
-    target = Place(f"{path}.changed{query}")
+    target = StoragePath(f"{path}.changed{query}")
     with place.open() as opened:
         source = pyarrow.parquet.ParquetFile(opened)
         with target.create() as file, parquet_writer(file, source.schema_arrow) as writer:
@@ -185,7 +185,7 @@ class TableWriter:
     column. Rows whose topics lack names have files of their own: what gives them names need not go through all."""
 
     def __init__(self, folder: str, name: str) -> None:
-        self.folder, self.name = Place(folder), name
+        self.folder, self.name = StoragePath(folder), name
         self.background = Background()
         self.sinks: dict[tuple[str, int, bool], Sink] = {}
 

@@ -101,9 +101,9 @@ def holds_delta(folder: Path) -> bool:
 def delta_files(output: Path) -> Iterator[tuple[str, str]]:
     """Yield (table, file) of the pipeline's Delta tables, in the versions that its last run says."""
     from kcli.pipeline.formats.runs import runs_of
-    from kcli.pipeline.storage import Place
+    from kcli.pipeline.storage import StoragePath
 
-    for table, files in sorted(runs_of(Place(str(output))).stored().items()):
+    for table, files in sorted(runs_of(StoragePath(str(output))).stored().items()):
         for file in files:
             yield table, file.uri
 

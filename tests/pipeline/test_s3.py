@@ -13,7 +13,7 @@ import pytest
 from kcli.pipeline import run
 from kcli.pipeline.context import Options
 from kcli.pipeline.formats.runs import runs_of
-from kcli.pipeline.storage import Place, gather
+from kcli.pipeline.storage import StoragePath, gather
 from tests.pipeline.outputs import Here
 from tests.processes import ended
 
@@ -64,7 +64,7 @@ def test_a_run_from_and_to_a_bucket(table_format: str, bucket: str, samples: Pat
     import pyarrow.parquet
 
     for name in ("kcat-codecs.pcap", "java44-txn.pcap"):
-        Place(bucket.format(f"in/{name}")).write((samples / name).read_bytes())
+        StoragePath(bucket.format(f"in/{name}")).write((samples / name).read_bytes())
     assert [each.size for each in gather([bucket.format("in")])] == [
         (samples / "java44-txn.pcap").stat().st_size,
         61975,
@@ -74,8 +74,8 @@ def test_a_run_from_and_to_a_bucket(table_format: str, bucket: str, samples: Pat
     made = run.run_pipeline(Here(), [bucket.format("in")], options)
     assert (made.files, made.exchanges, made.problems) == (2, 78 + 77, [])
     rows = 0
-    for file in runs_of(Place(output)).stored()["exchanges"]:
-        with Place(file.uri).open() as opened:
+    for file in runs_of(StoragePath(output)).stored()["exchanges"]:
+        with StoragePath(file.uri).open() as opened:
             rows += pyarrow.parquet.read_table(opened).num_rows
     assert rows == 78 + 77
     assert run.run_pipeline(Here(), [bucket.format("in")], options).files == 0

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.errors import InputError, UsageError
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.storage import Place, gather, is_named_so
+from kcli.pipeline.storage import StoragePath, gather, is_named_so
 
 
 def test_a_folder_gives_what_looks_like_a_capture(tmp_path: Path) -> None:
@@ -41,9 +41,9 @@ def test_patterns_are_the_files_they_fit(tmp_path: Path) -> None:
 def test_a_relative_name_holds_in_other_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of Spark's workers."""
     monkeypatch.chdir(tmp_path)
-    assert Place("out").absolute.uri == str(tmp_path / "out")
+    assert StoragePath("out").absolute.uri == str(tmp_path / "out")
     assert Journal("out").folder(Journal("out").begin()).startswith(str(tmp_path))
-    assert Place("file:///x").absolute.uri == "file:///x"
+    assert StoragePath("file:///x").absolute.uri == "file:///x"
 
 
 def test_a_missing_file_is_one_line() -> None:
@@ -53,15 +53,15 @@ def test_a_missing_file_is_one_line() -> None:
 
 def test_an_unknown_scheme_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="nosuch://a"):
-        Place("nosuch://a")
+        StoragePath("nosuch://a")
 
 
 def test_a_write_is_whole_and_a_move_can_be_repeated(tmp_path: Path) -> None:
-    place = Place(str(tmp_path)) / "deep" / "a"
+    place = StoragePath(str(tmp_path)) / "deep" / "a"
     place.write(b"one")
-    place.move(Place(str(tmp_path)) / "b")
-    place.move(Place(str(tmp_path)) / "b")
-    assert (Place(str(tmp_path)) / "b").read() == b"one"
+    place.move(StoragePath(str(tmp_path)) / "b")
+    place.move(StoragePath(str(tmp_path)) / "b")
+    assert (StoragePath(str(tmp_path)) / "b").read() == b"one"
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["b"]
 
 

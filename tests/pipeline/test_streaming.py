@@ -62,7 +62,7 @@ import os, signal, sys
 from kcli.cli.main import main
 from kcli.pipeline.formats.delta_log import DeltaLog
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -79,7 +79,7 @@ def die_behind_the_commit(journal, entry):
 
 moment = sys.argv[1]
 if moment == "moving":
-    Place.move = mortal(Place.move, 3)
+    StoragePath.move = mortal(StoragePath.move, 3)
 elif moment == "between tables":
     DeltaLog.set_to = mortal(DeltaLog.set_to, 5)
 elif moment == "after":

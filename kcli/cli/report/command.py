@@ -137,14 +137,14 @@ def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis) -> in
 def write_tables(out: Any, folder: str) -> int:
     from kcli.pipeline.formats.runs import runs_of
     from kcli.pipeline.report import described
-    from kcli.pipeline.storage import Place
+    from kcli.pipeline.storage import StoragePath
     from kcli.report.asking import ask_all
     from kcli.report.questions import FLEET
     from kcli.report.tables import Tables
 
     title = f"What the wire says: {described(folder)}"
-    stored = runs_of(Place(folder)).stored()
-    files = {name: [Place(each.uri).path for each in found] for name, found in stored.items()}
+    stored = runs_of(StoragePath(folder)).stored()
+    files = {name: [StoragePath(each.uri).path for each in found] for name, found in stored.items()}
     with Tables(folder, files) as tables:
         return write_page(out, ask_all(tables, FLEET), title)
 

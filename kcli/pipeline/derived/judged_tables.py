@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.jsontext import dumps
 from kcli.pipeline.derived.local_facts import LocalFacts
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import TableWriter, as_stored, stored_schema
 from kcli.rules.judgement import judge
 from kcli.rules.tables import RuleTables
@@ -47,7 +47,7 @@ def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str],
 
 def local_path(uri: str, folder: str) -> str:
     """Return the path of a file on this machine, or of a copy of it."""
-    place = Place(uri)
+    place = StoragePath(uri)
     if not place.remote:
         return str(place.path)
     copy = Path(folder) / place.path.replace("/", "_")

@@ -23,7 +23,7 @@ from kcli.extras import require
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import COMPACTED, HOME, Entry
 from kcli.pipeline.formats.delta_log import DeltaLog, location
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import FILED, RECORDS, RUNS
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
@@ -39,7 +39,7 @@ class DeltaRuns:
 
     bare = False
 
-    def __init__(self, output: Place) -> None:
+    def __init__(self, output: StoragePath) -> None:
         """Open the tables. Raises UsageError if deltalake is missing, or takes no such place."""
         require("tables as Delta tables", "delta")
         location(output)
@@ -59,7 +59,7 @@ class DeltaRuns:
 
     def read(self) -> list[Entry]:
         """Read the table `runs`. InputError: it is none of kcli's."""
-        found = [row for file in self.runs.listed() for row in rows_in(Place(file.uri))]
+        found = [row for file in self.runs.listed() for row in rows_in(StoragePath(file.uri))]
         made = [(entry_of(row, self.runs.place.uri), row) for row in found]
         made.sort(key=lambda each: each[0].run)
         self.rows = [row for _, row in made]
@@ -148,7 +148,7 @@ def versions_of(row: Mapping[str, Any], uri: str) -> dict[str, int]:
     return {name: version for name, version in said.items() if name in FILED}
 
 
-def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:
+def write_rows(place: StoragePath, rows: list[dict[str, Any]]) -> None:
     """Write a file of `runs`."""
     import pyarrow
     import pyarrow.parquet
@@ -159,7 +159,7 @@ def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:
         pyarrow.parquet.write_table(pyarrow.Table.from_batches([made]), file)
 
 
-def rows_in(place: Place) -> list[dict[str, Any]]:
+def rows_in(place: StoragePath) -> list[dict[str, Any]]:
     """Return the rows of a file of `runs`."""
     import pyarrow
     import pyarrow.parquet

@@ -14,7 +14,7 @@ from kcli.pipeline.entry import is_below
 from kcli.pipeline.formats.delta_stats import stats_of
 from kcli.pipeline.holding import HeldError
 from kcli.pipeline.schemas import STRICT
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.tables.definition import Table, schema_of
 from kcli.tables.parquet import LONG
 
@@ -32,7 +32,7 @@ class DeltaLog:
     A commit is refused (HeldError) if there was another since. InputError: it can't be read.
     """
 
-    def __init__(self, place: Place, table: Table, version: int | None = None) -> None:
+    def __init__(self, place: StoragePath, table: Table, version: int | None = None) -> None:
         from deltalake import DeltaTable
 
         self.place, self.table = place, table
@@ -172,7 +172,7 @@ def partition(path: str) -> dict[str, str | None]:
     return {name: value for name, _, value in parts}
 
 
-def location(place: Place) -> tuple[str, dict[str, str] | None]:
+def location(place: StoragePath) -> tuple[str, dict[str, str] | None]:
     """Return a place as deltalake takes it, and its options. UsageError: it takes none such."""
     if not place.remote:
         if refused := UNFIT.search(place.path):

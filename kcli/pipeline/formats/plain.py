@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from kcli.errors import InputError
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import HOME, Entry
-from kcli.pipeline.storage import Place, StoredFile, split_query
+from kcli.pipeline.storage import StoragePath, StoredFile, split_query
 from kcli.pipeline.tables import FILED
 
 JOURNAL = "journal"
@@ -26,7 +26,7 @@ class PlainRuns:
 
     bare = True
 
-    def __init__(self, output: Place) -> None:
+    def __init__(self, output: StoragePath) -> None:
         self.output = output
         self.place = output / HOME / JOURNAL
 
@@ -62,7 +62,7 @@ class PlainRuns:
         """Remove all files in the tables' folders but these."""
         found = [each.uri for name in FILED for each in (self.output / name).listed() if each.uri not in kept]
         for uri in found:
-            Place(uri).remove()
+            StoragePath(uri).remove()
         return found
 
 
@@ -74,6 +74,6 @@ def is_named(file: StoredFile, end: str) -> bool:
 def entry_in(uri: str) -> Entry:
     """Return the entry in a file. InputError: it is none."""
     try:
-        return Entry(**loads(Place(uri).read(), what="a journal entry"))
+        return Entry(**loads(StoragePath(uri).read(), what="a journal entry"))
     except (TypeError, KeyError, AttributeError, InputError) as error:
         raise InputError(f"not a journal entry of kcli pipeline: {error}", file=uri) from None

@@ -8,7 +8,7 @@ from typing import Protocol
 from kcli.errors import UsageError
 from kcli.pipeline.entry import HOME, Entry
 from kcli.pipeline.formats.plain import JOURNAL, PlainRuns
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RUNS
 
 DELTA, PARQUET = "delta", "parquet"
@@ -44,7 +44,7 @@ class Runs(Protocol):
         them; return them. kept: URIs of those that count."""
 
 
-def runs_of(output: Place, wanted: str | None = None) -> Runs:
+def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:
     """Return the runs of an output folder. wanted: its format; None: that of the tables there, else plain Parquet.
 
     UsageError: the tables there have another.
@@ -64,13 +64,13 @@ def chosen_format(output: str, wanted: str | None) -> str:
 
     UsageError: they can't have it.
     """
-    place = Place(output).absolute
+    place = StoragePath(output).absolute
     made = wanted or format_of(place) or DELTA
     runs_of(place, made)
     return made
 
 
-def format_of(output: Place) -> str | None:
+def format_of(output: StoragePath) -> str | None:
     """Return the format of the tables in a folder; None: there are none."""
     if (output / RUNS.name / LOG).exists():
         return DELTA

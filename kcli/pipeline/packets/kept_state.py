@@ -17,7 +17,7 @@ from typing import Any
 from kcli.errors import InputError
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.packets.open_connections import Carried
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import Written
 from kcli.tables.arrays import batch_of_rows
 
@@ -60,9 +60,9 @@ class Kept:
         """Read the connections of a file whose buckets are those of the share."""
         import pyarrow.parquet
 
-        with Place(uri).open() as file:
+        with StoragePath(uri).open() as file:
             if bytes(file.read(len(MAGIC))) != MAGIC:  # by an older kcli, one file for all
-                return unpack(Place(uri).read())
+                return unpack(StoragePath(uri).read())
             try:
                 source = pyarrow.parquet.ParquetFile(file)
                 buckets = source.read(["bucket"]).column(0).to_pylist()
@@ -77,9 +77,9 @@ def connections_in(uri: str) -> list[str]:
     """Return the connections of a file. InputError: it is damaged."""
     import pyarrow.parquet
 
-    with Place(uri).open() as file:
+    with StoragePath(uri).open() as file:
         if bytes(file.read(len(MAGIC))) != MAGIC:  # by an older kcli
-            return [text_of(flow) for flow in unpack(Place(uri).read())]
+            return [text_of(flow) for flow in unpack(StoragePath(uri).read())]
         try:
             found = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)
         except (pyarrow.ArrowException, OSError) as error:
@@ -90,7 +90,7 @@ def connections_in(uri: str) -> list[str]:
 WHOLE = Kept()
 
 
-def kept_by(entry: Entry | None, output: Place) -> Kept:
+def kept_by(entry: Entry | None, output: StoragePath) -> Kept:
     """Return all that a run has kept."""
     return WHOLE if entry is None else Kept(tuple((output / path).uri for path in entry.carry))
 
@@ -120,7 +120,7 @@ def write(folder: str, name: str, flows: Sequence[Carried]) -> list[Written]:
     kinds = {"bucket": pyarrow.int64(), "connection": pyarrow.string(), "last_ns": pyarrow.int64()}
     schema = pyarrow.schema([*kinds.items(), ("state", pyarrow.binary())])
     rows = [(hash_of(flow[0]) >> BUCKET, text_of(flow), flow[2], pack([flow])) for flow in flows]
-    with (Place(folder) / f"{name}{SUFFIX}").create() as file:
+    with (StoragePath(folder) / f"{name}{SUFFIX}").create() as file:
         made = pyarrow.Table.from_batches([batch_of_rows(rows, schema)])
         pyarrow.parquet.write_table(made, file, compression="zstd")
     return [Written("", None, f"{name}{SUFFIX}", len(rows))]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.io.capture_file import CaptureFile
 from kcli.capture.io.files import check_start
 from kcli.errors import InputError
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 
 if TYPE_CHECKING:
     from kcli.core.capture.packet_shuffle import Scatter
@@ -50,14 +50,14 @@ class Range:
 
 def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
     """Cut one capture into ranges of about so many bytes."""
-    if file.size <= range_bytes * 3 // 2 or is_packed(Place(file.uri)):
+    if file.size <= range_bytes * 3 // 2 or is_packed(StoragePath(file.uri)):
         return [Range(file.uri, file.size)]
     count = -(-file.size // range_bytes)
     places = [file.size * number // count for number in range(count)]
     return [Range(file.uri, file.size, at, end) for at, end in zip(places, [*places[1:], file.size], strict=True)]
 
 
-def is_packed(place: Place) -> bool:
+def is_packed(place: StoragePath) -> bool:
     """Return whether a file is compressed, by its first bytes. Raises OSError."""
     with place.open() as opened:
         return bytes(opened.read(4)).startswith(PACKED)
@@ -67,7 +67,7 @@ class RangeFile(CaptureFile):
     """A capture by URI, from some byte on."""
 
     def __init__(self, uri: str, start: int = 0) -> None:
-        self.home = Place(uri)
+        self.home = StoragePath(uri)
         self.begin = start
         super().__init__(uri)
         self.name = uri
@@ -157,7 +157,7 @@ class RangeSource:
 
 
 def read_at(uri: str, start: int, size: int) -> bytes:
-    with Place(uri).open() as file:
+    with StoragePath(uri).open() as file:
         file.seek(start)
         return read_all(file, size)
 

@@ -18,7 +18,7 @@ from kcli.capture.kafka.events import Event
 from kcli.errors import InputError
 from kcli.pipeline.packets.ranges import Ends, Range, RangeEngine, RangeSource
 from kcli.pipeline.packets.shuffle_files import Origin, Part, ShuffleFile
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 
 COUNTS = (
     "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "outside", "outside_bytes", "first_ns",
@@ -76,7 +76,7 @@ class Writer:
     """The staged files of one task, opened as their packets come. sections: those of the range that is written."""
 
     def __init__(self, folder: str, name: str) -> None:
-        self.folder, self.name = Place(folder), name
+        self.folder, self.name = StoragePath(folder), name
         self.files: dict[tuple[int, int, str], StagedFile] = {}
         self.sections: dict[tuple[int, int], ShuffleFile] = {}
         self.origin: Origin | None = None

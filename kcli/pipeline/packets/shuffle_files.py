@@ -19,7 +19,7 @@ from kcli.capture.io.capture_file import CaptureFile
 from kcli.errors import InputError
 from kcli.pipeline.journal import fingerprint
 from kcli.pipeline.packets.ranges import RangeFile, is_packed, read_all
-from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.storage import StoragePath, StoredFile
 
 PIECE = 8 << 20  # bytes that are brought from an object store at a time
 
@@ -47,7 +47,7 @@ class Origin:
         """Return the origin; None where packets can't be found again by their place: compressed files, those of other
         machines.
         """
-        place = Place(uri)
+        place = StoragePath(uri)
         try:
             return None if place.remote or is_packed(place) else cls.marked(place.path)
         except OSError:
@@ -184,7 +184,7 @@ class IndexedFile(CaptureFile):
     def open(self) -> Any:
         from kcli.core.capture.packet_fetch import Gatherer
 
-        with Place(self.part.uri).open() as file:
+        with StoragePath(self.part.uri).open() as file:
             file.seek(self.part.offset)
             index = read_all(file, self.part.end - self.part.offset) if self.part.end else file.read()
         self.raw = self.origin.open()
@@ -209,10 +209,10 @@ class IndexedFile(CaptureFile):
 def at_hand(slices: Sequence[Slice]) -> Iterator[list[Slice]]:
     """Yield the same files on this machine: those in an object store are copied here meanwhile."""
     with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
-        yield [replace(each, uri=fetched(Place(each.uri), folder)) for each in slices]
+        yield [replace(each, uri=fetched(StoragePath(each.uri), folder)) for each in slices]
 
 
-def fetched(place: Place, folder: str) -> str:
+def fetched(place: StoragePath, folder: str) -> str:
     """Fetch a file, and return its local path."""
     if not place.remote:
         return place.path

@@ -12,7 +12,7 @@ import numpy
 from kcli.jsontext import dumps
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.packets.decoding import Decoded
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import NAMED, Written, rewrite, with_column
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import METADATA_ID
@@ -35,7 +35,7 @@ def names_in(uri: str) -> Names:
     """Return the names in a file of `topic_names`, each with the first time of its topic id."""
     import pyarrow.parquet
 
-    with Place(uri).open() as file:
+    with StoragePath(uri).open() as file:
         table = pyarrow.parquet.ParquetFile(file).read().sort_by([("learnt_ns", "descending")])
     rows = (table.column(name).to_pylist() for name in ("topic_id", "topic", "learnt_ns"))
     return {topic_id: (name, since) for topic_id, name, since in zip(*rows, strict=True)}

@@ -13,7 +13,7 @@ from kcli.filelike import CAPTURE_SUFFIXES
 from kcli.jsontext import loads
 from kcli.pipeline.series import SETTLE, settled
 from kcli.pipeline.sources.pushdown import Comparison, split
-from kcli.pipeline.storage import Place, StoredFile, gather
+from kcli.pipeline.storage import StoragePath, StoredFile, gather
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -110,7 +110,7 @@ class KcliSource(DataSource):
 
     def tasks_of_new(self, uris: Sequence[str]) -> list[Any]:
         """Return the input of each task for new files."""
-        return [Place(uri).stored(Place(uri).info()) for uri in uris]
+        return [StoragePath(uri).stored(StoragePath(uri).info()) for uri in uris]
 
 
 def listed(text: str) -> list[str]:

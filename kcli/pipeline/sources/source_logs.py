@@ -10,7 +10,7 @@ from kcli.errors import InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.sources.file_source import KcliSource, shows_secrets
-from kcli.pipeline.storage import Place, StoredFile, split_query
+from kcli.pipeline.storage import StoragePath, StoredFile, split_query
 from kcli.topic_names import partition_of
 
 PIECE = 16 << 20  # bytes of a segment that are read at a time
@@ -92,7 +92,7 @@ def batches_of(uri: str, failing: bool) -> Iterator[Any]:
     """Yield the batches of a segment, read in pieces. Zeroes at its end are room not used yet."""
     from kcli.records.batches import scan
 
-    with Place(uri).open() as file:
+    with StoragePath(uri).open() as file:
         left = b""
         while True:
             more = bytes(file.read(PIECE))
@@ -135,7 +135,7 @@ class SnapshotSource(KcliSource):
         from kcli.snapshots.lines import RecordLines
 
         maker = RecordLines(self.options.get("schema"), shows_secrets(self.options))
-        for piece in maker.lines(memoryview(Place(task.uri).read())):
+        for piece in maker.lines(memoryview(StoragePath(task.uri).read())):
             for line in bytes(piece).splitlines():
                 value = loads(line)
                 if "event" in value:

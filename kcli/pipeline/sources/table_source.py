@@ -19,7 +19,7 @@ from kcli.pipeline.formats.runs import format_of
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.schemas import spark_columns
 from kcli.pipeline.sources.file_source import KcliSource, plain_arrays, shows_secrets
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import RUNS, SHOWN
 from kcli.tables.definition import Table, schema_of
 
@@ -64,7 +64,7 @@ class TableSource(KcliSource):
     def folders(self) -> list[str]:
         """The output folders among the paths. UsageError: beside other paths."""
         paths = self.paths()
-        found = [path for path in paths if format_of(Place(path).absolute) is not None]
+        found = [path for path in paths if format_of(StoragePath(path).absolute) is not None]
         if found and len(found) < len(paths):
             raise UsageError(f"{self.name()}: {found[0]} holds tables, the other paths do not (read them apart)")
         return found
@@ -89,7 +89,7 @@ class TableSource(KcliSource):
 
     def batches(self, task: Any, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
         if isinstance(task, Written):
-            yield from written_batches(Place(task.uri), self.table, wanted, condition)
+            yield from written_batches(StoragePath(task.uri), self.table, wanted, condition)
         elif isinstance(task, Share):
             yield from self.decoded(task)
         else:
@@ -140,7 +140,7 @@ class TableSource(KcliSource):
         with tempfile.TemporaryDirectory(prefix="kcli-tables-") as folder:
             made = run_pipeline(LocalEngine(), task.uris, Options(folder, table_format="parquet", **self.reading))
             for file in Journal(folder).runs.stored()[self.table.name]:
-                yield from written_batches(Place(file.uri), self.table, wanted, condition)
+                yield from written_batches(StoragePath(file.uri), self.table, wanted, condition)
         if made.problems and self.options.get("damage") == "fail":
             raise InputError(made.problems[0])
 
@@ -170,7 +170,7 @@ class TableSource(KcliSource):
         return [Written(uri) for uri in found]
 
     def tasks_of_new(self, uris: Sequence[str]) -> list[Any]:
-        return self.tasks_of(uris, sum(Place(uri).info().size for uri in uris))
+        return self.tasks_of(uris, sum(StoragePath(uri).info().size for uri in uris))
 
 
 def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterator[str]:
@@ -190,7 +190,7 @@ def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterat
                 yield (journal.output / published(entry.run, where)).uri
 
 
-def written_batches(place: Place, table: Table, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
+def written_batches(place: StoragePath, table: Table, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
     """Yield the rows of a file for which a condition holds; groups of rows without one are passed over."""
     import pyarrow.dataset
 

@@ -30,7 +30,7 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.schemas import arrow_schema, filed_schema
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import FILED, TABLES
 from kcli.pipeline.writing import TableWriter, stored_schema, written_schema
 from kcli.report.fleet import ask_here
@@ -114,9 +114,9 @@ def test_both_formats_hold_the_same_rows(samples: Path, tmp_path: Path, output: 
 
 
 def test_a_folder_keeps_its_format(samples: Path, output: Path) -> None:
-    assert format_of(Place(str(output))) is None
+    assert format_of(StoragePath(str(output))) is None
     run_here([samples / "ipv6.pcapng"], output, table_format="delta")
-    assert format_of(Place(str(output))) == "delta"
+    assert format_of(StoragePath(str(output))) == "delta"
     with pytest.raises(UsageError, match=r"holds tables as delta, not parquet \(take --table-format delta\)"):
         run_here([samples / "kcat-codecs.pcap"], output, table_format="parquet")
     run_here([samples / "kcat-codecs.pcap"], output)
@@ -141,7 +141,7 @@ def dying_at(monkeypatch: pytest.MonkeyPatch, step: int, *, behind: bool) -> Ite
         return do
 
     with monkeypatch.context() as patched:
-        for owner, name in ((Place, "move"), (DeltaLog, "make"), (DeltaLog, "set_to"), (delta, "write_rows")):
+        for owner, name in ((StoragePath, "move"), (DeltaLog, "make"), (DeltaLog, "set_to"), (delta, "write_rows")):
             patched.setattr(owner, name, mortal(getattr(owner, name)))
         yield
 

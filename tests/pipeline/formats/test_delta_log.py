@@ -15,7 +15,7 @@ from pyarrow.parquet import read_metadata
 from kcli.errors import InputError, UsageError
 from kcli.pipeline.formats.delta_log import DeltaLog, location
 from kcli.pipeline.formats.delta_stats import stats_of
-from kcli.pipeline.storage import Place
+from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter
 from kcli.tables.definition import Table, columns
@@ -34,7 +34,7 @@ def put(folder: Path, name: str, *rows: dict[str, Any]) -> list[str]:
 
 
 def test_rows_are_found_by_day_and_by_statistics(tmp_path: Path) -> None:
-    log = DeltaLog(Place(str(tmp_path / "exchanges")), EXCHANGES)
+    log = DeltaLog(StoragePath(str(tmp_path / "exchanges")), EXCHANGES)
     log.make()
     paths = put(tmp_path, "a", {"timestamp": 5, "client_id": "anna"}, {"timestamp": DAY_US, "client_id": "b" * 100})
     paths += put(tmp_path, "b", {"timestamp": 7, "server": "b:2", "client_id": None, "latency_ms": float("nan")})
@@ -51,7 +51,7 @@ def test_rows_are_found_by_day_and_by_statistics(tmp_path: Path) -> None:
 
 
 def test_a_table_without_statistics_is_found_in_too(tmp_path: Path) -> None:
-    log = DeltaLog(Place(str(tmp_path / "clients")), TABLES["clients"])
+    log = DeltaLog(StoragePath(str(tmp_path / "clients")), TABLES["clients"])
     log.make()
     writer = TableWriter(str(tmp_path), "a")
     writer.put("clients", tuple(filled("clients", {"client_id": "anna", "software": None}).values()))
@@ -70,7 +70,7 @@ def test_statistics_say_no_more_than_is_known(tmp_path: Path) -> None:
 
 
 def test_a_column_of_another_type_is_one_line(tmp_path: Path) -> None:
-    place = Place(str(tmp_path / "t"))
+    place = StoragePath(str(tmp_path / "t"))
     DeltaLog(place, Table("t", "", columns("run int64 its number"), dated=False)).make()
     with pytest.raises(InputError, match="column run is long, and string for this kcli"):
         DeltaLog(place, Table("t", "", columns("run string its number"), dated=False)).make()
@@ -80,24 +80,24 @@ def test_what_is_no_log_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     (tmp_path / "_delta_log" / f"{0:020}.json").write_text("{}")
     with pytest.raises(InputError, match=str(tmp_path)):
-        DeltaLog(Place(str(tmp_path)), EXCHANGES)
+        DeltaLog(StoragePath(str(tmp_path)), EXCHANGES)
 
 
 @pytest.mark.parametrize("path", ["../x.parquet", "/etc/passwd", "s3://bucket/x.parquet"])
 def test_a_log_names_no_file_elsewhere(path: str, tmp_path: Path) -> None:
-    log = DeltaLog(Place(str(tmp_path)), TABLES["clients"])
+    log = DeltaLog(StoragePath(str(tmp_path)), TABLES["clients"])
     log.make()
     added = {"path": path, "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
     (tmp_path / "_delta_log" / f"{1:020}.json").write_text(json.dumps({"add": added}))
     with pytest.raises(InputError, match="its log names a file elsewhere"):
-        DeltaLog(Place(str(tmp_path)), TABLES["clients"]).listed()
+        DeltaLog(StoragePath(str(tmp_path)), TABLES["clients"]).listed()
 
 
 def test_where_tables_may_lie() -> None:
-    assert location(Place("/a b/c")) == ("/a b/c", None)
-    place = Place("s3://fleet/out/t?endpoint_override=127.0.0.1:9&scheme=http&region=eu-1")
+    assert location(StoragePath("/a b/c")) == ("/a b/c", None)
+    place = StoragePath("s3://fleet/out/t?endpoint_override=127.0.0.1:9&scheme=http&region=eu-1")
     said = {"AWS_REGION": "eu-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "True"}
     assert location(place) == ("s3://fleet/out/t", said)
     for name, refused in (("/a%20b", "'%'"), ("/a\nb", r"'\\n'"), ("/a\\b", r"'\\\\'")):
         with pytest.raises(UsageError, match=rf"with {refused} in it \(--table-format parquet\)"):
-            location(Place(name))
+            location(StoragePath(name))
