@@ -1,6 +1,6 @@
 """The questions of the page, in SQL that DuckDB and Spark both run, over the pipeline's tables and `prepared` ones.
 
-Where the two call a function by different names, Spark's is used; `kcli.report.tables` teaches DuckDB those. Every
+Where the two call a function by different names, Spark's is used; `kcli.report.engine` teaches DuckDB those. Every
 answer is bounded: the biggest first, up to a limit.
 """
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any
 
 from kcli.extras import require
 from kcli.rules.prepared import PREPARED, VIEWS, query_of
 from kcli.rules.signs import SIGNS
-from kcli.tables.duckdb_engine import SOURCES, execute, open_duckdb
+from kcli.tables.duckdb_engine import SOURCES, DuckDbSession
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
@@ -23,8 +22,8 @@ READ = frozenset({
 })  # fmt: skip
 
 
-class RuleTables:
-    """Answers queries over the tables; close it when done. UsageError: DuckDB is missing.
+class RuleTables(DuckDbSession):
+    """Answers queries over the tables. UsageError: DuckDB is missing.
 
     views: the SQL of each table that captures give, where a class that derives from this one has no other way to it.
     memory: MiB at most; what is more goes to a temporary folder.
@@ -32,18 +31,9 @@ class RuleTables:
 
     def __init__(self, views: Mapping[str, str] | None = None, memory: int = MEMORY) -> None:
         require("kcli diagnose", "sql")
+        super().__init__("kcli-diagnose-", MACROS, memory, threads=1)
         self.views = views or {}
-        self.folder = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
-        self.connection = open_duckdb(MACROS, memory, self.folder.name, threads=1)
         self.made: set[str] = set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.connection.close()
-        del self.connection
-        self.folder.cleanup()
 
     def make(self, table: str) -> None:
         """Make a table that queries may read, and those that it is made of, if it is one of these."""
@@ -86,10 +76,6 @@ class RuleTables:
         made = self.execute(self.suited(sql))
         names = [each[0] for each in made.description]
         return (dict(zip(names, row, strict=True)) for row in made.fetchall())
-
-    def execute(self, sql: str) -> Any:
-        """Run a statement. KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
-        return execute(self.connection, sql)
 
 
 def read_columns() -> dict[str, frozenset[str]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import gc
 import re
+import tempfile
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from kcli.address_space import modest
 
@@ -38,11 +39,27 @@ def is_interrupt(error: Exception) -> bool:
     return isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted"
 
 
-def execute(connection: Any, sql: str) -> Any:
-    """Run a statement and return its result. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
-    try:
-        return connection.execute(sql)
-    except Exception as error:
-        if is_interrupt(error):
-            raise KeyboardInterrupt from None
-        raise
+class DuckDbSession:
+    """DuckDB with a temporary folder for what is more than memory; leave its block when done."""
+
+    def __init__(self, prefix: str, macros: Iterable[str], memory: int, **config: Any) -> None:
+        """Open DuckDB as `open_duckdb` does. prefix: of the folder's name."""
+        self.folder = tempfile.TemporaryDirectory(prefix=prefix)
+        self.connection = open_duckdb(macros, memory, self.folder.name, **config)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+        del self.connection
+        self.folder.cleanup()
+
+    def execute(self, sql: str) -> Any:
+        """Run a statement and return its result. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
+        try:
+            return self.connection.execute(sql)
+        except Exception as error:
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise

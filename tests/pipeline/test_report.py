@@ -46,12 +46,12 @@ def test_every_question_is_answered(samples: Path, output: Path) -> None:
 
 
 def test_the_page_says_the_same_by_spark_and_duckdb(spark: Any, samples: Path, output: Path) -> None:
-    from kcli.report.tables import Tables
+    from kcli.report.engine import ReportEngine
 
     names = ("old-librdkafka-on-3.9.pcap", "java44-consume-classic.pcap", "java44-txn.pcap")
     run_here([samples / name for name in names], output)
     assert open_tables(spark, str(output)) == 1
-    with SparkTables(spark) as fleet, Tables(output) as here:
+    with SparkTables(spark) as fleet, ReportEngine(output) as here:
         ours, theirs = ask_all(here, FLEET), ask_all(fleet, FLEET)
     assert (ours.first_ns, ours.last_ns, ours.step) == (theirs.first_ns, theirs.last_ns, theirs.step)
     for name, asked in ours.by_name.items():

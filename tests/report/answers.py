@@ -10,8 +10,8 @@ from typing import Any
 from kcli.records.builder import build_batch
 from kcli.report.asking import Answers, ask_all
 from kcli.report.building import TableBuilder
+from kcli.report.engine import ReportEngine
 from kcli.report.questions import CAPTURED
-from kcli.report.tables import Tables
 from tests.capture.messages import produce, request, response
 from tests.capture.wires import MILLISECOND, START, Packet, Wire, pcap
 
@@ -27,7 +27,7 @@ def answers_of(paths: Sequence[Path], folder: Path, **options: Any) -> Answers:
     """What the report says of captures. folder: where their tables go."""
     for _ in TableBuilder([str(path) for path in paths], str(folder), **options).read():
         pass
-    with Tables(folder) as tables:
+    with ReportEngine(folder) as tables:
         tables.derive()
         return ask_all(tables, CAPTURED)
 

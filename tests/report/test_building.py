@@ -9,7 +9,7 @@ import pytest
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.report.building import USED, TableBuilder
-from kcli.report.tables import Tables
+from kcli.report.engine import ReportEngine
 from tests.capture.decoding import as_values, pieces
 
 pytest.importorskip("duckdb")
@@ -29,7 +29,7 @@ def test_rows_of_what_is_chosen(samples: Path, tmp_path: Path) -> None:
         for _ in (builder := TableBuilder([path], str(tmp_path / str(number)), chosen)).read():
             pass
         expected = sum(chosen.wants(each) for part in pieces(as_values([path])) for each in part)
-        with Tables(tmp_path / str(number)) as tables:
+        with ReportEngine(tmp_path / str(number)) as tables:
             tables.open("exchange_facts")
             assert tables.run("SELECT count(*) FROM exchange_facts")[1] == [(expected,)] and builder.built == bool(
                 expected
@@ -45,7 +45,7 @@ def test_several_captures_are_one(samples: Path, tmp_path: Path) -> None:
     for _ in TableBuilder(paths, str(tmp_path)).read(read.append):
         pass
     assert sum(read) == sum(Path(path).stat().st_size for path in paths)
-    with Tables(tmp_path) as tables:
+    with ReportEngine(tmp_path) as tables:
         tables.open("exchange_facts")
         [[exchanges, connections]] = tables.run(COUNT)[1]
     assert exchanges > 57 and connections > 2
@@ -58,6 +58,6 @@ def test_damage_is_told_at_the_end(samples: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         for _ in builder.read():
             pass
-    with Tables(tmp_path / "tables") as tables:
+    with ReportEngine(tmp_path / "tables") as tables:
         tables.open("exchange_facts")
         assert tables.run(COUNT)[1][0][0] > 10

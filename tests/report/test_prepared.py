@@ -10,8 +10,8 @@ from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 from kcli.report.asking import ask_all
 from kcli.report.building import TableBuilder
+from kcli.report.engine import ReportEngine
 from kcli.report.prepared import EXCHANGE_FACTS
-from kcli.report.tables import Tables
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 
@@ -44,7 +44,7 @@ def capture(folder: Path) -> Path:
 def test_roles_and_buckets(tmp_path: Path) -> None:
     for _ in TableBuilder([str(capture(tmp_path))], str(tmp_path / "tables")).read():
         pass
-    with Tables(tmp_path / "tables") as tables:
+    with ReportEngine(tmp_path / "tables") as tables:
         tables.derive()
         answers = ask_all(tables)
         brokers = tables.run("SELECT client_id, address FROM inner_clients ORDER BY address")[1]
@@ -67,7 +67,7 @@ def test_facts_of_captures_are_those_of_the_pipelines_table(name: str, samples: 
     source.flush(last=True)
     writer.close()
     same = "* REPLACE (replica_id >= 0 AS replica_id, nullif(throttle_ms, 0) AS throttle_ms)"
-    with Tables(tmp_path) as tables:
+    with ReportEngine(tmp_path) as tables:
         tables.open("exchange_facts")
         ours, theirs = (
             tables.run(f"SELECT {same} FROM ({each}) ORDER BY ALL") for each in ("FROM exchange_facts", EXCHANGE_FACTS)

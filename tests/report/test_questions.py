@@ -39,9 +39,9 @@ def test_names_are_told_apart() -> None:
 
 def test_no_table_has_a_row(tmp_path: Path) -> None:
     from kcli.report.asking import ask_all
-    from kcli.report.tables import Tables
+    from kcli.report.engine import ReportEngine
 
-    with Tables(tmp_path) as tables:
+    with ReportEngine(tmp_path) as tables:
         tables.derive()
         answers = ask_all(tables)
     assert {name: len(asked.rows) for name, asked in answers.by_name.items() if asked.rows} == {"totals": 1}

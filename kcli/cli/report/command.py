@@ -124,11 +124,11 @@ def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], options: dict[str,
 
 def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis) -> int:
     from kcli.report.asking import ask_all
+    from kcli.report.engine import ReportEngine
     from kcli.report.questions import CAPTURED
-    from kcli.report.tables import Tables
     from kcli.report.verdict import judge_captures
 
-    with Tables(folder) as tables:
+    with ReportEngine(folder) as tables:
         tables.derive()
         answers = ask_all(tables, CAPTURED)
     return write_page(out, answers, f"What the wire says: {name}", judge_captures(answers, diagnosis))
@@ -139,13 +139,13 @@ def write_tables(out: Any, folder: str) -> int:
     from kcli.pipeline.report import described
     from kcli.pipeline.storage import StoragePath
     from kcli.report.asking import ask_all
+    from kcli.report.engine import ReportEngine
     from kcli.report.questions import FLEET
-    from kcli.report.tables import Tables
 
     title = f"What the wire says: {described(folder)}"
     stored = runs_of(StoragePath(folder)).stored()
     files = {name: [StoragePath(each.uri).path for each in found] for name, found in stored.items()}
-    with Tables(folder, files) as tables:
+    with ReportEngine(folder, files) as tables:
         return write_page(out, ask_all(tables, FLEET), title)
 
 

@@ -52,7 +52,7 @@ def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.Ca
 def test_spark_is_asked_where_it_is_named(
     answered: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from kcli.report.tables import Tables
+    from kcli.report.engine import ReportEngine
     from tests.pipeline.answers import answers
 
     asked: list[Any] = []
@@ -60,7 +60,7 @@ def test_spark_is_asked_where_it_is_named(
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
     monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
     monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
-    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
+    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: ReportEngine(tmp_path / "none"))
     words = ["pipeline", "report", str(tmp_path), "--master", "local[2]"]
     assert main(words) == 0
     assert "<old & co>" in capsys.readouterr().out

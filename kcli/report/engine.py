@@ -1,11 +1,10 @@
-"""The report's tables in DuckDB: Parquet files in a folder, and those that are made from them."""
+"""DuckDB for the report's questions: over Parquet files in a folder, and the tables that are made from them."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from kcli.pipeline.derived.file_views import view_of, view_of_files
 from kcli.pipeline.derived.local_facts import KNOWN
@@ -13,7 +12,7 @@ from kcli.pipeline.derived.local_tables import CHANGES, doubtful_clients
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
-from kcli.tables.duckdb_engine import execute, open_duckdb
+from kcli.tables.duckdb_engine import DuckDbSession
 from kcli.tables.exchange_views import MACROS
 
 MEMORY = 1024  # MiB
@@ -24,31 +23,22 @@ FROM record_batches batches LEFT JOIN known USING (topic_id)
 """
 
 
-class Tables:
-    """Runs the report's queries over the Parquet files below a folder, or over these; close it when done.
+class ReportEngine(DuckDbSession):
+    """Runs the report's queries over the Parquet files below a folder, or over these.
 
     A table without files is empty.
     """
 
     def __init__(self, folder: str | Path, files: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.folder, self.files = Path(folder), files
-        self.spill = tempfile.TemporaryDirectory(prefix="kcli-report-")
-        self.connection = open_duckdb(MACROS, MEMORY, self.spill.name)
+        super().__init__("kcli-report-", MACROS, MEMORY)
+        self.given, self.files = Path(folder), files
         for name in TABLES:
             self.open(name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.connection.close()
-        del self.connection
-        self.spill.cleanup()
 
     def open(self, name: str) -> None:
         """Open a table's files as a view."""
         files = None if self.files is None else view_of_files(name, self.files.get(name, ()))
-        self.execute(f"CREATE VIEW {name} AS {files or view_of(name, self.folder)}")
+        self.execute(f"CREATE VIEW {name} AS {files or view_of(name, self.given)}")
 
     def derive(self) -> None:
         """Make the tables that look across connections, and name topics by what all messages taught."""
@@ -93,7 +83,3 @@ class Tables:
         names = [each[0] for each in made.description]
         while rows := made.fetchmany(ROWS):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
-
-    def execute(self, sql: str) -> Any:
-        """Execute a query. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
-        return execute(self.connection, sql)

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.report.building import TableBuilder
-from kcli.report.tables import Tables
+from kcli.report.engine import ReportEngine
 from kcli.tables.exchange_views import MACROS
 from tests.report.answers import answers_of
 
@@ -56,13 +56,13 @@ def test_groups_and_codecs(samples: Path, tmp_path: Path) -> None:
 def test_a_topic_is_named_where_any_message_has_named_it(samples: Path, tmp_path: Path) -> None:
     for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(tmp_path)).read():
         pass
-    with Tables(tmp_path) as tables:
+    with ReportEngine(tmp_path) as tables:
         tables.derive()
         assert tables.run("SELECT count(*) FROM record_batches WHERE topic IS NULL")[1] == [(0,)]
 
 
 def test_duckdb_knows_sparks_names(tmp_path: Path) -> None:
-    with Tables(tmp_path) as tables:
+    with ReportEngine(tmp_path) as tables:
         sql = """
 SELECT get_json_object('{"a": {"b": 1}}', '$.a.b'), percentile_approx(x, 0.5) FROM (SELECT explode([3, 1, 1]) AS x)
 """
@@ -76,6 +76,6 @@ def test_file_names_may_hold_anything(samples: Path, tmp_path: Path) -> None:
     folder = tmp_path / "it's [a] *"
     for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(folder)).read():
         pass
-    with Tables(folder) as tables:
+    with ReportEngine(folder) as tables:
         tables.open("exchange_facts")
         assert tables.run("SELECT count(*) > 50 FROM exchange_facts")[1] == [(True,)]
