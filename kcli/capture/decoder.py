@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.capture.counters import Tally
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.handover import Handover
@@ -50,7 +51,8 @@ DEFAULTS = DecodeOptions()
 class CaptureDecoder(Generic[S]):
     """A capture in one or more files, on its way through the core into a sink.
 
-    tally, engine: count what there was. number: of the file whose contents come. feed: asks the filter's condition.
+    tally, engine: count what there was. pauses: between files, see `time`. number: of the file whose contents come.
+    feed: asks the filter's condition.
     """
 
     feed: ConditionalFeed | None
@@ -67,6 +69,7 @@ class CaptureDecoder(Generic[S]):
         """Reset the decoder to before the first packet."""
         options, sink = self.options, self.sink
         self.number = 0
+        self.pauses: list[tuple[int, int]] = []
         self.bodies = Bodies(options.dialect, options.records, options.names, options.secrets)
         self.tally = Tally()
         self.handover = Handover(self.bodies, self.tally, options.key_logs, self.receive)
@@ -91,7 +94,7 @@ class CaptureDecoder(Generic[S]):
         """Read the files piece by piece, as `read` does, without a pause for the sink."""
         try:
             enter = self.enter if self.feed is None else self.feed.enter
-            for _ in drive(self.paths, self.engine, self.new_reader, self.receive, moved, enter):
+            for _ in drive(self.paths, self.engine, self.new_reader, self.receive, moved, enter, self.pause):
                 if self.feed is not None:
                     self.feed.flush()
                 yield
@@ -124,6 +127,16 @@ class CaptureDecoder(Generic[S]):
         """Take the next contents as those of another file."""
         self.number = number
         self.sink.next_file(number)
+
+    def pause(self, until: int) -> None:
+        """Note that nothing was captured between the packets so far and those of the next file."""
+        if self.engine.first_ns is not None and self.engine.last_ns < until:
+            self.pauses.append((self.engine.last_ns, until))
+
+    @property
+    def time(self) -> CapturedTime:
+        """The time of the captures, as far as they have been read."""
+        return CapturedTime(self.engine.first_ns, self.engine.last_ns, self.pauses)
 
     @property
     def file_name(self) -> str:

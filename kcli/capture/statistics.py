@@ -1,7 +1,6 @@
 """Exchanges of captures, counted by group: what `kcli stats` shows.
 
-Latencies go to a histogram whose buckets grow with them, as HdrHistogram's: a percentile is the middle of the bucket
-that holds the exchange of that rank, and at most 1/128 off. Memory does not grow with the capture: beyond MOST_GROUPS
+Latencies go to a histogram (see `latency_buckets`). Memory does not grow with the capture: beyond MOST_GROUPS
 groups the rest is counted as one, the others.
 """
 
@@ -19,6 +18,7 @@ from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import WITH_RECORDS, record_fields
+from kcli.capture.latency_buckets import bucket_of, middle_of
 from kcli.capture.sink import Sink
 from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core.codec.values import uuid_bytes
@@ -40,25 +40,7 @@ MOST_GROUPS = 10_000
 MOST_CONNECTIONS = 100_000  # of which it is known what TCP says of them
 FEW_COMBINED, MOST_COMBINED = 64, 16  # groups that one exchange is counted in: so many, and more for each value it has
 WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "interval": 10 * SECOND}  # nanoseconds, of times
-STEPS = 64  # buckets of an octave
 OTHERS = "others"  # error codes beyond those that are counted by name
-
-
-def bucket_of(microseconds: int) -> int:
-    """Return the bucket of a latency."""
-    if microseconds < STEPS:
-        return microseconds
-    exponent = microseconds.bit_length() - 1
-    return (exponent - 5) * STEPS + ((microseconds >> (exponent - 6)) & (STEPS - 1))
-
-
-def middle_of(bucket: int) -> int:
-    """Return the latency (µs) that a bucket counts as."""
-    if bucket < STEPS:
-        return bucket
-    octave, step = divmod(bucket, STEPS)
-    width = 1 << (octave - 1)
-    return (STEPS + step) * width + (width - 1) // 2
 
 
 @dataclass(slots=True)

@@ -69,12 +69,13 @@ class Captured:
 
     def __init__(self, store: FactStore, diagnosis: Diagnosis) -> None:
         self.store, self.diagnosis = store, diagnosis
-        self.seconds = diagnosis.overview.seconds
+        overview = diagnosis.overview
+        self.seconds = ((overview.last_ns or 0) - (overview.first_ns or 0)) / 1e9  # that blocks are cut of
         self.blocks = 0
         self.execute(ROLES, MEMBERS)
         self.known = {kind: {row[kind] for row in store.ask(sql)} for kind, sql in KNOWN.items()}
         [load], [requests] = store.ask(LOAD), store.ask(REQUESTS)
-        self.load = (load["records"] or requests["requests"]) / max(self.seconds, 0.001)
+        self.load = (load["records"] or requests["requests"]) / max(overview.seconds, 0.001)
         self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}
         self.topics = {row["topic"]: row["records"] for row in store.ask(TOPICS)}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names
@@ -106,7 +107,7 @@ def diagnose_into(
     named: Sequence[str] = (),
 ) -> Diagnosis:
     """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
-    damage = read_facts(paths, store, moved, options or {})
+    damage, time = read_facts(paths, store, moved, options or {})
     if decoder is not None:
         from kcli.diagnose.payload_facts import PayloadFacts
 
@@ -114,7 +115,7 @@ def diagnose_into(
             store.put("unread_payloads", row)
         store.flush()
     key_logs = (options or {}).get("key_logs", ())
-    found = judge(store, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
+    found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
     if found.overview.exchanges:
         found.unknown = (*unknown_names(store, paths, scope, [*found.findings, *found.explained], options or {}),)
     if found.unknown:
@@ -124,8 +125,10 @@ def diagnose_into(
 
 def read_facts(
     paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: Mapping[str, Any]
-) -> InputError | None:
-    """Fill the store. Return what is wrong with files of which a part could be read, or have no exchange."""
+) -> tuple[InputError | None, CapturedTime]:
+    """Fill the store. Return what is wrong with files of which a part could be read, or have no exchange, and the time
+    that the files are of.
+    """
     source = FactSource(paths, store, read_columns(), **options)
     try:
         for _ in source.read(moved):
@@ -133,14 +136,15 @@ def read_facts(
     except InputError as error:
         if not source.engine.packets:
             raise
-        return error
+        return error, source.capture.time
     finally:
         store.flush()
-    return nothing_in(source.capture)
+    return nothing_in(source.capture), source.capture.time
 
 
 def judge(
     store: FactStore,
+    time: CapturedTime,
     paths: Sequence[str],
     scope: Scope,
     damage: InputError | None,
@@ -148,10 +152,10 @@ def judge(
     key_logs: Sequence[str] = (),
     payloads: bool = False,
 ) -> Diagnosis:
-    """Ask all rules. payloads: keys and values of records were read, too."""
+    """Ask all rules. time: that the facts are of. payloads: keys and values of records were read, too."""
     files = file_words(paths if len(paths) <= MOST_NAMED else [*paths[:1], "..."], key_logs)
     store.suit()
-    size = overview_of(store)
+    size = overview_of(store, time)
     kept, explained = judged_by_rules(store, files)
     wanted = in_scope(store, kept, scope)
     judged = size.exchanges > 0 or bool(wanted)

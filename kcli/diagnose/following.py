@@ -103,7 +103,9 @@ class Follower:
 
     def judge(self) -> list[Finding]:
         """Return the findings that there are now."""
-        found = judge(self.store, self.files, self.scope, None, key_logs=self.key_logs).findings
+        found = judge(
+            self.store, self.source.capture.time, self.files, self.scope, None, key_logs=self.key_logs
+        ).findings
         self.judged(found)
         self.store.forget()
         return found

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.capture.captured_time import CapturedTime
+from kcli.capture.latency_buckets import percentile_sql
 from kcli.diagnose.store import FactStore
 from kcli.rules.prepared import BEYOND_WAIT_MS, CLIENT_COUNTS
 
 MOST_CLIENTS = 8
 
-SIZE = f"""
-SELECT s.first_ns, s.seconds, c.*
-FROM (SELECT count(*) AS exchanges, count(DISTINCT server) AS brokers, {CLIENT_COUNTS} FROM calls) AS c
-     LEFT JOIN span s ON true
-"""
+SIZE = f"SELECT count(*) AS exchanges, count(DISTINCT server) AS brokers, {CLIENT_COUNTS} FROM calls"
 ERRORS = """
 SELECT error, count(*) AS exchanges FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named
 GROUP BY error ORDER BY exchanges DESC, error
@@ -29,9 +27,9 @@ WITH sent AS (SELECT coalesce(client_id, '') AS client_id, written, records
                       sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
                       sum(CASE WHEN api IN ('FETCH', 'SHARE_FETCH') AND response_bytes IS NOT NULL THEN 1 ELSE 0 END)
                         AS fetches,
-                      percentile_approx({BEYOND_WAIT_MS}, 0.99) AS p99_ms
+                      {percentile_sql(BEYOND_WAIT_MS, 0.99)} AS p99_ms
                FROM calls GROUP BY client_id HAVING bool_or(NOT inner_client))
-SELECT c.client_id, c.requests / (SELECT seconds FROM span) AS rate, c.errors, c.p99_ms, c.connections,
+SELECT c.client_id, c.requests, c.errors, c.p99_ms, c.connections,
        CASE WHEN produces + fetches > 0
             THEN coalesce(s.records, 0) * 1.0 / CASE WHEN produces > 0 THEN produces ELSE fetches END END AS records
 FROM asked c LEFT JOIN sent s ON c.client_id = s.client_id AND s.written = (c.produces > 0)
@@ -41,14 +39,16 @@ ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """first_ns: since 1970. clients: client ids; broker_clients: those of them that only brokers use.
+    """The figures. first_ns, last_ns: of packets, since 1970; None without any. seconds: captured (see `CapturedTime`).
 
-    errors: exchanges with each error, by name, the most frequent first. busiest: rows of client_id, rate (requests a
-    second captured), errors (exchanges with any), p99_ms (beyond the waits that requests allow), connections, records
-    (of a Produce; where there is none, of a Fetch's answer); of clients that are no brokers.
+    clients: client ids; broker_clients: those of them that only brokers use. errors: exchanges with each error, by
+    name, the most frequent first. busiest: rows of client_id, requests, rate (of them a second captured; None: that is
+    no time), errors (exchanges with any), p99_ms (beyond the waits that requests allow), connections, records (of a
+    Produce; where there is none, of a Fetch's answer); of clients that are no brokers.
     """
 
     first_ns: int | None
+    last_ns: int | None
     seconds: float
     exchanges: int
     brokers: int
@@ -58,9 +58,11 @@ class Overview:
     busiest: list[dict[str, Any]] = field(default_factory=list)
 
 
-def overview_of(store: FactStore) -> Overview:
-    """Return the figures of the captures in a store."""
+def overview_of(store: FactStore, time: CapturedTime) -> Overview:
+    """Return the figures of the captures in a store. time: of these."""
     [size] = store.ask(SIZE)
     errors = {row["error"]: row["exchanges"] for row in store.ask(ERRORS)}
-    size["seconds"] = 0.0 if size["first_ns"] is None else size["seconds"]
-    return Overview(**size, errors=errors, busiest=[*store.ask(BUSIEST)])
+    seconds = time.seconds()
+    busiest = [row | {"rate": row["requests"] / seconds if seconds else None} for row in store.ask(BUSIEST)]
+    last_ns = None if time.first_ns is None else time.last_ns
+    return Overview(time.first_ns, last_ns, seconds, **size, errors=errors, busiest=busiest)

@@ -57,9 +57,11 @@ def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
 
 def period_of(found: Diagnosis) -> Period:
     """Return the time that captures are of."""
-    first, seconds = found.overview.first_ns, found.overview.seconds
-    before_end = seconds - max(LAST_S, seconds * LAST_PART)
-    return Period(seconds > DAY, None if first is None else instant(first + int(before_end * 1e9)))
+    first, last = found.overview.first_ns, found.overview.last_ns
+    if first is None or last is None:
+        return ANY_TIME
+    seconds = (last - first) / 1e9
+    return Period(seconds > DAY, instant(last - int(max(LAST_S, seconds * LAST_PART) * 1e9)))
 
 
 def time_text(each: Finding, period: Period) -> str:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from operator import add
 from typing import Any, NamedTuple
 
-from kcli.capture.statistics import Figures, bucket_of
+from kcli.capture.latency_buckets import bucket_of
+from kcli.capture.statistics import Figures
 from kcli.finding import Finding
 from kcli.metrics.bounded import Names, Series
 from kcli.rules.prepared import WAITING_APIS

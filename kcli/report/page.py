@@ -24,9 +24,13 @@ TEMPLATE = "page.html"
 NS = "_ns"  # ends the names of columns with times
 
 
-def render(answers: Answers, title: str, subtitle: str, verdict: Verdict | None = None) -> str:
-    """Return the page on captures or a fleet's tables. verdict: what the answers say, unless one is given."""
-    return render_page(answers, title, subtitle, verdict or judge(answers), figures(answers))
+def render(
+    answers: Answers, title: str, subtitle: str, verdict: Verdict | None = None, seconds: float | None = None
+) -> str:
+    """Return the page on captures or a fleet's tables. verdict: what the answers say, unless one is given. seconds:
+    captured; None: nobody knows.
+    """
+    return render_page(answers, title, subtitle, verdict or judge(answers), figures(answers, seconds))
 
 
 def render_page(
@@ -95,8 +99,8 @@ def valued(value: Any, time: bool) -> Any:
     return value / 1e9 if time and value is not None else shown(value)
 
 
-def figures(answers: Answers) -> Iterable[tuple[str, str]]:
-    """Yield (name, figure): the page's first line."""
+def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[str, str]]:
+    """Yield (name, figure): the page's first line. seconds: see `render`."""
     [totals] = answers.by_name["totals"].dicts()
     yield figure(totals["exchanges"], "exchange")
     if answers.first_ns is None or answers.last_ns is None:
@@ -111,7 +115,10 @@ def figures(answers: Answers) -> Iterable[tuple[str, str]]:
     if totals["p50_ms"] is not None:
         yield "median latency", f"{totals['p50_ms']:,.4g} ms"
         yield "99 % answered in", f"{totals['p99_ms']:,.4g} ms"
-    yield "from first to last answer", span_text((answers.last_ns - answers.first_ns) / 1e9)
+    if seconds is None:
+        yield "from first to last answer", span_text((answers.last_ns - answers.first_ns) / 1e9)
+    else:
+        yield "captured", span_text(seconds)
 
 
 def figure(number: int, one: str, more: str = "") -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kcli.capture.latency_buckets import percentile_sql
 from kcli.pipeline import queries
 from kcli.rules.prepared import CLIENT_COUNTS
 from kcli.tables.connections import address_sql
@@ -29,20 +30,21 @@ class ReportQuestion:
     drawn: bool = False
 
 
-OVER_TIME = """
-SELECT time_ns, c.{key} AS {key}, count(*) AS exchanges, sum(failed) AS with_errors,
-       sum(request_bytes + response_bytes) AS bytes, round(percentile_approx(latency_ms, 0.5), 3) AS p50_ms,
-       round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms,
-       round(percentile_approx(own_ms, 0.99), 3) AS own_p99_ms
-FROM calls c JOIN (SELECT {key} AS name FROM calls GROUP BY {key} ORDER BY count(*) DESC, {key} LIMIT {series}) most
-  ON c.{key} = most.name
-GROUP BY time_ns, c.{key} ORDER BY time_ns, c.{key}
-""".replace("{series}", str(SERIES))
+OVER_TIME = f"""
+SELECT time_ns, c.{{key}} AS {{key}}, count(*) AS exchanges, sum(failed) AS with_errors,
+       sum(request_bytes + response_bytes) AS bytes, round({percentile_sql("latency_ms", 0.5)}, 3) AS p50_ms,
+       round({percentile_sql("latency_ms", 0.99)}, 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms,
+       round({percentile_sql("own_ms", 0.99)}, 3) AS own_p99_ms
+FROM calls c JOIN (SELECT {{key}} AS name FROM calls GROUP BY {{key}}
+                   ORDER BY count(*) DESC, {{key}} LIMIT {SERIES}) most
+  ON c.{{key}} = most.name
+GROUP BY time_ns, c.{{key}} ORDER BY time_ns, c.{{key}}
+"""
 # The metadata log has an id that no message names.
 TOPIC = f"""CASE WHEN topic_id = '{METADATA_ID}' THEN '{CLUSTER_METADATA}' ELSE coalesce(topic, topic_id) END"""
-FIGURES = """count(*) AS exchanges, sum(failed) AS with_errors, sum(request_bytes) AS request_bytes,
-       sum(response_bytes) AS response_bytes, round(percentile_approx(latency_ms, 0.5), 3) AS p50_ms,
-       round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms"""
+FIGURES = f"""count(*) AS exchanges, sum(failed) AS with_errors, sum(request_bytes) AS request_bytes,
+       sum(response_bytes) AS response_bytes, round({percentile_sql("latency_ms", 0.5)}, 3) AS p50_ms,
+       round({percentile_sql("latency_ms", 0.99)}, 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms"""
 
 QUESTIONS = (
     ReportQuestion(
@@ -102,8 +104,8 @@ GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client
         "Own: beyond the waits that requests allow, of a Fetch for records; without those of a JoinGroup for members.",
         f"""
 SELECT server, count(DISTINCT client_id) AS clients, {FIGURES},
-       round(percentile_approx(own_ms, 0.5), 3) AS own_p50_ms, round(percentile_approx(own_ms, 0.99), 3) AS own_p99_ms,
-       round(max(own_ms), 3) AS own_max_ms
+       round({percentile_sql("own_ms", 0.5)}, 3) AS own_p50_ms,
+       round({percentile_sql("own_ms", 0.99)}, 3) AS own_p99_ms, round(max(own_ms), 3) AS own_max_ms
 FROM calls GROUP BY server ORDER BY exchanges DESC, server LIMIT {SHORT}
 """,
         "No exchange was seen.",

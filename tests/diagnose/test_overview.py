@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.decoder import DecodeOptions, decode
-from kcli.capture.statistics import StatisticsSink
+from kcli.capture.statistics import Figures, StatisticsSink
+from kcli.cli.decode.pcap.closing import closing
 from kcli.cli.decode.pcap.table import Table
 from kcli.diagnose import diagnose
+from kcli.diagnose.telling import checked_text
 from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import request, response
-from tests.capture.wires import DATA, SAMPLES, Wire, pcap
+from tests.capture.wires import DATA, MILLISECOND, SAMPLES, START, Wire, pcap
 from tests.diagnose.captured import DATA as DIAGNOSED
 from tests.report.answers import answers_of
 
@@ -30,7 +32,8 @@ CAPTURES = (
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_every_screen_has_the_same_counts(path: Path, tmp_path: Path) -> None:
     size = diagnose([str(path)]).overview
-    rows = decode([str(path)], StatisticsSink(["client"]), DecodeOptions()).sink.rows()
+    source = decode([str(path)], StatisticsSink(["client"]), DecodeOptions())
+    rows = source.sink.rows()
     by_client = {(row.group or {})["client"] or "": row.figures for row in rows}
     assert (size.exchanges, size.clients) == (sum(each.exchanges for each in by_client.values()), len(by_client))
     assert size.errors == sum((Counter(each.errors_by_name) for each in by_client.values()), Counter())
@@ -38,10 +41,16 @@ def test_every_screen_has_the_same_counts(path: Path, tmp_path: Path) -> None:
         figures = by_client[row["client_id"]]
         assert (row["errors"], row["connections"]) == (figures.errors, len(figures.links or ()))
         assert row["records"] == pytest.approx(figures.records_per_request)
-        assert row["rate"] * size.seconds == pytest.approx(figures.exchanges, rel=0.01)
+        assert row["rate"] == pytest.approx(figures.exchanges / source.time.seconds())
+        if not figures.fetches and "JOIN_GROUP" not in apis_of(path, row["client_id"]):  # nothing that may wait
+            assert [row["p99_ms"]] == figures.percentiles([0.99])
     [totals] = answers_of([path], tmp_path).by_name["totals"].dicts()
     said = {name: totals[name] for name in ("exchanges", "brokers", "clients", "broker_clients")}
     assert said == {name: getattr(size, name) for name in said}
+    every = Figures()
+    for each in by_client.values():
+        every.merge(each)
+    assert [totals["p50_ms"], totals["p99_ms"]] == every.percentiles([0.5, 0.99])
     assert totals["with_errors"] == sum(each.errors for each in by_client.values())
     table = Table(lambda *parts: None)
     for item in (item for items in pieces(as_values([str(path)])) for item in items):
@@ -73,6 +82,34 @@ def test_an_error_within_an_envelope_counts_everywhere(tmp_path: Path) -> None:
     assert exchange.errors == ["SECURITY_DISABLED"]  # type: ignore[union-attr]
     [shown] = [line for line in table_of(path) if "Envelope" in line]
     assert "SECURITY_DISABLED" in shown
+
+
+def apis_of(path: Path, client: str) -> set[str]:
+    rows = decode([str(path)], StatisticsSink(["client", "api"]), DecodeOptions()).sink.rows()
+    return {row.group["api"] for row in rows if row.group is not None and row.group["client"] == client}
+
+
+def test_the_time_between_two_files_was_not_captured(tmp_path: Path) -> None:
+    """Rates are of the time that was captured, on every screen, in whatever order the files are named."""
+    hour = 3600 * 1000 * MILLISECOND
+    paths = []
+    for number, begin in enumerate((START, START + 5 * MILLISECOND, START + hour)):  # two overlap
+        wire = Wire(("10.0.0.1", 40000 + number), ("10.0.0.2", 9092), begin).open()
+        for correlation in range(20):
+            wire.client(request(18, 0, correlation, {}, "orders"))
+            wire.now += 50 * MILLISECOND
+            wire.server(response(18, 0, correlation, {"errorCode": 0, "apiKeys": []}))
+        paths.append(str(tmp_path / f"{number}.pcap"))
+        Path(paths[-1]).write_bytes(pcap(wire.packets))
+    for files in (paths, paths[::-1]):
+        size = diagnose(files).overview
+        assert 2.0 < size.seconds < 2.2
+        source = decode(files, StatisticsSink(["client"]), DecodeOptions())
+        assert source.time.seconds() == size.seconds
+        assert source.time.seconds(since=START + hour) == pytest.approx(size.seconds / 2, rel=0.05)
+        assert [row["rate"] for row in size.busiest] == [60 / size.seconds]
+        assert f"over {size.seconds:.1f} s;" in closing(source, None, ())[1]
+        assert checked_text(diagnose(files)).startswith("51 checks over 60 exchanges in 2.1 s: ")
 
 
 def table_of(path: Path) -> list[str]:

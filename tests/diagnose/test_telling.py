@@ -55,7 +55,7 @@ def test_a_subject_that_the_text_does_not_name_is_told() -> None:
 
 
 def test_what_was_checked_is_told_with_what_was_found() -> None:
-    size = Overview(0, 61.26, 1, 1, 1)
+    size = Overview(0, 61_260_000_000, 61.26, 1, 1, 1)
     found = Diagnosis([], [], 51, [], True, size)
     assert checked_text(found) == "51 checks over 1 exchange in 61.3 s: nothing found"
     several = [Finding("f", severity, {}, {}, "") for severity in ("critical", "warning", "warning", "info")]

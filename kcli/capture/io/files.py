@@ -55,6 +55,7 @@ class FileCursor:
         self.path, self.number, self.new_reader, self.open_file = path, number, new_reader, open_file
         self.file: CaptureFile | None = None
         self.reader = new_reader()
+        self.begun = False
         self.first = self.look()
 
     def look(self) -> int:
@@ -118,11 +119,13 @@ def drive(
     emit: Callable[[Event], None],
     moved: Callable[[int], None] = lambda count: None,
     entered: Callable[[int], None] = lambda number: None,
+    paused: Callable[[int], None] = lambda until: None,
 ) -> Iterator[None]:
     """Run captures through the engine as one, in order of time; yields after each piece of a file, not each turn.
 
     moved: called with the number of bytes read. entered: called with a file's number, from 0 on (a file that is named
-    again counts once), before its packets go through.
+    again counts once), before its packets go through. paused: called with the time (ns) of the next file's first packet
+    where no other file is under way.
 
     Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
     """
@@ -140,7 +143,7 @@ def drive(
     sources = [entry[2] for entry in queue]
     try:
         while queue:
-            take_turns(queue, engine, entered)
+            take_turns(queue, engine, entered, paused)
             _, number, source = heapq.heappop(queue)
             limit = queue[0][0] if queue else FOREVER
             for after in run_source(source, engine, limit, emit, failures, moved):
@@ -170,14 +173,23 @@ def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketRea
     return min((first for first in found if first), default=None)
 
 
-def take_turns(queue: list[tuple[int, int, FileCursor]], engine: CaptureEngine, entered: Callable[[int], None]) -> None:
+def take_turns(
+    queue: list[tuple[int, int, FileCursor]],
+    engine: CaptureEngine,
+    entered: Callable[[int], None],
+    paused: Callable[[int], None],
+) -> None:
     """Read a heap's files by time, packet by packet if need be, until the first of them has no whole packet at hand.
 
     Captures of several brokers at one time take as many turns as there are packets: a turn does no more than it must.
     """
     while True:
-        _, number, source = queue[0]
+        first, number, source = queue[0]
         entered(number)
+        if not source.begun:
+            if not any(other.begun for _, _, other in queue):
+                paused(first)
+            source.begun = True
         if len(queue) == 1:
             return
         limit = queue[1][0]

@@ -12,6 +12,7 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import broken, checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.capture_files import captures_in
+from kcli.cli.stats.table import rate_text, time_text
 from kcli.cli.terminal.cells import fit
 from kcli.cli.terminal.cells import width as cell_width
 from kcli.cli.terminal.commands import ShownCommand
@@ -135,10 +136,10 @@ def cells_of(row: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of one client."""
     return (
         row["client_id"] or "(no client id)",
-        f"{row['rate']:,.1f}",
-        "-" if row["records"] is None else f"{row['records']:,.1f}",
+        "-" if row["rate"] is None else rate_text(row["rate"]),
+        "-" if row["records"] is None else rate_text(row["records"]),
         f"{row['errors']:,}",
-        "-" if row["p99_ms"] is None else f"{row['p99_ms']:,.1f}",
+        "-" if row["p99_ms"] is None else time_text(row["p99_ms"]),
         f"{row['connections']:,}",
     )
 

@@ -28,6 +28,7 @@ from kcli.extras import require
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis
+    from kcli.report.building import TableBuilder
 
 JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
 NAMED = 3  # files in the page's head
@@ -74,9 +75,11 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
             open_output(output, [*files, *paths, *options["key_logs"]]) as out,
             tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
         ):
-            found, damage = build(paths, folder, chosen, options)
+            source, damage = build(paths, folder, chosen, options)
+            found = source.built or chosen.takes_all
+            name = f"{listed(files)}{', only '.join(['', *words_of(options)])}"
             diagnosis = diagnosed(paths, files, options)
-            size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}", diagnosis)
+            size = write_captures(out, folder, name, diagnosis, source.capture.time.seconds(chosen.since, chosen.until))
         if damage is not None:
             say_where(output, size, options)
             raise damage
@@ -95,9 +98,9 @@ def say_where(output: str, size: int, options: dict[str, Any]) -> None:
 
 def build(
     paths: tuple[str, ...], folder: str, chosen: Filter, options: dict[str, Any]
-) -> tuple[bool, InputError | None]:
-    """Build the tables of captures in a folder; return whether the filter left any exchange, and the error of the
-    captures, if there is one or they have none.
+) -> tuple[TableBuilder, InputError | None]:
+    """Build the tables of captures in a folder; return what built them, and the error of the captures, if there is one
+    or they have none.
     """
     from kcli.report.building import TableBuilder
 
@@ -110,8 +113,8 @@ def build(
         except InputError as error:
             if not source.engine.packets:
                 raise  # nothing at all could be read
-            return source.built or chosen.takes_all, error
-    return source.built or chosen.takes_all, nothing_in(source.capture)
+            return source, error
+    return source, nothing_in(source.capture)
 
 
 def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], options: dict[str, Any]) -> Diagnosis:
@@ -122,7 +125,7 @@ def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], options: dict[str,
     return diagnose(paths, named=files, **read)
 
 
-def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis) -> int:
+def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis, seconds: float) -> int:
     from kcli.report.asking import ask_all
     from kcli.report.engine import ReportEngine
     from kcli.report.questions import CAPTURED
@@ -131,7 +134,7 @@ def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis) -> in
     with ReportEngine(folder) as tables:
         tables.derive()
         answers = ask_all(tables, CAPTURED)
-    return write_page(out, answers, f"What the wire says: {name}", judge_captures(answers, diagnosis))
+    return write_page(out, answers, f"What the wire says: {name}", judge_captures(answers, diagnosis), seconds)
 
 
 def write_tables(out: Any, folder: str) -> int:
@@ -149,14 +152,14 @@ def write_tables(out: Any, folder: str) -> int:
         return write_page(out, ask_all(tables, FLEET), title)
 
 
-def write_page(out: Any, answers: Any, title: str, verdict: Any = None) -> int:
-    """Write the page; its size in bytes."""
+def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds: float | None = None) -> int:
+    """Write the page; its size in bytes. seconds: captured."""
     from kcli.capture.kafka.clock import instant
     from kcli.report.page import render
 
     spans = [each for each in (answers.first_ns, answers.last_ns) if each is not None]
     when = " to ".join(f"{instant(ns)[:19].replace('T', ' ')} UTC" for ns in spans)
-    page = render(answers, title, when, verdict).encode()
+    page = render(answers, title, when, verdict, seconds).encode()
     out.write(page)
     return len(page)
 

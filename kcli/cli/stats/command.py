@@ -93,11 +93,12 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     latency are at most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row,
     the others. Exit code 1: the options that choose exchanges leave none.
 
-    Columns: those of --by; exchanges, how many a second of the capture or interval, and how many with an error; bytes
-    of requests and of responses; latency: median, 95 %, 99 %, maximum; rec/req, records of a Produce (where there is
-    none: of a Fetch's answer); empty, the share of Fetches answered without records. By client, broker, connection or
-    file also conns, connections and how many of them were opened within the capture; rtt, the least round trip of
-    TCP's handshakes; and resent, segments that brought bytes again. At the end errors by name.
+    Columns: those of --by; exchanges, how many a second captured (without the time between files) or of the interval,
+    and how many with an error; bytes of requests and of responses; latency: median, 95 %, 99 %, maximum; rec/req,
+    records of a Produce (where there is none: of a Fetch's answer); empty, the share of Fetches answered without
+    records. By client, broker, connection or file also conns, connections and how many of them were opened within the
+    capture; rtt, the least round trip of TCP's handshakes; and resent, segments that brought bytes again. At the end
+    errors by name.
 
     \b
     kcli stats night.pcap --by client,api --sort p99_ms --limit 10
@@ -216,12 +217,7 @@ def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
     widths = [source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths]
     if widths:
         return min(widths) / SECOND
-    chosen, engine = source.chosen, source.engine
-    if engine.first_ns is None:
-        return None
-    first = max(engine.first_ns, chosen.since or 0)
-    last = engine.last_ns if chosen.until is None else min(engine.last_ns, chosen.until)
-    return (last - first) / SECOND if last > first else None
+    return source.time.seconds(source.chosen.since, source.chosen.until) or None
 
 
 def values_of(sink: StatisticsSink, row: StatisticsRow, seconds: float | None) -> list[Any]:

@@ -89,7 +89,7 @@ def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
 
 
 def size(errors: dict[str, int] | None = None, broker_clients: int = 0) -> Overview:
-    return Overview(0, 1.0, 9000, 1, 3, broker_clients, errors or {})
+    return Overview(0, 10**9, 1.0, 9000, 1, 3, broker_clients, errors or {})
 
 
 def test_errors_are_named_the_usual_ones_apart() -> None:

@@ -27,6 +27,7 @@ def test_a_page(samples: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     assert main(["report", str(samples / "java44-txn.pcap"), str(samples / "ipv6.pcapng"), "-o", str(out)]) == 0
     page = out.read_text()
     assert page.startswith("<!doctype html>") and "What the wire says: java44-txn.pcap, ipv6.pcapng" in page
+    assert "<dt>captured</dt><dd>7.3 s</dd>" in page  # of the two, not the hours between them
     captured = capfd.readouterr()
     assert captured.err == f"report in {out} ({out.stat().st_size // 1000:,} kB)\n" and captured.out == ""
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally
-from kcli.capture.kafka.clock import SECOND
 from kcli.capture.unread import unread_phrases
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
 from kcli.counting import bytes_text, counted, span_text
@@ -16,6 +15,7 @@ from kcli.schemas.catalog import catalog
 from kcli.shell import file_words
 
 if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
     from kcli.cli.decode.pcap.table import Table
 
 STANDARD_INPUT = name_of("-")  # can't be read again
@@ -23,8 +23,7 @@ LEGEND = 8  # connections that are named
 
 
 def closing(
-    tally: Tally,
-    engine: Any,
+    source: CaptureDecoder[Any],
     table: Table | None,
     files: tuple[str, ...],
     *,
@@ -38,6 +37,7 @@ def closing(
     shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
     that bytes may wait in it. room: cells of a line with a command; other lines are as long as they are.
     """
+    tally, engine = source.tally, source.engine
     first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "connection")
     if table is not None:
         if table.exchanges < tally.exchanges:
@@ -47,11 +47,10 @@ def closing(
         first = f"{shown:,} of {first}"
     elif tally.exchanges:
         first += f" ({apis_text(tally)})"
-    span = max(0, engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
     parts = [f"{first}, {links}", *oddities(tally, engine)]
     lines = ["; ".join(parts) + ";"]
     all_there = accounted(tally.unaccounted(engine), interrupted)
-    size = f"{bytes_text(engine.wire_bytes)} over {span_text(span / SECOND)}"
+    size = f"{bytes_text(engine.wire_bytes)} over {span_text(source.time.seconds())}"
     lines.append(f"{counted(engine.packets, 'packet')}, {size}; {all_there}.")
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""

@@ -214,7 +214,7 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
     sys.stdout.flush()
     shown = None if source.chosen.takes_all else source.passed
     read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
-    for line in closing(source.tally, source.engine, table, source.file_names, **read):
+    for line in closing(source, table, source.file_names, **read):
         note(line)
 
 
