@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kcli.schemas.field_codes import CODECS as BATCH_CODECS
+
 FOREVER = (1 << 63) - 1
 
 
@@ -90,7 +92,7 @@ BOOLEAN, STRING, PASSWORD = Kind(1, "boolean", boolean), Kind(2, "string", str),
 INT, COUNT, SHORT = int_from(0), int_from(1), Kind(4, "short", whole(-(1 << 15), (1 << 15) - 1))
 LONG, LIMIT, ANY_LONG = long_from(0), long_from(-2), long_from(-1 << 63)
 RATIO, LIST, POLICIES = Kind(6, "double", ratio), Kind(7, "list", str), Kind(7, "list", policies)
-CODECS = text_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+CODECS = text_of("producer", "uncompressed", *BATCH_CODECS[1:])
 GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = Kind(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
 TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
 # The types that rows of `unread_configs` name.

@@ -12,7 +12,6 @@ from kcli.arguments import need
 from kcli.capture.counters import Tally
 from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, with_failures
 from kcli.capture.filters import Choice, Name, Time, chosen
-from kcli.capture.kafka.bodies import RECORDS
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Values
 from kcli.counting import counted
@@ -20,6 +19,7 @@ from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.filelike import Files, Stream, files_of
 from kcli.notebook import card
+from kcli.records.forms import FIELD_FORMS
 
 if TYPE_CHECKING:
     import pandas
@@ -157,8 +157,8 @@ def read_capture(  # noqa: PLR0913
 
     UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
     """
-    if records not in RECORDS:
-        raise UsageError(f"records {records!r}: one of {', '.join(RECORDS)} expected")
+    if records not in FIELD_FORMS:
+        raise UsageError(f"records {records!r}: one of {', '.join(FIELD_FORMS)} expected")
     need("memory", memory, int, "a number of bytes")
     if memory < 0:
         raise UsageError(f"memory {memory}: 0 or more bytes expected")

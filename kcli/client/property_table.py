@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kcli.schemas.field_codes import CODECS
+
 
 @dataclass(frozen=True)
 class Property:
@@ -73,7 +75,7 @@ USED = (
     number("remote.max.partition.fetch.bytes", None),
     string("acks", "all", "all", "-1", "0", "1"),
     Property("enable.idempotence", "boolean", "true"),
-    string("compression.type", "none", "none", "gzip", "snappy", "lz4", "zstd"),
+    string("compression.type", "none", *CODECS),
     number("compression.gzip.level", -1, -1),
     number("compression.lz4.level", 9, 1),
     number("compression.zstd.level", 3, -131_072),

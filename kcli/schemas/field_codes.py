@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 API_KEYS = 128  # API keys that Kafka has are below
+# Codecs by their numbers, as in the lowest three bits of a batch's attributes (CompressionType).
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")  # from -1 on (TimestampType)
 
 
 class ConfigResource:

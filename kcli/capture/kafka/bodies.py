@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kcli.core.codec.messages import Node, Selection
     from kcli.schemas.model import Api, Field
 
-RECORDS = ("none", "batches", "full", "raw")
 Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
 SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
 

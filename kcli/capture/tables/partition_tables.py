@@ -16,6 +16,7 @@ from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
+from kcli.schemas.field_codes import TIMESTAMP_TYPES
 from kcli.tables.arrays import integers, numbered, rows_at
 from kcli.tables.definition import Column, Table
 from kcli.tables.exchanges import WHO
@@ -28,7 +29,6 @@ MIB = 1 << 20
 APIS = ("PRODUCE", "FETCH", "SHARE_FETCH")  # by the core's numbers
 ID, QUOTED = 1, 2  # kinds of a topic's text, beside its name; an endpoint's is one too
 COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 8))]
-TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
 class Exchanges:
@@ -86,7 +86,7 @@ class PartitionArrays:
         import numpy
 
         times = numpy.where(self.rows.magic == 0, 0, 1 + (self.rows.attributes & APPEND_TIME > 0))
-        return numbered(TIMES, times).dictionary()
+        return numbered(TIMESTAMP_TYPES, times).dictionary()
 
 
 @dataclass(frozen=True, slots=True)

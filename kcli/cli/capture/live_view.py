@@ -19,10 +19,9 @@ from typing import Any, Self, TypeVar
 import click
 
 import kcli
-from kcli.capture.kafka.bodies import RECORDS
 from kcli.cli.decode.pcap.command import TIMES
 from kcli.cli.options.filter import filter_of, filter_options
-from kcli.cli.options.inputs import dialect_option, format_option, memory_option, secrets_option
+from kcli.cli.options.inputs import dialect_option, format_option, memory_option, records_option, secrets_option
 from kcli.cli.terminal.lines import print_note
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -36,7 +35,7 @@ def view_options(command: Command) -> Command:
     """Add the options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
     options = (
         format_option(FORMATS, "How to show it; table by default.", paged=False),
-        click.option("--records", type=click.Choice(RECORDS), help="Detail of records fields, besides their size."),
+        records_option(None),
         click.option(
             "--time", type=click.Choice(TIMES), help="Times in the table: seconds since the first packet, or UTC."
         ),

@@ -11,11 +11,17 @@ from typing import Any
 
 import click
 
-from kcli.cli.decode.message import RECORDS
 from kcli.cli.decode.message_formats import records_hook
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.file_type import is_batch, name_of, refuse_others
-from kcli.cli.options.inputs import binary_input, dialect_option, quiet_option, read_bytes, secrets_option
+from kcli.cli.options.inputs import (
+    binary_input,
+    dialect_option,
+    quiet_option,
+    read_bytes,
+    records_option,
+    secrets_option,
+)
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_line
 from kcli.client.calls import call_of
@@ -85,7 +91,7 @@ class Talk:
     is_flag=True,
     help="Send a JSON Produce, Fetch or ListOffsets to the partition's leader, and follow it when it moves.",
 )
-@click.option("--records", type=RECORDS, default="none", help="Detail of records fields, besides their size.")
+@records_option()
 @secrets_option()
 @dialect_option
 @quiet_option("No warnings.")

@@ -7,13 +7,14 @@ from typing import Any, BinaryIO
 import click
 
 from kcli.cli.decode.batch_findings import report_findings
-from kcli.cli.decode.batch_formats import RECORDS, hook_of, write_lines, write_table
+from kcli.cli.decode.batch_formats import hook_of, write_lines, write_table
 from kcli.cli.decode.batch_sources import memory_source
 from kcli.cli.decode.coprocess import answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, batch_text
 from kcli.cli.options.file_type import name_of
 from kcli.cli.options.inputs import (
+    batch_records_option,
     binary_input,
     dialect_option,
     format_option,
@@ -30,9 +31,7 @@ from kcli.errors import InputError
 @click.argument("file", default="-")
 @binary_input
 @dialect_option
-@click.option(
-    "--records", type=RECORDS, default="full", show_default=True, help="Batches alone, or with their records."
-)
+@batch_records_option("full")
 @format_option(
     ("json", "jsonl", "table", "tree", "hexdump"),
     "json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import click
-
 from kcli.calendar import date_text, has_date
 from kcli.cli.decode.batch_sources import OpenSource
 from kcli.cli.terminal.lines import Lines
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from kcli.records.parallel_json import LineForm
     from kcli.records.text import Findings, Hook
 
-RECORDS = click.Choice(["none", "batches", "full"])
 HEADINGS = ("position", "offsets", "count", "magic", "codec", "time", "latest", "size", "crc", "")
 TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}"
 

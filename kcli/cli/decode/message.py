@@ -19,6 +19,7 @@ from kcli.cli.options.inputs import (
     embedded_option,
     format_option,
     quiet_option,
+    records_option,
     secrets_option,
 )
 from kcli.cli.terminal.console import warn
@@ -32,7 +33,6 @@ from kcli.schemas.catalog import catalog
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 FORMATS = ("json", "tree", "hexdump", "table")
-RECORDS = click.Choice(["none", "raw", "batches", "full"])
 MOST_SHAPES = 256  # of requests that are kept
 
 
@@ -51,7 +51,7 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
     return (
         quiet_option("No warnings."),
         lines_option("Answer each line of text, a message, by a line of JSON"),
-        click.option("--records", type=RECORDS, default="none", help="Detail of records fields, besides their size."),
+        records_option(),
         embedded_option,
         format_option(FORMATS, "The form of the output.", default="json"),
         click.option(

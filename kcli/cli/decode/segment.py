@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.decode.batch_findings import report_findings
-from kcli.cli.decode.batch_formats import RECORDS, hook_of, write_lines, write_table
+from kcli.cli.decode.batch_formats import hook_of, write_lines, write_table
 from kcli.cli.decode.batch_sources import open_source
 from kcli.cli.decode.segment_verification import run_verify
 from kcli.cli.options.file_type import name_of, refuse_others
 from kcli.cli.options.inputs import (
+    batch_records_option,
     dialect_option,
     embedded_option,
     files_argument,
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 @click.command()
 @files_argument("FILE|DIR...")
 @dialect_option
-@click.option(
-    "--records", type=RECORDS, default="batches", show_default=True, help="Batches alone, or with their records."
-)
+@batch_records_option("batches")
 @format_option(
     ("table", "jsonl", "parquet"),
     "jsonl: an object for each batch or entry; parquet: a row for each record.",

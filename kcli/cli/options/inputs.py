@@ -16,6 +16,7 @@ from kcli.cli.options.file_type import name_of, refuse_others
 from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
+from kcli.records.forms import BATCH_FORMS, FIELD_FORMS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -194,6 +195,22 @@ def dialect_option(command: Command) -> Command:
         metavar="NAME|DIR",
         help="Messages over the stock ones: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
     )(command)
+
+
+def records_option(default: str | None = "none") -> Callable[[Command], Command]:
+    """Add --records for what is shown of records fields. default: None leaves it to the command."""
+    return click.option(
+        "--records", type=click.Choice(FIELD_FORMS), default=default, show_default=default is not None,
+        help="Detail of records fields, besides their size.",
+    )  # fmt: skip
+
+
+def batch_records_option(default: str) -> Callable[[Command], Command]:
+    """Add --records for what is shown of batches."""
+    return click.option(
+        "--records", type=click.Choice(BATCH_FORMS), default=default, show_default=True,
+        help="Batches alone, or with their records.",
+    )  # fmt: skip
 
 
 def jobs_option(text: str) -> Callable[[Command], Command]:

@@ -12,14 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, cast
 
 from kcli.errors import EncodeError, InputError
+from kcli.schemas.field_codes import CODECS
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded", "unfolded_streams"]
-
-# Names by codec id, as in the lowest three bits of a batch's attributes (Kafka's CompressionType).
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 # Most bytes that a batch may decompress to, and the batches of a message together: 128 MiB.
 MOST_BYTES = 1 << 27

@@ -8,6 +8,7 @@ from typing import Any
 
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
+from kcli.schemas.field_codes import CODECS, TIMESTAMP_TYPES
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import INTEGERS, Api, Field, Message
 from kcli.schemas.secrets import secret_fields
@@ -26,8 +27,6 @@ UNDERSCORED: Schema = {"^_": True}
 TIMESTAMP: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}Z$"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 EVENTS = ("gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end")
-COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
-TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
 def json_schema(tables: Catalog) -> Iterator[str]:
@@ -181,7 +180,7 @@ PARTS: Schema = {
             "baseOffset": integer("int64"),
             "lastOffset": integer("int64"),
             "magic": {"enum": [0, 1, 2]},
-            "compression": {"anyOf": [{"enum": [*COMPRESSIONS]}, {"type": "string"}]},
+            "compression": {"anyOf": [{"enum": [*CODECS]}, {"type": "string"}]},
             "timestampType": {"enum": [*TIMESTAMP_TYPES]},
             "isTransactional": {"type": ["boolean", "null"]},
             "isControl": {"type": ["boolean", "null"]},

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
-from kcli.capture.kafka.bodies import RECORDS
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Lines as JsonLines
 from kcli.capture.sink import Sink, Values
@@ -28,6 +27,7 @@ from kcli.cli.options.inputs import (
     memory_option,
     port_option,
     quiet_option,
+    records_option,
     secrets_option,
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
@@ -51,13 +51,7 @@ Moved = Callable[[int], None]
 @files_argument("FILE|DIR...", expand=captures_in)
 @port_option
 @format_option(FORMATS, "How to show it.", default="table")
-@click.option(
-    "--records",
-    type=click.Choice(RECORDS),
-    default="none",
-    show_default=True,
-    help="Detail of records fields, besides their size.",
-)
+@records_option()
 @click.option(
     "--time",
     type=click.Choice(TIMES),

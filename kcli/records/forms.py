@@ -1,0 +1,6 @@
+"""The forms of a records field in JSON and tables: how much of it they show."""
+
+from __future__ import annotations
+
+BATCH_FORMS = ("none", "batches", "full")  # the size alone, batches, and their records
+FIELD_FORMS = (*BATCH_FORMS, "raw")  # base64
