@@ -63,6 +63,19 @@ async def enter(talk: Talk, **more: Any) -> asyncio.Future[dict[str, Any]]:
     return join(talk, first["memberId"], **more)
 
 
+async def enter_both(one: Talk, two: Talk) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Join as a first member, then as a second one. Return the answers to both in the round that this begins."""
+    first = await (await enter(one))
+    await sync(one, first, {first["memberId"]: b"all"})
+    waiting = await enter(two)
+    await asyncio.sleep(0.02)
+    assert not waiting.done()
+    assert await beat(one, first) == "REBALANCE_IN_PROGRESS"
+    again, second = await asyncio.gather(join(one, first["memberId"]), waiting)
+    assert again["memberId"] == first["memberId"]
+    return again, second
+
+
 async def state(talk: Talk) -> str:
     return str((await talk(DESCRIBE_GROUPS, 5, {"groups": ["g"]}))["groups"][0]["groupState"])
 
@@ -93,21 +106,15 @@ def test_one_member() -> None:
 def test_another_one_makes_everybody_join_again() -> None:
     async def work() -> None:
         async with talking() as one, connected(one.broker) as two:
-            first = await (await enter(one))
-            await sync(one, first, {first["memberId"]: b"all"})
-            waiting = await enter(two)
-            await asyncio.sleep(0.02)
-            assert not waiting.done()
-            assert await beat(one, first) == "REBALANCE_IN_PROGRESS"
-            again, second = await asyncio.gather(join(one, first["memberId"]), waiting)
+            again, second = await enter_both(one, two)
             assert again["generationId"] == second["generationId"] == 2
-            assert again["leader"] == second["leader"] == first["memberId"]
+            assert again["leader"] == second["leader"] == again["memberId"]
             assert len(again["members"]) == 2
             assert second["members"] == []
             follower = sync(two, second)
             await asyncio.sleep(0.02)
             assert not follower.done()
-            await sync(one, again, {first["memberId"]: b"half", second["memberId"]: b"other half"})
+            await sync(one, again, {again["memberId"]: b"half", second["memberId"]: b"other half"})
             assert (await follower)["assignment"] == b"other half"
             assert error_name((await sync(two, {**second, "generationId": 1}))["errorCode"]) == "ILLEGAL_GENERATION"
 
@@ -125,18 +132,14 @@ def test_the_leader_hears_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def work() -> None:
         async with talking() as one, connected(one.broker) as two:
-            first = await (await enter(one))
-            await sync(one, first, {})
-            waiting = await enter(two)
-            await asyncio.sleep(0)
-            again, second = await asyncio.gather(join(one, first["memberId"]), waiting)
+            again, second = await enter_both(one, two)
             follower = sync(two, second)
             group = one.broker.groups.get("g")
             assert isinstance(group, Group)
             member = group.members[second["memberId"]]
             await until(lambda: member.sync)
             monkeypatch.setattr(ResponseWriter, "send_pieces", sent)
-            parts = {second["memberId"]: b"followed", first["memberId"]: b"the lead"}
+            parts = {second["memberId"]: b"followed", again["memberId"]: b"the lead"}
             await asyncio.gather(sync(one, again, parts), follower)
             assert heard == [b"the lead", b"followed"]
 
@@ -146,24 +149,20 @@ def test_the_leader_hears_first(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_leaving_rebalances_the_rest() -> None:
     async def work() -> None:
         async with talking() as one, connected(one.broker) as two:
-            first = await (await enter(one))
-            await sync(one, first, {})
-            waiting = await enter(two)
-            await asyncio.sleep(0)
-            again, second = await asyncio.gather(join(one, first["memberId"]), waiting)
+            again, second = await enter_both(one, two)
             await asyncio.gather(sync(one, again, {}), sync(two, second))
             left = await two(
                 LEAVE_GROUP, 3, {"groupId": "g", "members": [{"memberId": second["memberId"], "groupInstanceId": None}]}
             )
             assert [each["errorCode"] for each in left["members"]] == [0]
             assert await beat(one, again) == "REBALANCE_IN_PROGRESS"
-            alone = await join(one, first["memberId"])
+            alone = await join(one, again["memberId"])
             assert (alone["generationId"], len(alone["members"])) == (3, 1)
             assert (
                 error_name((await two(LEAVE_GROUP, 1, {"groupId": "g", "memberId": "nobody"}))["errorCode"])
                 == "UNKNOWN_MEMBER_ID"
             )
-            await one(LEAVE_GROUP, 1, {"groupId": "g", "memberId": first["memberId"]})
+            await one(LEAVE_GROUP, 1, {"groupId": "g", "memberId": again["memberId"]})
             assert await state(one) == "Empty"
 
     run(work())
