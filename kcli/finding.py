@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from kcli.jsontext import loads
 
 CRITICAL, WARNING, INFO = "critical", "warning", "info"
 SEVERITIES = (CRITICAL, WARNING, INFO)
@@ -29,6 +32,17 @@ class Finding:
     weight: float = 0.0
     explained_by: str | None = None
     spares: tuple[str, ...] = ()
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Finding:
+        """Return the finding of a row of the pipeline's table `findings`."""
+        said = {each.name: row[each.name] for each in fields(cls) if row.get(each.name) is not None}
+        return cls(**said | {name: loads(row[name]) for name in ("subject", "evidence")})
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names of a kind in its subject."""
+        named = self.subject.get(kind, [])
+        return [*map(str, named if isinstance(named, list) else [named])]
 
     def row(self) -> dict[str, Any]:
         """Return the finding as an object of JSON, without its text."""

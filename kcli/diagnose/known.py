@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.names import counted_by, names_by
-from kcli.diagnose.telling import names_of
 from kcli.filelike import STDIN
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def unknown_names(
     found = [*findings]
     for kind, name in scope.named():
         facts = names_in(store, kind)
-        if name in facts or any(name in names_of(each.subject.get(kind)) for each in found):
+        if name in facts or any(name in each.names(kind) for each in found):
             continue
         counted = [] if STDIN in paths else names_by(kind, counted_by(kind, paths, DecodeOptions(**options)))
         if name not in counted:

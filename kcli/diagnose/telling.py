@@ -84,14 +84,9 @@ def day_time(instant: str, *, dated: bool) -> str:
 
 def unsaid_subject(each: Finding) -> str:
     """Return the names of a finding's subject of which its text lacks one of the first: "; groups a, b"."""
-    every = {kind: names_of(subject) for kind, subject in each.subject.items()}
+    every = {kind: each.names(kind) for kind in each.subject}
     unsaid = {kind: names for kind, names in every.items() if any(name not in each.text for name in names[:NAMED])}
     return "".join(f"; {kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" for kind, names in unsaid.items())
-
-
-def names_of(subject: object) -> list[str]:
-    """Return the names of one kind in a finding's subject."""
-    return [*map(str, subject if isinstance(subject, list) else [subject])]
 
 
 def checked_text(found: Diagnosis) -> str:

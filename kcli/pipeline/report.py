@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.errors import InputError
 from kcli.finding import Finding
-from kcli.jsontext import loads
 from kcli.pipeline.derived.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
@@ -19,7 +18,6 @@ from kcli.pipeline.tables import FILED
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FIELDS = frozenset(each.name for each in fields(Finding))
 MOST = 1000  # rows of an answer
 
 
@@ -70,9 +68,7 @@ def stored_findings(output: str) -> Iterator[Finding]:
     files = [StoragePath(each.uri).path for each in opened(output).runs.stored().get("findings", ())]
     rows = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
     for row in sorted(rows, key=lambda row: int(row["rank"])):
-        row |= {name: loads(row[name]) for name in ("subject", "evidence")}
-        row |= {name: row[name] or "" for name in ("ruled_out", "see")}
-        yield Finding(**{name: value for name, value in row.items() if name in FIELDS})
+        yield Finding.of_row(row)
 
 
 def open_tables(spark: SparkSession, output: str) -> int:

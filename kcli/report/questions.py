@@ -314,8 +314,7 @@ FOUND = ReportQuestion(
     "",
     "",
     f"""
-SELECT finding, severity, subject, evidence, text, coalesce(ruled_out, '') AS ruled_out, advice,
-       coalesce(see, '') AS see, source
+SELECT finding, severity, subject, evidence, text, ruled_out, advice, see, source
 FROM findings ORDER BY rank LIMIT {SHORT}
 """,
 )

@@ -21,7 +21,6 @@ from kcli.diagnose.telling import (
     told,
     unjudged_text,
 )
-from kcli.jsontext import loads
 from kcli.report.asking import Answers, Asked
 from kcli.rules.judgement import checks
 
@@ -75,7 +74,8 @@ def unread_headline(diagnosis: Diagnosis) -> str:
 def judge(answers: Answers) -> Verdict:
     """Return the verdict on a fleet's tables: what was found as they were made, and who would be refused."""
     seconds = (answers.last_ns - answers.first_ns) / 1e9 if answers.first_ns and answers.last_ns else 0.0
-    every = [diagnose.Finding(**row) for row in found_before(answers)]
+    asked = answers.by_name.get("findings")
+    every = [diagnose.Finding.of_row(row) for row in (asked.dicts() if asked else ())]
     found = [told_finding(told(each, Period(seconds > DAY))) for each in every]
     found += noted(answers)
     if answers.first_ns is None:
@@ -83,12 +83,6 @@ def judge(answers: Answers) -> Verdict:
     verdict = verdict_of(found)
     counts = counted_by_severity(every) or "nothing found"
     return Verdict(verdict.level, f"{counted(checks(), 'check')}: {counts}", verdict.findings)
-
-
-def found_before(answers: Answers) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `findings`, where it was asked for, as the fields of one."""
-    for row in answers.by_name["findings"].dicts() if "findings" in answers.by_name else ():
-        yield row | {name: loads(row[name]) for name in ("subject", "evidence")}
 
 
 def told_finding(each: ToldFinding) -> Finding:
