@@ -15,6 +15,7 @@ from kcli.cli.options.capture_files import captures_in
 from kcli.cli.stats.table import rate_text, time_text
 from kcli.cli.terminal.cells import fit
 from kcli.cli.terminal.cells import width as cell_width
+from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
@@ -117,7 +118,7 @@ def errors_text(size: Overview) -> str:
 
 
 def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[str]:
-    """Yield a table of clients, with the columns that fit."""
+    """Yield a table of clients, with the columns that fit, and which do not."""
     table = [HEADINGS, *map(cells_of, rows)]
     widths = {name: max(cell_width(legible(row[at])) for row in table) for at, name in enumerate(HEADINGS)}
     for name in SPARED:
@@ -130,6 +131,7 @@ def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[s
         cells = dict(zip(HEADINGS, row, strict=True))
         numbers = (f"{cells[name]:>{width}}" for name, width in widths.items() if name != "client")
         yield (" " * GAP).join([fit(row[0], widths["client"]), *numbers])
+    yield from left_out_lines([name for name in HEADINGS if name not in widths], room)
 
 
 def cells_of(row: dict[str, Any]) -> tuple[str, ...]:

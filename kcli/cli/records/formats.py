@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kcli.calendar import NO_TIME, date_text, has_date
 from kcli.cli.terminal.cells import cut, fit, pad, width
+from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import Lines, csv_line, without_formula
 from kcli.counting import counted
 from kcli.extras import require
@@ -30,6 +31,7 @@ LONGEST_VALUE = 120  # cells of a value, where lines are not broken
 LEAST_VALUE = 30  # ... beside what else is said of a record
 MOST_SHOWN = 1 << 16  # characters of a value that are made ready for a line
 NARROW = 110  # cells of a line, below which a time has no day
+FACTS = "clients, headers, schemas"  # of some records
 DAYTIME = 12  # cells of such a time: 01:22:07.846
 Row = dict[str, Any]
 Rows = Iterator[Row]
@@ -87,9 +89,13 @@ def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
         sizes = WIDE if room is None else measured(first, room)
         place = "topic[partition]" if sizes.place >= len("topic[partition]") else "topic"
         yield line_of(place, "offset", "time", "key", sizes, "value")
+        left_out = ["days"] if sizes.time < WIDE.time else []
         for row in chain(first, rows):
-            line = table_line(row, sizes, room)
+            line, whole = table_line(row, sizes, room)
+            if not whole and FACTS not in left_out:
+                left_out.append(FACTS)
             yield line if room is None else cut(line, room)
+        yield from left_out_lines(left_out, room)
 
     Lines(out).lines(lines())
 
@@ -110,15 +116,17 @@ def line_of(place: str, offset: str, time: str, key: str, sizes: Sizes, value: s
     return f"{left}  {fit(key, sizes.key)}  {value}"
 
 
-def table_line(row: Row, sizes: Sizes, room: int | None) -> str:
+def table_line(row: Row, sizes: Sizes, room: int | None) -> tuple[str, bool]:
+    """Return the line of a record, and whether all facts have room beside its value."""
     time = time_text(row["timestamp"])
     time = time[-sizes.time :] if len(time) == WIDE.time else time
     cells = place_text(row), offset_text(row), time, shown(decoded(row, "key")), sizes
     left = LONGEST_VALUE if room is None else max(room - sum(sizes) - GAPS, 1)
     value = shown(decoded(row, "value"))
     enough = min(width(value), LEAST_VALUE)
-    tail = next(each for each in tails(row) if room is None or left - width(each) >= enough or not each)
-    return line_of(*cells, cut(value, left if room is None else left - width(tail)) + tail)
+    first, *fewer = tails(row)
+    tail = next(each for each in (first, *fewer) if room is None or left - width(each) >= enough or not each)
+    return line_of(*cells, cut(value, left if room is None else left - width(tail)) + tail), tail == first
 
 
 def place_text(row: Row) -> str:
@@ -172,7 +180,7 @@ def write_followed(rows: Rows, out: BinaryIO, form: str, room: int | None) -> No
         if form == "jsonl":
             write_jsonl(iter([row]), out, room)
         elif form == "table":
-            line = table_line(row, WIDE, room)
+            line, _whole = table_line(row, WIDE, room)
             lines.line(line if room is None else cut(line, room))
         else:
             lines.line(text_of(decoded(row, "value")) or "")

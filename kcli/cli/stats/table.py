@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.capture.statistics import Figures
 from kcli.cli.terminal.cells import cut, cut_start, fit, narrowed, pad, width
+from kcli.cli.terminal.columns import left_out_lines
 from kcli.counting import bytes_text
 from kcli.legible import legible
 
@@ -45,14 +46,26 @@ class StatisticsColumn(NamedTuple):
 def table_lines(
     names: Sequence[str], rows: Sequence[Row], room: int | None, *, below: bool = True, kept: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield headings and a line for each row. room: cells that a line has at most; None: as many as it takes.
-    below: errors by name that have no column have a line of their own. kept: figures that are shown first, and always.
+    """Yield headings and a line for each row, and which columns had no room. room: cells that a line has at most; None:
+    as many as it takes. below: errors by name that have no column have a line of their own. kept: figures that are
+    shown first, and always.
     """
+    columns, left_out = fitted_columns(names, rows, room, kept)
+    yield from column_lines(columns, rows, room, below=below)
+    yield from left_out_lines([name for name in left_out if name != BY_NAME or not below], room)
+
+
+def fitted_columns(
+    names: Sequence[str], rows: Sequence[Row], room: int | None, kept: Sequence[str] = ()
+) -> tuple[list[StatisticsColumn], list[str]]:
+    """Return the columns that fit, and the titles of those that do not. See `table_lines`."""
     groups = [group_column(name, rows) for name in names]
-    figures = figure_columns(rows, kept)
-    if room is not None:
-        groups, figures = fitted(groups, figures, room)
-    yield from lines_of([*groups, *figures], rows, room, below)
+    every = figure_columns(rows, kept)
+    if room is None:
+        return [*groups, *every], []
+    groups, figures = fitted(groups, every, room)
+    shown = {each.title for each in figures}
+    return [*groups, *figures], [each.title for each in every if each.title not in shown and any(each.cells)]
 
 
 def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:
@@ -167,7 +180,9 @@ def cut_column(column: StatisticsColumn, size: int) -> StatisticsColumn:
     return column._replace(title=cut(column.title, size), cells=[shorter(cell, size) for cell in column.cells])
 
 
-def lines_of(columns: list[StatisticsColumn], rows: Sequence[Row], room: int | None, below: bool) -> Iterator[str]:
+def column_lines(
+    columns: list[StatisticsColumn], rows: Sequence[Row], room: int | None, *, below: bool
+) -> Iterator[str]:
     """Yield headings and rows; errors by name are below a row where they have no column."""
     sizes = [column.size for column in columns]
     below = below and all(column.title != BY_NAME for column in columns)

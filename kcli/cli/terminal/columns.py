@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kcli.cli.terminal.cells import align
-from kcli.cli.terminal.console import console, is_terminal
-from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.cells import align, wrap
+from kcli.cli.terminal.console import console, is_terminal, shows_colour
+from kcli.cli.terminal.lines import paint, print_line
 from kcli.jsontext import dumps
 
 Row = Sequence[str]
+
+WHERE_ALL_IS = "all: | less -S"
+
+
+def left_out_lines(names: Iterable[str], room: int | None) -> Iterator[str]:
+    """Yield the dim line under a table that says what had no room in `room` cells; none where nothing is left out."""
+    named = ", ".join(names)
+    if named and room is not None:
+        for line in wrap(f"left out: {named} ({WHERE_ALL_IS})", room):
+            yield paint(line, shows_colour(sys.stdout), dim=True)
 
 
 def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "") -> None:

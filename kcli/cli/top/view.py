@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.diagnose.text import COLOURS, finding_lines
-from kcli.cli.stats.table import table_lines, title_of
+from kcli.cli.stats.table import column_lines, fitted_columns, title_of
 from kcli.cli.terminal.cells import cut, width
 from kcli.cli.top.exchanges import Wanted, bytes_of, table_of, wanted_by
 from kcli.cli.top.rows import SORTS, TABS, Line, lines_of, sorted_lines
@@ -109,7 +109,8 @@ class View:
         shown = self.lines[first : first + room]
         given = [line.as_row(tab.column) for line in shown]
         kept = [*dict.fromkeys((self.sort, SORTS[0]))]
-        table = [*table_lines((tab.column,), given, columns - 2, below=False, kept=kept)]
+        fitting, left_out = fitted_columns((tab.column,), given, columns - 2, kept)
+        table = [*column_lines(fitting, given, columns - 2, below=False)]
         yield Shown(f"  {table[0]}", bold=True)
         for place, text in enumerate(table[1:]):
             chosen = first + place == self.cursor
@@ -119,7 +120,7 @@ class View:
             yield Shown("  nothing yet" if not self.wanted else f"  no name has {self.wanted!r}")
         for _ in range(room - max(len(shown), 1)):
             yield Shown("")
-        yield Shown(self.folded_text(columns))
+        yield Shown(self.folded_text(columns) or cut(f"left out: {', '.join(left_out)}" if left_out else "", columns))
         yield Shown(f"filter: {self.wanted}_" if self.typing else KEYS)
 
     def page_lines(self, columns: int, rows: int) -> Iterator[Shown]:

@@ -13,6 +13,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.layout import layout
 from kcli.cli.decode.pcap.summary import answer_of, errors_text, summarize
 from kcli.cli.terminal.cells import cut, fit
+from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import paint
 from kcli.counting import bytes_text
 from kcli.schemas.catalog import catalog
@@ -98,6 +99,8 @@ class Table:
             self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}Z")
         what = f"{'what':<{self.layout.room}}" if self.layout.room else ""
         headings = self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes")
+        for line in left_out_lines([] if self.layout.sizes else ["bytes"], self.layout.width):
+            self.write(line)
         self.write(paint(headings, self.colour, bold=True))
 
     def show(self, item: Exchange | Event) -> None:
