@@ -6,11 +6,13 @@ with running(subprocess.Popen(command)) as server: ...
 from __future__ import annotations
 
 import contextlib
+import resource
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from typing import AnyStr
 
-__all__ = ["ended", "running"]
+__all__ = ["ended", "on_full_disk", "running"]
 
 SECONDS = 120  # generous, for a machine that is busy
 
@@ -38,3 +40,14 @@ def ended(process: subprocess.Popen[AnyStr]) -> Iterator[subprocess.Popen[AnyStr
             if pipe is not None:
                 pipe.close()
         process.wait(SECONDS)
+
+
+def on_full_disk(words: Sequence[str], most: int) -> subprocess.CompletedProcess[str]:
+    """Run kcli where no file can have more bytes. Python writes no bytecode: it would not notice where that is cut off,
+    and fail at it in every later process.
+    """
+    return subprocess.run(
+        [sys.executable, "-B", "-m", "kcli.cli", *words],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip

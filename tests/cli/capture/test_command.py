@@ -13,7 +13,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.cli.capture.test_packet_capture import tool
-from tests.processes import ended
+from tests.processes import ended, on_full_disk
 
 
 @pytest.fixture
@@ -103,12 +103,8 @@ def test_a_directory_that_takes_no_more(
     tool(tmp_path, "tcpdump", PLAYS_ON.format(samples / "kcat-codecs.pcap"))
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     folder = tmp_path / "x"
-    script = (
-        "import resource, sys; from kcli.cli.main import main; "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); sys.exit(main(sys.argv[1:]))"
-    )
     words = ["capture", "-o", str(folder), "--last", "1m", "-q", "--when", "latency_ms > 1e9"]
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    done = on_full_disk(words, 20_000)
     (path,) = folder.iterdir()
     assert (done.returncode, done.stderr) == (3, f"kcli: {path}: File too large\n")
     assert 24 <= path.stat().st_size <= 20_000, "whole packets, as many as fit"

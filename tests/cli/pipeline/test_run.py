@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from kcli.cli.main import main
 from tests.pipeline.conftest import lay_canaries
 from tests.pipeline.outputs import Here
+from tests.processes import on_full_disk
 
 pytest.importorskip("pyspark")
 
@@ -178,11 +178,7 @@ def test_a_full_disk_is_one_line(samples: Path, tmp_path: Path) -> None:
     """It names the file; and once more, when what writes Parquet is collected, it is not said."""
     output = str(tmp_path / "out")
     words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", output, "--engine", "local"]
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", *words],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = on_full_disk(words, 2048)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
     assert done.stderr.startswith(f"kcli: {output}/_kcli/") and done.stderr.endswith(": File too large\n")
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import shutil
 import signal
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -21,7 +20,7 @@ from kcli.cli.main import main
 from kcli.cli.terminal.output import open_output, open_private, refuse_inputs
 from kcli.errors import DecodeError, InputError, UsageError
 from tests.commands import commands
-from tests.processes import ended
+from tests.processes import ended, on_full_disk
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 SEGMENT = "00000000000000000000.log"
@@ -157,15 +156,10 @@ def test_a_file_that_is_not_to_be_written_stays(target: Path) -> None:
 # Whole commands
 
 
-def bounded(size: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_a_full_disk_names_the_file_and_leaves_it(target: Path, samples: Path, form: str) -> None:
     capture = str(samples / "java44-txn.pcap")
-    words = [*KCLI, "decode", "pcap", capture, "--format", form, "-o", str(target)]
-    done = subprocess.run(words, preexec_fn=bounded(4096), capture_output=True, text=True, check=False)
+    done = on_full_disk(["decode", "pcap", capture, "--format", form, "-o", str(target)], 4096)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"kcli: {target}: File too large")
     assert target.read_bytes() == b"old"
     assert names(target.parent) == ["out"]
@@ -173,8 +167,7 @@ def test_a_full_disk_names_the_file_and_leaves_it(target: Path, samples: Path, f
 
 def test_a_full_disk_under_a_redaction_is_named(target: Path, samples: Path) -> None:
     """The redacted packets wait in a file without a name, in the output's folder."""
-    words = [*KCLI, "redact", str(samples / "java44-txn.pcap"), "-o", str(target)]
-    done = subprocess.run(words, preexec_fn=bounded(4096), capture_output=True, text=True, check=False)
+    done = on_full_disk(["redact", str(samples / "java44-txn.pcap"), "-o", str(target)], 4096)
     assert (done.returncode, done.stderr) == (3, f"kcli: {target.parent}: File too large\n")
     assert (target.read_bytes(), names(target.parent)) == (b"old", ["out"])
 
