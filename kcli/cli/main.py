@@ -16,7 +16,7 @@ from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.cli.termination import tidy_up_at_signals
-from kcli.errors import INTERRUPTED, CoreMissingError, KcliError
+from kcli.errors import INTERRUPTED, CoreMissingError, InputError, KcliError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -205,7 +205,7 @@ def failed(error: OSError) -> int:
     complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
     if error.filename == STANDARD_OUTPUT:
         drop_output()
-    return 3
+    return InputError.exit_code
 
 
 def run(argv: list[str]) -> object:
@@ -255,12 +255,12 @@ def main(argv: list[str] | None = None) -> int:
         return failed(error)
     except RecursionError:
         complain("the input is nested too deep")
-        return 3
+        return InputError.exit_code
     except Exception as error:
         if not is_shortage(error):
             raise
         complain("out of memory")
-        return 3
+        return InputError.exit_code
     finally:
         if argv is not None:
             unguard()

@@ -15,10 +15,9 @@ from kcli.cli.options.inputs import check_files, format_option, port_option, qui
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
+from kcli.errors import InputError
 from kcli.extras import require
 from kcli.jsontext import dumps
-
-NOTHING_COMPARED = 3
 
 
 @click.command()
@@ -62,7 +61,7 @@ def compare(before: str, after: str, **options: Any) -> int:
     if found.is_worse or found.compared:
         return 1 if found.is_worse else 0
     print_note("kcli: nothing could be compared: ", "; ".join(found.unlike) or "the captures have nothing in common")
-    return NOTHING_COMPARED
+    return InputError.exit_code
 
 
 def jsonl_lines(found: Any, _names: tuple[str, str], _options: dict[str, Any]) -> Iterator[str]:

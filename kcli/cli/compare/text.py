@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kcli.cli.diagnose.text import broken, clients_text
+from kcli.cli.diagnose.text import clients_text
+from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted, span_text
 
@@ -36,7 +37,7 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
                 yield from entry(word, f"{KINDS[kind]}: {names_text(mine)}", room, colour=colour)
     for text in found.unlike:
         yield from entry("not comparable", text, room, colour=colour)
-    yield from broken(closing_text(found), room, "")
+    yield from broken(closing_text(found), room)
 
 
 KINDS = {
@@ -49,7 +50,7 @@ KINDS = {
 def entry(word: str, text: str, room: int | None, *, colour: bool) -> Iterator[str]:
     """Yield a verdict and what it is about, which may take several lines."""
     shown = word.upper() if word == "worse" else word
-    first, *rest = broken(text, None if room is None else room - WIDTH - 2, "")
+    first, *rest = broken(text, None if room is None else room - WIDTH - 2)
     head = f"{shown:{WIDTH}}  "
     style = COLOURS.get(word)
     yield joined(paint(head, colour, fg=style, bold=word == "worse") if style else head, first)

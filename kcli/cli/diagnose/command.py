@@ -18,14 +18,12 @@ from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.jsontext import dumps
 
 if TYPE_CHECKING:
     from kcli.diagnose.following import Follower
-
-NOTHING_JUDGED = 3
 
 
 @click.command()
@@ -85,7 +83,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
         raise found.damage
     if decoder is not None:
         decoder.raise_failure()
-    return 1 if found.is_grave or found.unknown else 0 if found.judged else NOTHING_JUDGED
+    return 1 if found.is_grave or found.unknown else 0 if found.judged else InputError.exit_code
 
 
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kcli.cli.terminal.cells import wrap
+from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
@@ -38,7 +38,7 @@ def finding_lines(
     word = found.severity.upper() if found.severity == "critical" else found.severity
     indent = " " * (WIDTH + 2)
     head = f"{word:{WIDTH}}  "
-    first, *rest = broken(f"{found.finding}  {found.text}", None if room is None else room - len(head), "")
+    first, *rest = broken(f"{found.finding}  {found.text}", None if room is None else room - len(head))
     style = {"fg": COLOURS[found.severity], "bold": found.severity == "critical"}
     yield joined(paint(head, colour, **style), first)
     yield from (indent + line for line in rest)
@@ -52,7 +52,7 @@ def finding_lines(
 
 def checked_lines(found: Diagnosis, room: int | None) -> Iterator[str]:
     """Yield what was checked, and what could not be judged."""
-    yield from broken(f"{checked_text(found)}.", room, "")
+    yield from broken(f"{checked_text(found)}.", room)
     for part in found.unjudged:
         yield from broken(f"not judged: {unjudged_text(part)}", room, "  ")
         if part.see:
@@ -63,12 +63,3 @@ def clients_text(size: Overview) -> str:
     """Count clients, and say how many of them are brokers."""
     brokers = f" ({size.broker_clients:,} of them the brokers' own)" if size.broker_clients else ""
     return counted(size.clients, "client") + brokers
-
-
-def broken(text: str, room: int | None, indent: str) -> Iterator[str]:
-    """Break a text between words where it is too long for the terminal."""
-    if room is None:
-        yield indent + text
-        return
-    for line in wrap(text, max(room - len(indent), 20)):
-        yield indent + line

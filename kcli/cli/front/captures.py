@@ -9,11 +9,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import broken, checked_lines, clients_text, finding_lines
+from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.stats.table import rate_text, time_text
-from kcli.cli.terminal.cells import fit
+from kcli.cli.terminal.cells import broken, fit
 from kcli.cli.terminal.cells import width as cell_width
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.commands import ShownCommand
@@ -21,6 +21,7 @@ from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted, span_text
 from kcli.diagnose.telling import period_of
+from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import name_of
 from kcli.legible import legible
@@ -35,7 +36,6 @@ GAP = 2  # between columns
 SHORTEST = 12  # cells of a client's name
 NAMED = 4  # errors
 FINDINGS = 4  # that fit on a screen beside the rest
-NOTHING_JUDGED = 3
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
 SPARED = ("connections", "records/request")  # columns that go first where there is little room
 NOTE = "* without the time for which a request may wait, such as a Fetch for records (kcli stats: with it)"
@@ -57,7 +57,7 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
         print_line(line)
     if found.damage is not None:
         raise found.damage
-    return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
+    return 1 if found.is_grave else 0 if found.judged else InputError.exit_code
 
 
 def is_read_once(file: str) -> bool:
@@ -69,7 +69,7 @@ def screen(
     found: Diagnosis, title: str, words: str, room: int | None, *, colour: bool, read_once: bool = False
 ) -> Iterator[str]:
     """Yield the lines of the screen. words: the files, as the next commands take them. read_once: they were a pipe."""
-    yield from broken(f"{title}, {', '.join(size_of(found))}", room, "")
+    yield from broken(f"{title}, {', '.join(size_of(found))}", room)
     if found.findings:
         yield ""
     period = period_of(found)
@@ -79,8 +79,8 @@ def screen(
         more = counted(len(found.findings) - FINDINGS, "more finding")
         yield from ShownCommand(f"and {more}:", f"kcli diagnose {words}").lines(room)
     if found.overview.busiest:
-        yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room, ""))
-        yield from broken(errors_text(found.overview), room, "")
+        yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room))
+        yield from broken(errors_text(found.overview), room)
     others = found.overview.clients - found.overview.broker_clients - len(found.overview.busiest)
     if others > 0:
         more = counted(others, "more client")

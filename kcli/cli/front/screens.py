@@ -13,6 +13,7 @@ import click
 from kcli.cli.options.file_type import name_of, start_of
 from kcli.cli.options.inputs import read_bytes
 from kcli.cli.options.pipes import copied
+from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
@@ -193,8 +194,6 @@ def read_again(path: str) -> str:
 
 def print_broken(text: str, indent: str = "") -> None:
     """Print a text, on a terminal broken between words."""
-    from kcli.cli.diagnose.text import broken
-
     for line in broken(text, terminal_room(None), indent):
         print_line(line)
 

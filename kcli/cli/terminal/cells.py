@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kcli.legible import legible
 
 CUT = "…"  # stands where text was cut
+LEAST = 20  # cells of a line, however narrow the terminal is
 
 
 def width(text: str) -> int:
@@ -56,6 +57,14 @@ def wrap(text: str, size: int) -> list[str]:
     from rich.text import Text
 
     return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size)]
+
+
+def broken(text: str, room: int | None, indent: str = "") -> Iterator[str]:
+    """Break a text between words where it is too long for the terminal, if it is on one (room: its cells)."""
+    if room is None:
+        yield indent + text
+    else:
+        yield from (indent + line for line in wrap(text, max(room - len(indent), LEAST)))
 
 
 def fit(text: str, size: int) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kcli.cli.terminal.cells import width
+from kcli.cli.terminal.cells import LEAST, width
 
 INDENT = "  "
 MORE = INDENT * 2  # in front of the other lines of a command
 END = " \\"
-LEAST = 20  # cells of a line, however narrow the terminal is
 
 
 class ShownCommand(NamedTuple):
