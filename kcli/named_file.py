@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+BUFFER = 1 << 16  # bytes
 MOST_PIECES = 1024  # that one call of the system takes, on Linux and macOS
 
 
@@ -42,6 +43,11 @@ class NamedFile(io.FileIO):
         except OSError as error:
             error.filename = self.shown
             raise
+
+
+def open_named(file: str | int, shown: str) -> io.BufferedWriter[NamedFile]:
+    """Open a file to write to through a buffer. shown: its name in errors."""
+    return io.BufferedWriter(NamedFile(file, shown), BUFFER)
 
 
 def rest_of(pieces: list[memoryview], done: int) -> list[memoryview]:

@@ -6,7 +6,6 @@ Everything else is a local path.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
@@ -19,9 +18,8 @@ from typing import IO, Any
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
-from kcli.named_file import NamedFile
+from kcli.named_file import open_named
 
-BUFFER = 1 << 16  # bytes
 PATTERN = re.compile(r"[*?[]")
 
 
@@ -99,7 +97,7 @@ class StoragePath:
         if self.remote:
             return self.fs.open_output_stream(self.path)  # type: ignore[no-any-return]
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        return io.BufferedWriter(NamedFile(self.path, self.path), BUFFER)
+        return open_named(self.path, self.path)
 
     def read(self) -> bytes:
         """Read all bytes of the file. Raises OSError."""
@@ -115,7 +113,7 @@ class StoragePath:
         target = Path(self.path)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f"{target.name}.part{os.getpid()}")
-        with io.BufferedWriter(NamedFile(str(part), self.path), BUFFER) as file:
+        with open_named(str(part), self.path) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

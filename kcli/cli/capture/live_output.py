@@ -17,8 +17,7 @@ from kcli.cli.terminal.output import (
     refuse_inputs,
     refuse_link,
 )
-from kcli.cli.terminal.streams import BUFFER
-from kcli.named_file import NamedFile
+from kcli.named_file import BUFFER, NamedFile
 
 
 class GrowingFile(NamedFile):

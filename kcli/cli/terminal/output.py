@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 import click
 
-from kcli.cli.terminal.streams import BUFFER, STANDARD_OUTPUT, STDIN, STDOUT
+from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDIN, STDOUT
 from kcli.errors import InputError, UsageError
-from kcli.named_file import NamedFile
+from kcli.named_file import NamedFile, open_named
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output
@@ -72,8 +72,7 @@ def open_output(
         return
     shown, target = str(output), os.path.realpath(str(output))
     if handle is not None or is_stream(target):
-        raw = NamedFile(target if handle is None else os.dup(handle), shown)
-        with io.BufferedWriter(raw, BUFFER) as out:
+        with open_named(target if handle is None else os.dup(handle), shown) as out:
             yield cast(BinaryIO, out)
         return
     if private:
@@ -121,7 +120,7 @@ def replacement(target: Path, shown: str, mode: int | None) -> Iterator[io.Buffe
     worth = False
     try:
         handle = created(part, shown, private=before is not None or mode is not None)
-        out = io.BufferedWriter(NamedFile(handle, shown), BUFFER)
+        out = open_named(handle, shown)
         try:
             yield out
             worth = True

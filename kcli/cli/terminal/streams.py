@@ -12,7 +12,6 @@ from kcli.named_file import NamedFile
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 STANDARD_OUTPUT = "standard output"  # its name in errors
-BUFFER = 1 << 16  # bytes
 
 
 def write_all(out: BinaryIO, pieces: Sequence[memoryview]) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from kcli.replay.topics import LiveTopics
-from kcli.schemas.field_codes import CoordinatorType
+from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 
-TOPIC_RESOURCE, BROKER_RESOURCES = 2, (4, 8)  # ConfigResource.Type, and ResourceType of ACLs where they agree
+# Types of resources with configs; that of topics is the same in ACLs (ResourceType).
+TOPIC_RESOURCE = ConfigResource.TOPIC
+BROKER_RESOURCES = (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER)
 MOST_SHIFTS = 1000  # changes of a partition's offsets that are remembered
 
 
