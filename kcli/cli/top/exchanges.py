@@ -13,7 +13,7 @@ from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.filters import mentions
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Sink
-from kcli.cli.decode.pcap.table import Table, milliseconds, words_of
+from kcli.cli.decode.pcap.table import Table, api_text, milliseconds, words_of
 from kcli.cli.decode.pcap.table import sizes as packet_sizes
 from kcli.cli.decode.pcap.tree import tree
 from kcli.cli.decode.slip_hints import SlipNamer, message_text
@@ -22,7 +22,6 @@ from kcli.cli.terminal.cells import width as cell_width
 from kcli.errors import KcliError
 from kcli.filelike import Stream
 from kcli.metrics.figures import LiveFigures
-from kcli.schemas.catalog import catalog
 
 MOST_EXCHANGES = 200  # the latest
 HEADINGS = ("time", "conn", "client", "api", "ms", "bytes", "what")
@@ -100,11 +99,9 @@ def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
 
 def cells_of(exchange: Exchange, table: Table) -> tuple[str, ...]:
     """Return the cells of one exchange."""
-    api = catalog(exchange.bodies.dialect).api(exchange.api_key)
-    name = api.name if api else f"key {exchange.api_key}"
     return (
         table.time(exchange.request_ns), table.label(exchange.connection), exchange.client_id or "",
-        f"{name} {exchange.api_version}", milliseconds(exchange.latency_ms),
+        f"{api_text(exchange)} {exchange.api_version}", milliseconds(exchange.latency_ms),
         packet_sizes(exchange.request_bytes, exchange.response_bytes), words_of(exchange).text,
     )  # fmt: skip
 

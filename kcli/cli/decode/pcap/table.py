@@ -16,7 +16,6 @@ from kcli.cli.terminal.cells import cut, fit
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import paint
 from kcli.counting import bytes_text
-from kcli.schemas.catalog import catalog
 
 LONGEST = 40  # cells of a client's name in the legend
 MOST_SPEAKERS = 1 << 14  # remembered
@@ -135,13 +134,12 @@ class Table:
         """Write a line for an exchange that comes as a value."""
         said = words_of(exchange)
         colour = "red" if said.failed or exchange.failures else None
-        api = catalog(exchange.bodies.dialect).api(exchange.api_key)
-        name = api.name if api else f"key {exchange.api_key}"
         client = exchange.header.get("clientId")
         self.failed += said.failed
         size = sizes(exchange.request_bytes, exchange.response_bytes)
         speaker = self.speaker(exchange.connection, client)
-        self.row(speaker, exchange.request_ns, name, exchange.api_version, said.text, exchange.latency_ms, size, colour)
+        ns, api = exchange.request_ns, api_text(exchange)
+        self.row(speaker, ns, api, exchange.api_version, said.text, exchange.latency_ms, size, colour)
 
     def make_speaker(self, connection: str, client: str | None) -> Speaker:
         """Return how rows name a client on a connection."""
@@ -198,6 +196,12 @@ class Table:
 @lru_cache(1 << 12)
 def api_cell(name: str, version: int, size: int) -> str:
     return fit(f"{cut(name, size - 3)} {version}", size)
+
+
+def api_text(exchange: Exchange) -> str:
+    """Return the name of an exchange's API, or of an unknown one "key 999"."""
+    api = exchange.bodies.api(exchange.api_key)
+    return api.name if api else f"key {exchange.api_key}"
 
 
 def words_of(exchange: Exchange) -> Said:
