@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import errno
 import gc
 import importlib
 import os
@@ -79,6 +81,7 @@ class DecodeGroup(LazyGroup):
         formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...", prefix="       ")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments apart."""
         named = bool(args) and (args[0] in self.table or args[0] in ctx.help_option_names)
         if named or not any(each == "-" or os.path.lexists(each) for each in args):
             return super().parse_args(ctx, args)
@@ -91,7 +94,7 @@ class DecodeGroup(LazyGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if ctx.obj is not None:
-            return "FILE", loaded(ctx.obj), args[1:]
+            return "FILE", of_file(loaded(ctx.obj)), args[1:]
         return super().resolve_command(ctx, args)
 
 
@@ -118,8 +121,21 @@ class Root(LazyGroup):
             words = args[1:]
             return self.resolve_command(ctx, [*words, "--help"]) if words else ("help", HELP_COMMAND, [])
         if args[0] not in self.table and (args[0] == "-" or os.path.lexists(args[0])):
-            return "FILE", loaded(FRONT), args
+            return "FILE", of_file(loaded(FRONT)), ["--", *args] if args[0].startswith("-") and args[0] != "-" else args
         return super().resolve_command(ctx, args)
+
+
+def of_file(command: click.Command) -> click.Command:
+    """Return a command as it is where a file stands in place of its name: the usage names files once."""
+
+    def format_usage(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        *options, files = made.collect_usage_pieces(ctx)
+        path = "" if ctx.parent is None else ctx.parent.command_path
+        formatter.write_usage(path, " ".join([files, *options]))
+
+    made = copy.copy(command)
+    made.format_usage = format_usage  # type: ignore[method-assign]
+    return made
 
 
 def loaded(target: str) -> click.Command:
@@ -179,30 +195,38 @@ def complain(error: BaseException | str) -> None:
     print_note(f"kcli: {error}")
 
 
+def usage_text(error: click.ClickException, argv: list[str]) -> str:
+    """Return what a user did wrong, in one line, and what was meant, or where to read on."""
+    meant = meant_by(argv, error)
+    if meant and isinstance(error, click.NoSuchOption):
+        return f"No such option '{error.option_name}'{meant}"
+    context = getattr(error, "ctx", None)
+    hint = f" (see `{context.command_path} --help`)" if context else ""
+    return f"{text_of(error)}{meant or hint}"
+
+
+def meant_by(argv: list[str], error: BaseException) -> str:
+    """Return the end of an error: the command that was meant; "": nobody knows."""
+    from kcli.cli.meant import meant_command
+
+    meant = meant_command(argv, error)
+    return f"; did you mean: {meant}" if meant else ""
+
+
 def text_of(error: click.ClickException) -> str:
     """Return what a user did wrong, in one line."""
-    if isinstance(error, click.NoSuchOption) and (meant := named_by_value(error)):
-        return f"No such option '{error.option_name}'. (Did you mean {meant}?)"
     text = error.format_message()
     # click sets the choices of what is missing below each other
     return " ".join(text.split()) if isinstance(error, click.MissingParameter) else text
 
 
-def named_by_value(error: click.NoSuchOption) -> str:
-    """Return the option and value that an option is called by which is none: `--to hex` for `--hex`; "" for no such."""
-    value, command = error.option_name.lstrip("-"), error.ctx.command if error.ctx is not None else None
-    for each in command.params if command is not None else ():
-        if isinstance(each, click.Option) and isinstance(each.type, click.Choice) and value in each.type.choices:
-            return f"{max(each.opts, key=len)} {value}"
-    return ""
-
-
-def failed(error: OSError) -> int:
+def failed(error: OSError, argv: list[str]) -> int:
     """Return the exit code of a file or stream that can't be read or written."""
     if isinstance(error, BrokenPipeError):
         drop_output()  # the reader has gone (`| head`): end quietly
         return 0
-    complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+    text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+    complain(f"{text}{meant_by(argv, error) if error.errno == errno.ENOENT else ''}")
     if error.filename == STANDARD_OUTPUT:
         drop_output()
     return InputError.exit_code
@@ -235,8 +259,9 @@ def main(argv: list[str] | None = None) -> int:
         mend_streams()
         tidy_up_at_signals()
     unguard = guard_streams()
+    words = sys.argv[1:] if argv is None else argv
     try:
-        code = run(sys.argv[1:] if argv is None else argv)
+        code = run(words)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except KcliError as error:
@@ -245,14 +270,12 @@ def main(argv: list[str] | None = None) -> int:
     except click.exceptions.Abort:
         return INTERRUPTED
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        hint = f" (see `{context.command_path} --help`)" if context else ""
-        complain(f"{text_of(error)}{hint}")
+        complain(usage_text(error, words))
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        return failed(error)
+        return failed(error, words)
     except RecursionError:
         complain("the input is nested too deep")
         return InputError.exit_code

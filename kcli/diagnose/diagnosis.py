@@ -11,7 +11,7 @@ from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names
 from kcli.diagnose.overview import Overview, overview_of
-from kcli.diagnose.scope import Unjudged, unjudged_parts
+from kcli.diagnose.scope import Unjudged, unjudged_parts, unread_parts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding
@@ -160,7 +160,7 @@ def judge(
     wanted = in_scope(store, kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    parts = unjudged_parts(store, size.seconds, files)
+    parts = [*unread_parts(damage), *unjudged_parts(store, size.seconds, files)]
     found = Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None

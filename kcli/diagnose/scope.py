@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted
 from kcli.diagnose.store import FactStore
+from kcli.errors import InputError
 
 SHORT_S = 5.0  # what happens again and again, or changes, needs longer
 
@@ -23,6 +25,13 @@ class Unjudged:
 def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
     """Name them, the largest first. seconds: how long the captures are. files: for commands."""
     return [*undecodable(store, files), *mid_stream(store), *unknown_schemas(store), *short(store, seconds)]
+
+
+def unread_parts(damage: InputError | None) -> list[Unjudged]:
+    """Name the part of damaged files that could not be read."""
+    if damage is None or isinstance(damage, NothingReadError):
+        return []
+    return [Unjudged(f"a part of a damaged file: {damage}", "a whole copy of it; what could be read is judged here")]
 
 
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.

@@ -181,11 +181,11 @@ def test_a_cold_start_imports_nothing_heavy() -> None:
         (["--colour"], "kcli: No such option '--colour'. (see `kcli --help`)"),
         (
             ["encode", "request", "--hex"],
-            "kcli: No such option '--hex'. (Did you mean --to hex?) (see `kcli encode request --help`)",
+            "kcli: No such option '--hex'; did you mean: kcli encode request --to hex",
         ),
         (
             ["stats", "--csv", "-"],
-            "kcli: No such option '--csv'. (Did you mean --format csv?) (see `kcli stats --help`)",
+            "kcli: No such option '--csv'; did you mean: kcli stats --format csv -",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from kcli.diagnose.overview import Overview
 from kcli.diagnose.telling import Period, checked_text, time_text, told, unjudged_text
 from kcli.finding import Finding
 from tests.capture.wires import DATA as CAPTURED
+from tests.capture.wires import SAMPLES
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,21 @@ def test_what_was_checked_is_told_with_what_was_found() -> None:
     assert checked_text(replace(found, findings=several)).endswith("s: 1 critical, 2 warnings, 1 info")
     none = replace(found, judged=False, overview=replace(size, exchanges=0))
     assert checked_text(none) == "Nothing could be judged: no exchange of Kafka's in 61.3 s"
+
+
+def test_a_capture_that_ends_within_a_packet_is_told_beside_its_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard output, too, where a report or a ticket is cut from."""
+    path = tmp_path / "cut.pcap"
+    whole = (SAMPLES / "java44-txn.pcap").read_bytes()
+    path.write_bytes(whole[:-20])
+    assert main([str(path)]) == 3
+    said = capsys.readouterr()
+    assert f"not judged: a part of a damaged file: {path}: the file ends in the middle of a packet" in said.out
+    assert said.err.startswith(f"kcli: {path}: the file ends in the middle of a packet")
+    path.write_bytes(whole)
+    assert not [each for each in diagnose([str(path)]).unjudged if "damaged" in each.what]
 
 
 def test_bytes_that_do_not_decode_have_a_command_that_shows_them(capsys: pytest.CaptureFixture[str]) -> None:

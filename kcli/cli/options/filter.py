@@ -88,12 +88,16 @@ class FilterCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the arguments apart."""
+        return super().parse_args(ctx, self.mended(args))
+
+    @staticmethod
+    def mended(args: list[str]) -> list[str]:
+        """Return the arguments as click takes them."""
         end = args.index("--") if "--" in args else len(args)
-        mended = [
+        return [
             f"--error={each.partition('=')[2]}" if at < end and each.startswith("--errors=") else each
             for at, each in enumerate(args)
         ]
-        return super().parse_args(ctx, mended)
 
 
 def filter_options(command: Command) -> Command:

@@ -20,6 +20,7 @@ import click
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDIN, STDOUT
 from kcli.errors import InputError, UsageError
 from kcli.named_file import NamedFile, open_named
+from kcli.shell import quoted
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output
@@ -148,7 +149,12 @@ def created(part: Path, shown: str, *, private: bool) -> int:
     try:
         return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, shown) from None
+        reason = error.strerror
+        if error.errno == errno.ENOENT:
+            named = Path(shown).parent  # or a link leads to another one
+            folder = quoted(str(part.parent if named.exists() else named))
+            reason = f"there is no folder {folder} to write it to (mkdir -p {folder})"
+        raise OSError(error.errno, reason, shown) from None
 
 
 def replaceable(target: Path, shown: str) -> os.stat_result | None:
@@ -160,7 +166,7 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from None
     if stat.S_ISDIR(there.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), shown)
+        raise IsADirectoryError(errno.EISDIR, "a folder; the name of a file is expected", shown)
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), shown)
     return there

@@ -146,6 +146,15 @@ def test_errors_name_the_output(name: str, number: int, tmp_path: Path, monkeypa
     assert (caught.value.errno, caught.value.filename) == (number, name)
 
 
+def test_a_missing_folder_is_told_with_what_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("gone/out")
+    for name, folder in (("no such/deep/out", '"no such/deep"'), ("link", str(tmp_path / "gone"))):
+        with pytest.raises(OSError) as caught, open_output(name, ()):
+            pass
+        assert caught.value.strerror == f"there is no folder {folder} to write it to (mkdir -p {folder})"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to every file")
 def test_a_file_that_is_not_to_be_written_stays(target: Path) -> None:
     target.chmod(0o444)
