@@ -11,7 +11,7 @@ from kcli.address_space import save
 
 # Modules of the standard library that the `construct` package imports: a sixth of what a small capture takes.
 IDLE = "hashlib", "pdb", "pickle", "traceback"
-COLLECTED = 100_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
+COLLECTED = 200_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
 
 
 def start() -> int:

@@ -51,17 +51,19 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
     import numpy
     import pyarrow
 
-    missing = is_none(values)
     if pyarrow.types.is_string(kind):
         return texts(values)
     if pyarrow.types.is_binary(kind):
         return texts(values).view(kind)
     if pyarrow.types.is_dictionary(kind):
         different = dict.fromkeys(values)  # a dictionary has each once
+        if None not in different and len(different) == len(values):
+            return Among(texts(values), numpy.arange(len(values))).array(kind)
         different.pop(None, None)
         places = {None: 0} | dict(zip(different, range(len(different)), strict=True))
         given = numpy.fromiter(map(places.__getitem__, values), numpy.int32, len(values))
-        return Among(texts(different), given, missing).array(kind)
+        return Among(texts(different), given, is_none(values)).array(kind)
+    missing = is_none(values)
     if pyarrow.types.is_list(kind):
         ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
         below = texts(text for value in values for text in value or ())

@@ -59,6 +59,7 @@ class ExchangeRows(Sink):
         since: int | None = None,
         until: int | None = None,
         counted: bool = True,
+        derived: bool = True,
     ) -> None: ...
     def put(self, item: Any, clock: int) -> bool: ...
     def put_texts(

@@ -113,6 +113,7 @@ cdef class ExchangeRows(Sink):
     fields: how many columns of messages' fields there are; the owner's `fields(key, version)` says which a version has, see
     Fields.
     sayings: numbers what exchanges say, of which `more` gets what is new; None: it gets all.
+    derived: whether rows of partitions and batches also have where a connection's fetches stand, and whether checksums fit.
     since, until: ns; requests before and after them have no rows, but their names and voices count.
     An exchange: (key, version, ts, request, answered, response).
     """
@@ -143,13 +144,14 @@ cdef class ExchangeRows(Sink):
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
-                 bint counted=True):
+                 bint counted=True, bint derived=True):
         self.owner, self.parted, self.layouts = owner, parted, Layouts(owner.layout)
         self.counted = parted and counted
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
         self.fields = FieldColumns(owner, fields) if fields else None
         self.partitions = Partitions()
+        self.partitions.derived = derived
         self.runs = AnswerRuns()
         self.uses, self.voices = Uses(), Voices(owner)
         self.frames = FrameColumns()

@@ -18,6 +18,7 @@ OF_TRANSACTIONS = (
     apikeys.TXN_OFFSET_COMMIT,
 )  # fmt: skip
 SAID = "called"  # the table of exchanges that say something
+SAID_LINKS = "called_links"  # that of their connections
 
 
 def makers_for(wanted: Container[str]) -> dict[int, Maker]:

@@ -23,7 +23,7 @@ from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch, narrow_batch
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
-from kcli.pipeline.rows.makers import SAID, makers_for
+from kcli.pipeline.rows.makers import SAID, SAID_LINKS, makers_for
 from kcli.pipeline.rows.noted_exchanges import noted_batch
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
@@ -33,8 +33,9 @@ from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_rec
 from kcli.pipeline.rows.single_rows import Rows
 from kcli.pipeline.rows.tcp import tcp_batch
 from kcli.pipeline.tables import RECORDS, TABLES
+from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
-from kcli.tables.arrays import strings
+from kcli.tables.arrays import batch_of_columns, strings
 from kcli.tables.exchanges import fields_of_columns
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 AT_END = ": the capture ends"
 EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
 COUNTED = ("client_uses", "connection_sums", "outcomes")  # made of what the core counts until connections end
+# Columns that no message says: they cost as much as all the others.
+DERIVED = {
+    "fetch_partitions": ("effective_offset", "high_watermark_seen", "log_start_seen", "lag"),
+    "record_batches": ("crc_valid",),
+}
 EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
 
 
@@ -100,6 +106,8 @@ class RowSource(Sink):
         self.counted = 0  # bytes of exchanges that the engine gave to the taker
         self.dialect = options.get("dialect")
         self.says = SAID in wanted
+        self.said_numbers: list[int] = []  # of connections that say something
+        self.said_links: list[bytes] = []
         self.rows = Rows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
         self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
@@ -125,17 +133,23 @@ class RowSource(Sink):
             forwarded=(*self.rows.makers, *(() if self.records is None else WITH_RECORDS)),
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,
-            texts=None if whole else TEXTS,
+            texts=None if whole else TEXTS if self.chooses("exchange_facts", "request", "response") else (),
             fields=len(self.field_names),
             counted=not wanted.isdisjoint(COUNTED),
             sayings=self.rows.sayings.numbers if self.says else None,
             since=chosen.since,
             until=chosen.until,
+            derived=any(self.chooses(table, *columns) for table, columns in DERIVED.items()),
         )
         if self.direct and chosen.is_times:
             self.compiled = self.taker
         if "connection_sums" in wanted:
             self.connection_end = self.taker.end_connection
+
+    def chooses(self, table: str, *columns: str) -> bool:
+        """Return whether one of these columns of a table is to be made."""
+        chosen = self.chosen_columns.get(table)
+        return chosen is None or any(each in chosen for each in columns)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files piece by piece. InputError at the end for damaged files."""
@@ -187,8 +201,17 @@ class RowSource(Sink):
 
     def put_link(self, number: int, link: bytes) -> None:
         """Put a connection of exchanges that say something."""
-        connection = link.decode()
-        self.rows.put("called_links", (number, connection, *connection.split("-", 1)))
+        self.said_numbers.append(number)
+        self.said_links.append(link)
+
+    def put_links(self) -> None:
+        """Put the connections that were noted, as columns: there may be many."""
+        if self.said_links:
+            links = [link.decode() for link in self.said_links]
+            ends = [link.split("-", 1) for link in links]
+            columns = (self.said_numbers, links, [server for server, _ in ends], [client for _, client in ends])
+            self.put_batch(SAID_LINKS, -1, batch_of_columns(columns, stored_schema(SAID_LINKS)), False)
+            self.said_numbers, self.said_links = [], []
 
     def put_records(self) -> None:
         """Put the records that were gathered."""
@@ -229,6 +252,7 @@ class RowSource(Sink):
         if self.origins is not None:
             self.origins.marks.restart()
         self.put_records()
+        self.put_links()
         called = self.rows.sayings.take()
         if called is not None:
             self.put_batch(SAID, -1, called, False)

@@ -38,17 +38,17 @@ def tcp_batch(
         {name: numpy.where(client == end, both[0][name], both[1][name]) for name in SENDER} for end in (0, 1)
     )
     # What tells a connection from others of the same ends stands behind the client's, as in exchanges.
-    names = [(each[1 - end], each[end] + each[2]) for each, end in zip(ends, client.tolist(), strict=True)]
+    servers_of = [each[1 - end] for each, end in zip(ends, client.tolist(), strict=True)]
+    clients = [each[end] + each[2] for each, end in zip(ends, client.tolist(), strict=True)]
     schema = stored_schema("tcp")
-    connections = [f"{server}-{other}" for server, other in names]
+    connections = [f"{server}-{other}" for server, other in zip(servers_of, clients, strict=True)]
     opened = talk["syns"] > 0
     accepted = talk["answered"] > 0
     through = accepted & (talk["established_ns"] > 0)
     arrays = [
         *(
             column_of(values, schema.field(name).type) for name, values in (
-                ("connection", connections), ("server", [server for server, _ in names]),
-                ("client", [other for _, other in names]),
+                ("connection", connections), ("server", servers_of), ("client", clients),
             )
         ),
         integers(talk["first_ns"], "int64"), integers(talk["last_ns"], "int64"), integers(opened, "bool"),
