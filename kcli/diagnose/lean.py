@@ -9,7 +9,7 @@ from functools import cache
 from kcli.rules.prepared import PREPARED
 from kcli.tables.duckdb_engine import SOURCES
 
-LEAN = ("fetched", "produced", "batches")  # whose queries name each column
+LEAN = ("fetched", "produced", "batches", "conns")  # whose queries name each column
 
 
 @cache

@@ -37,17 +37,17 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
 PARTS = """
 SELECT kind, tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
-       array_agg(DISTINCT split_part(connection, '-', 1)) AS servers
-FROM (SELECT connection, bytes, CASE WHEN kind = 'encrypted'
+       array_agg(DISTINCT server) AS servers
+FROM (SELECT connection, server, bytes, CASE WHEN kind = 'encrypted'
                                      THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls,
              kind
-      FROM (SELECT *, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
+      FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
                            WHEN event = 'not-kafka' THEN 'foreign'
-                           WHEN connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
+                           WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
                            WHEN NOT captured THEN 'lost'
                            WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
                       END AS kind
-            FROM undecodable) AS named) AS parts
+            FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
 WHERE kind IS NOT NULL GROUP BY kind, tls
 ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THEN 3 ELSE 4 END, connections DESC
 """

@@ -9,10 +9,10 @@ from typing import Any
 
 from kcli.address_space import give_back
 from kcli.diagnose.lean import LEAN, in_turn, needed_of, read_by, with_columns, words_of
-from kcli.diagnose.words import MOST_WORDS, Words, view_of
+from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts, view_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.rules.prepared import PREPARED
+from kcli.rules.prepared import PREPARED, ends_sql
 from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
@@ -30,9 +30,14 @@ OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
 # Prepared tables of the largest ones, and texts in their SQL that numbered rows make unnecessary.
 OF_NUMBERED = ("calls", "fetched", "produced", "batches", "inner_clients")
 NAMED_ALREADY = re.compile(r"coalesce\((\w+\.)?(client_id|api), (?:''|concat\('API ', api_key\))\)")
-# Columns of other tables that have topics, too.
+ENDS_OF_NUMBERS = f"SELECT number AS connection, {ends_sql('word')} FROM connection_words WHERE number > 0"
+# Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
 TOPICS = ("topic", "topic_id")
-MORE_TOPICS = {"topic_names": TOPICS, "commits_said": TOPICS[:1]}
+TYPED = {"topic_names": TOPICS} | {
+    name: tuple(each for each in ("client_id", "group_id", "topic") if each in table.names)
+    for name, table in FACTS.items()
+    if name.endswith("_said")
+}
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -77,7 +82,9 @@ class FactStore(RuleTables):
             self.nameless = True
         if self.words is not None and table in LARGEST:
             batch = self.words.numbered(table, batch)
-        self.hold(table, batch.copy_to(pyarrow.default_cpu_memory_manager()))
+        else:
+            batch = batch.copy_to(pyarrow.default_cpu_memory_manager())
+        self.hold(table, batch)
         if self.words is None and self.held_bytes >= SMALL:
             self.number()
         if self.held_bytes > HELD:
@@ -175,6 +182,9 @@ class FactStore(RuleTables):
             sql = with_columns(sql, self.lean[table])
         if table in OF_NUMBERED:
             sql = NAMED_ALREADY.sub(r"\1\2", sql)
+        elif table == "link_ends":
+            self.make_words("connection")
+            return ENDS_OF_NUMBERS
         elif table == "topic_by_id" and self.is_typed("topic"):
             sql = (
                 f"SELECT {', '.join(f'CAST({each} AS topic_word) AS {each}' for each in TOPICS)} FROM ({sql}) AS named"
@@ -189,7 +199,7 @@ class FactStore(RuleTables):
             return table
         self.make(table)  # what was made for the same query may have released it
         words = words_of(query_around(sql, place))
-        needed = [name for name in columns if name in words]
+        needed = [name for name in columns if name in words and name not in KEYS]
         view = "_".join((table, "with", *needed))
         if view not in self.views_made:
             for kind in {columns[name] for name in needed} - self.kinds_made:
@@ -200,7 +210,7 @@ class FactStore(RuleTables):
 
     def is_typed(self, kind: str) -> bool:
         """Return whether texts of a kind are a type of their own, and make them."""
-        if self.words is None or kind not in self.words.kinds:
+        if self.words is None:
             return False
         if kind not in self.kinds_made:
             self.make_words(kind)
@@ -209,12 +219,11 @@ class FactStore(RuleTables):
     def make_words(self, kind: str) -> None:
         """Make the table of texts of a kind by number, and their type unless they are too many."""
         assert self.words is not None
-        numbers = self.words.kinds[kind]
-        if kind == "topic":
-            for table, columns in MORE_TOPICS.items():
+        numbers = self.words.numbers(kind)
+        for table, columns in TYPED.items():
+            for name in (each for each in columns if kind_of_texts(each) == kind):
                 for batch in self.batches(table):
-                    for word in (each for name in columns for each in batch.column(name).to_pylist() if each):
-                        numbers.number(word)
+                    numbers.numbers_of([each for each in batch.column(name).to_pylist() if each])
         self.kinds_made.add(kind)
         self.connection.register("words_given", numbers.table())
         if self.is_typed(kind):
@@ -253,11 +262,19 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
             self.rows[table] = [*self.late.pop(table)()]
             self.store(table)
         given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
+        if self.words is not None and table not in self.words.columns:
+            given = [*map(self.words.keyed, given)]
         self.connection.register(self.registered(table), pyarrow.Table.from_batches(given))
+        if self.words is not None and table in TYPED:
+            kinds = {name: kind_of_texts(name) for name in TYPED[table]}
+            casts = [f"CAST({name} AS {kind}_word) AS {name}" for name, kind in kinds.items() if self.is_typed(kind)]
+            replaced = f"REPLACE ({', '.join(casts)})" if casts else ""
+            self.execute(f"CREATE VIEW {table} AS SELECT * {replaced} FROM {table}_rows")
+            self.views_made.append(table)
 
     def registered(self, table: str) -> str:
         """Return the name of a table that captures give, as DuckDB has it."""
-        return f"{table}_rows" if self.words is not None and table in self.words.columns else table
+        return f"{table}_rows" if self.words is not None and (table in self.words.columns or table in TYPED) else table
 
     def make(self, table: str) -> None:
         """Make a table; see RuleTables."""

@@ -14,6 +14,7 @@ from kcli.tables.definition import Column, schema_of
 MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
 MOST_FRESH = 1 << 16  # texts of a kind that are not packed
 KINDS = {"topic_id": "topic"}  # of columns, where they are not of a kind of their own
+KEYS = ("connection",)  # columns whose texts no rule looks at: their numbers stand for them, in each table
 # In place of null: as rules read these columns, and nothing else makes a type of a column's texts another one.
 CLIENTLESS, API = "", "API {}"
 WORD = [Column("number", "int64", ""), Column("word", "string", "")]
@@ -22,10 +23,11 @@ WORD = [Column("number", "int64", ""), Column("word", "string", "")]
 class Numbers:
     """The numbers of texts, from 1 on as they come; 0 is null.
 
-    Of many texts the older ones are packed, and one of these that comes again has another number.
+    Of many texts the older ones are packed, and one of these that comes again has another number, but for keys.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_key: bool = False) -> None:
+        self.is_key = is_key
         self.numbers: dict[str, int] = {}
         self.packed: list[Any] = []  # record batches of WORD
         self.size = 0
@@ -39,9 +41,15 @@ class Numbers:
 
     def number(self, word: str) -> int:
         """Return the number of a text."""
-        found = self.numbers.setdefault(word, self.size + 1)
-        self.size = max(self.size, found)
+        [found] = self.numbers_of([word])
         return found
+
+    def numbers_of(self, words: list[str]) -> list[int]:
+        """Return the numbers of texts."""
+        fresh = [*dict.fromkeys(word for word in words if word not in self.numbers)]
+        self.numbers.update(zip(fresh, range(self.size + 1, self.size + len(fresh) + 1), strict=True))
+        self.size += len(fresh)
+        return [*map(self.numbers.__getitem__, words)]
 
     def pack(self) -> None:
         """Pack the texts."""
@@ -63,18 +71,23 @@ class Numbers:
             return numpy.array([0 if each is None else self.number(each) for each in column.to_pylist()], numpy.int64)
         if not is_same(column.dictionary, self.last):
             self.last = column.dictionary
-            if len(self.numbers) > MOST_FRESH:
+            if len(self.numbers) > MOST_FRESH and not self.is_key:
                 self.pack()
-            found = [*map(self.number, self.last.to_pylist()), 0]
-            self.places = numpy.array(found, self.kind)
+            found = self.numbers_of(self.last.to_pylist())
+            self.places = numpy.array([*found, 0], self.kind)
         indices = column.indices
         given = numpy.frombuffer(indices.buffers()[1], numpy.int32)[indices.offset : indices.offset + len(indices)]
         nulls = nulls_at(indices, slice(None))
         return self.places[given if nulls is None else numpy.where(nulls, -1, given)]
 
     def column(self, numbers: Any) -> Any:
-        """Return numbers as a column."""
-        return integers(numbers, self.kind.name)
+        """Return numbers as a column. Those of keys are null where there is no text."""
+        return integers(numbers, self.kind.name, numbers == 0 if self.is_key else None)
+
+
+def kind_of_texts(column: str) -> str:
+    """Return the kind of a column's texts."""
+    return KINDS.get(column, column)
 
 
 def is_same(dictionary: Any, other: Any) -> bool:
@@ -101,10 +114,21 @@ class Words:
             if not (pyarrow.types.is_dictionary(column.type) or pyarrow.types.is_string(column.type)):
                 made.append(column)
                 continue
-            kind = found.setdefault(name, KINDS.get(name, name))
-            numbers = self.kinds.setdefault(kind, Numbers())
+            numbers = self.numbers(found.setdefault(name, kind_of_texts(name)))
             made.append(numbers.column(self.named(numbers, name, column, batch)))
         return pyarrow.record_batch(made, names=batch.schema.names)
+
+    def numbers(self, kind: str) -> Numbers:
+        """Return the numbers of a kind of texts."""
+        return self.kinds.setdefault(kind, Numbers(is_key=kind in KEYS))
+
+    def keyed(self, batch: Any) -> Any:
+        """Return rows of another table with numbers for the texts of keys alone."""
+        for name in KEYS:
+            if name in batch.schema.names:
+                at, numbers = batch.schema.get_field_index(name), self.numbers(name)
+                batch = batch.set_column(at, name, numbers.column(numbers.of(batch.column(name))))
+        return batch
 
     @staticmethod
     def named(numbers: Numbers, name: str, column: Any, batch: Any) -> Any:
@@ -132,4 +156,5 @@ def view_of(table: str, columns: Mapping[str, str], needed: Sequence[str]) -> st
     """Return the SQL of a view on numbered rows that has texts in the columns that are needed. columns: their kinds."""
     texts = "".join(f", {name}_of.word AS {name}" for name in needed)
     joins = "".join(f" JOIN {columns[name]}_words {name}_of ON r.{name} = {name}_of.number" for name in needed)
-    return f"SELECT r.* EXCLUDE ({', '.join(columns)}){texts} FROM {table}_rows r{joins}"
+    numbered = ", ".join(name for name in columns if name not in KEYS)
+    return f"SELECT r.* EXCLUDE ({numbered}){texts} FROM {table}_rows r{joins}"

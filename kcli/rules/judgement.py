@@ -15,17 +15,22 @@ from kcli.rules.tables import RuleTables
 # Topic ids that stand in place of names.
 NAMELESS = """
 SELECT DISTINCT topic_id
-FROM (SELECT topic, topic_id FROM fetched UNION SELECT topic, topic FROM produced) AS t
-WHERE topic = topic_id AND topic_id NOT IN (SELECT topic FROM topic_by_id) AND length(topic_id) = 22
+FROM (
+  SELECT topic_id FROM fetch_partitions WHERE topic IS NULL
+  UNION ALL
+  SELECT topic_id FROM produce_partitions WHERE topic IS NULL
+) AS t
+WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)
 """
 # The clients' ends of their connections, of each as many as a finding lists.
 CLIENT_ENDS = f"""
-SELECT client_id, client, connections
+SELECT client_id, e.client, connections
 FROM (
-  SELECT client_id, split_part(connection, '-', 2) AS client, count(*) OVER (PARTITION BY client_id) AS connections,
+  SELECT client_id, connection, count(*) OVER (PARTITION BY client_id) AS connections,
          row_number() OVER (PARTITION BY client_id ORDER BY first_ns, connection) AS place
   FROM links
-) AS ends
+) AS placed
+JOIN link_ends e ON placed.connection = e.connection
 WHERE place <= {LISTED}
 ORDER BY client_id, place
 """

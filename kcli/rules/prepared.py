@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kcli.tables.call_views import CALL_VIEWS, SAID_TOPICS, call_view
 from kcli.tables.connections import address_sql
-from kcli.tables.rule_facts import CALLS, calls_query
+from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 
 # Those whose answers wait for others, as their request asks.
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
@@ -45,6 +45,12 @@ ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPO
 TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
 BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"
 
+
+def ends_sql(text: str) -> str:
+    """Return the columns of `link_ends`, of the text that names a connection."""
+    return f"split_part({text}, '-', 1) AS server, split_part({text}, '-', 2) AS client"
+
+
 # Tables that are read as they are made of others: their rows are theirs, with a column or two more.
 VIEWS = frozenset({"timed"})
 PREPARED: dict[str, str] = {
@@ -80,6 +86,11 @@ SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, mi
        sum(request_bytes) AS request_bytes, sum(coalesce(response_bytes, 0)) AS response_bytes
 FROM calls
 GROUP BY connection
+""",
+    # The addresses of connections, whose own column `connection` is but a key: a number, or a text that names both.
+    "link_ends": f"""
+SELECT connection, {ends_sql("connection")}
+FROM (SELECT connection FROM links UNION SELECT connection FROM undecodable WHERE connection IS NOT NULL) AS known
 """,
     "clients": """
 SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(completed_ns) AS last_ns,
@@ -156,7 +167,8 @@ GROUP BY connection
 """,
     # Connections of TCP, with the client that Kafka's requests name.
     "conns": f"""
-SELECT t.*, l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
+SELECT {", ".join(f"t.{each}" for each in RULE_FACTS["tcp"].names)},
+       l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
        {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host,
        coalesce(l.request_bytes, 0) AS request_bytes, coalesce(l.response_bytes, 0) AS response_bytes
 FROM tcp t LEFT JOIN links l ON t.connection = l.connection

@@ -155,15 +155,15 @@ PARTITION_STATES = f"""
                  FROM first_calls f JOIN metadata_told_said t ON f.saying = t.saying GROUP BY server, told),
       moving AS (SELECT server, topic, partition FROM firsts f JOIN states s ON f.told = s.told
                  GROUP BY server, topic, partition HAVING min(state) != max(state)),
-      said AS (SELECT f.timestamp, f.completed_ns, f.server, s.*, '' AS connection, 0 AS correlation_id
+      said AS (SELECT f.timestamp, f.completed_ns, f.server, s.*, 0 AS place, NULL AS connection, 0 AS correlation_id
                FROM firsts f JOIN states s ON f.told = s.told
                WHERE (f.server, s.topic, s.partition) NOT IN (SELECT server, topic, partition FROM moving)
                UNION ALL
-               SELECT c.timestamp, c.completed_ns, c.server, s.*, c.connection, c.correlation_id
+               SELECT c.timestamp, c.completed_ns, c.server, s.*, 1, c.connection, c.correlation_id
                FROM states s JOIN metadata_told_said t ON s.told = t.told JOIN answers c ON t.saying = c.saying
                JOIN moving m ON c.server = m.server AND s.topic = m.topic AND s.partition = m.partition)
  SELECT *, lag(state) OVER (PARTITION BY server, topic, partition
-                            ORDER BY completed_ns, timestamp, connection, correlation_id) AS before
+                            ORDER BY completed_ns, timestamp, place, connection, correlation_id) AS before
  FROM said) AS states_said
 WHERE before IS NULL OR before != state
 """
@@ -185,15 +185,17 @@ NAMED_TOPICS = f"""
       nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
              UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
                    WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named)),
-      hints AS (SELECT f.topic_id, c.topic, count(*) AS hits, 'committed' AS how
-                FROM (SELECT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
-                       WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)
-                      UNION SELECT client_id, topic_id, partition, last_stable_offset FROM fetch_partitions
-                       WHERE last_stable_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
-                JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset
-                      FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL) AS c
-                  ON f.client_id = c.client_id AND f.partition = c.partition AND f.fetch_offset = c.committed_offset
-                GROUP BY f.topic_id, c.topic
+      hints AS (SELECT topic_id, topic, count(*) AS hits, 'committed' AS how
+                FROM (SELECT DISTINCT f.client_id, f.topic_id, f.partition, fetch_offset, c.topic
+                      FROM (SELECT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
+                             WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)
+                            UNION ALL SELECT client_id, topic_id, partition, last_stable_offset FROM fetch_partitions
+                             WHERE last_stable_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
+                      JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset
+                            FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL) AS c
+                        ON f.client_id = c.client_id AND f.partition = c.partition
+                        AND f.fetch_offset = c.committed_offset) AS met
+                GROUP BY topic_id, topic
                 UNION ALL
                 SELECT i.topic_id, n.topic, count(*), 'same batch' FROM (SELECT DISTINCT topic_id, partition, crc
                        FROM record_batches WHERE topic IS NULL AND topic_id IN (SELECT topic_id FROM nameless)) AS i

@@ -11,10 +11,17 @@ from kcli.rules.prepared import PREPARED
 @pytest.mark.parametrize("table", LEAN)
 def test_each_column_is_found_and_may_stand_alone(table: str) -> None:
     columns = columns_of(PREPARED[table])
-    assert {"ns", "connection", "client_id", "topic", "partition"} <= columns.keys()
-    assert columns["client_id"] == "coalesce(p.client_id, '') AS client_id" and columns["partition"] == "p.partition"
+    assert {"connection", "client_id"} <= columns.keys()
     assert with_columns(PREPARED[table], columns).split() == PREPARED[table].split()
-    assert with_columns(PREPARED[table], {"partition"}).startswith("SELECT p.partition\nFROM ")
+    connection = columns["connection"]
+    assert with_columns(PREPARED[table], {"connection"}).startswith(f"SELECT {connection}\nFROM ")
+
+
+def test_columns_are_found_by_their_names() -> None:
+    columns = columns_of(PREPARED["fetched"])
+    assert columns["client_id"] == "coalesce(p.client_id, '') AS client_id" and columns["partition"] == "p.partition"
+    columns = columns_of(PREPARED["conns"])
+    assert columns["host"].endswith("'[]', '') AS host") and columns["s_repeats"] == "t.s_repeats"
 
 
 def test_columns_are_needed_by_queries_and_by_tables_that_they_make() -> None:

@@ -49,3 +49,14 @@ def test_of_many_texts_the_older_ones_are_packed_and_keep_their_numbers(monkeypa
     text_of = dict(zip(table["number"], table["word"], strict=True))
     assert [text_of[number] for number in found] == ["a", "b", "c", "d", "", "a", "a", "d", "e"]
     assert found[5] != found[0] and len(words.kinds["topic"].numbers) <= 3
+
+
+def test_keys_keep_their_numbers_however_many_they_are_and_null_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.diagnose.words.MOST_FRESH", 2)
+    words = Words()
+    given = [("a", "b", "c"), ("d", None, "a"), ("a", "d", "e")]
+    batches = [rows(*each).rename_columns(["connection"]) for each in given]
+    found = [words.numbered("calls", each).column("connection").to_pylist() for each in batches]
+    assert found == [[1, 2, 3], [4, None, 1], [1, 4, 5]]
+    plain = pyarrow.record_batch([pyarrow.array(["e", None, "f"]), pyarrow.array(["x", "y", "z"])], ["connection", "c"])
+    assert words.keyed(plain).to_pydict() == {"connection": [5, None, 6], "c": ["x", "y", "z"]}

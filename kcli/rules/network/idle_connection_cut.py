@@ -8,13 +8,14 @@ RULE = Rule(
     when="unacknowledged > 0",
     sql="""
 WITH dead AS (
-  SELECT c.host, coalesce(client_id, '') AS client_id, connection, server, c_unacked_silence_ms / 1e3 AS silence,
-         c_unacked_resent AS resent, c_unacked_ns AS since_ns
+  SELECT c.host, coalesce(client_id, '') AS client_id, connection, c.client, server,
+         c_unacked_silence_ms / 1e3 AS silence, c_unacked_resent AS resent, c_unacked_ns AS since_ns
   FROM conns c
   WHERE c_unacked_resent >= 2 AND c_unacked_silence_ms >= 1500 AND accepted IS NOT NULL
     AND coalesce(s_last_ns, 0) <= c_unacked_ns
   UNION ALL
-  SELECT c.host, coalesce(client_id, ''), connection, server, s_unacked_silence_ms / 1e3, s_unacked_resent, s_unacked_ns
+  SELECT c.host, coalesce(client_id, ''), connection, c.client, server, s_unacked_silence_ms / 1e3, s_unacked_resent,
+         s_unacked_ns
   FROM conns c
   WHERE s_unacked_resent >= 2 AND s_unacked_silence_ms >= 1500 AND coalesce(c_last_ns, 0) <= s_unacked_ns
 ),
@@ -26,7 +27,7 @@ host_well AS (
   SELECT DISTINCT d.connection
   FROM dead d JOIN conns o ON o.host = d.host AND o.connection != d.connection AND o.s_last_ns > d.since_ns
 )
-SELECT client_id, array_agg(DISTINCT split_part(connection, '-', 2)) AS ends, array_agg(DISTINCT host) AS hosts,
+SELECT client_id, array_agg(DISTINCT client) AS ends, array_agg(DISTINCT host) AS hosts,
        count(*) AS cut, sum(resent) AS resent, min(silence) AS least_silence, max(silence) AS longest_silence,
        (SELECT count(*) FROM conns c WHERE coalesce(c.client_id, '') = d.client_id) AS connections,
        (

@@ -17,7 +17,7 @@ WITH sent AS (
   JOIN produced p
     ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
     AND p.partition = b.partition
-  WHERE b.api = 'PRODUCE'
+  WHERE b.api = 'PRODUCE' AND b.topic IN (SELECT topic FROM batches WHERE api = 'PRODUCE' AND producer_id < 0)
 ),
 taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
 twice AS (
@@ -25,7 +25,7 @@ twice AS (
          max(ns) AS last_ns, sum(CASE WHEN written THEN 1 ELSE 0 END) AS written
   FROM taken
   GROUP BY client_id, topic, partition, crc, size_in_bytes
-  HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1
+  HAVING count(*) > 1 AND count(DISTINCT concat(connection, ' ', correlation_id)) > 1
 ),
 lost AS (
   SELECT client_id, topic, partition, t.ns, records
