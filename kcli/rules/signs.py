@@ -5,31 +5,42 @@ from __future__ import annotations
 # Names stand in text with commas around each. Counts are of requests, unless they say of what. seconds: from the first
 # request to the last answer; left_seconds: between the ends of connections that clients closed.
 SIGNS = """
-WITH asked AS (
-  SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, count(*) AS requests,
-         coalesce(max(completed_ns) - min(ns), 0) / 1e9 AS seconds, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
+WITH by_api AS (
+  SELECT api, server, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,
+         max(latency_ms) AS longest_ms, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
          sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
-         sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
-         sum(CASE WHEN api = 'PRODUCE' AND (failed OR (response_bytes IS NULL AND acks != 0)) THEN 1
-                  ELSE 0 END) AS unsure_produces,
-         sum(CASE WHEN api = 'FETCH' AND coalesce(replica_id, -1) < 0 THEN 1 ELSE 0 END) AS fetches,
-         sum(CASE WHEN api = 'FETCH' AND api_version < 4 THEN 1 ELSE 0 END) AS old_fetches,
-         sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened_sessions,
-         sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused_sessions,
-         sum(CASE WHEN api = 'METADATA' THEN 1 ELSE 0 END) AS metadata_requests,
-         sum(CASE WHEN api = 'OFFSET_COMMIT' THEN 1 ELSE 0 END) AS commit_requests,
-         sum(CASE WHEN api LIKE '%HEARTBEAT' THEN 1 ELSE 0 END) AS heartbeats,
-         sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored_requests,
-         sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN 1
+         sum(CASE WHEN failed OR (response_bytes IS NULL AND acks != 0) THEN 1 ELSE 0 END) AS unsure,
+         sum(CASE WHEN replica_id >= 0 THEN 1 ELSE 0 END) AS of_replicas,
+         sum(CASE WHEN api_version < 4 THEN 1 ELSE 0 END) AS old,
+         sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
+         sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused,
+         sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored
+  FROM calls
+  GROUP BY api, server
+),
+asked AS (
+  SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, sum(requests) AS requests,
+         coalesce(max(completed_ns) - min(ns), 0) / 1e9 AS seconds, sum(failed) AS failed, sum(throttled) AS throttled,
+         sum(CASE WHEN api = 'PRODUCE' THEN requests ELSE 0 END) AS produces,
+         sum(CASE WHEN api = 'PRODUCE' THEN unsure ELSE 0 END) AS unsure_produces,
+         sum(CASE WHEN api = 'FETCH' THEN requests - of_replicas ELSE 0 END) AS fetches,
+         sum(CASE WHEN api = 'FETCH' THEN old ELSE 0 END) AS old_fetches, sum(opened) AS opened_sessions,
+         sum(refused) AS refused_sessions,
+         sum(CASE WHEN api = 'METADATA' THEN requests ELSE 0 END) AS metadata_requests,
+         sum(CASE WHEN api = 'OFFSET_COMMIT' THEN requests ELSE 0 END) AS commit_requests,
+         sum(CASE WHEN api LIKE '%HEARTBEAT' THEN requests ELSE 0 END) AS heartbeats,
+         sum(ignored) AS ignored_requests,
+         sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN requests
                   ELSE 0 END) AS joins,
-         sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN 1 ELSE 0 END) AS leaves,
+         sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN requests ELSE 0 END) AS leaves,
          sum(CASE WHEN api IN ('PRODUCE', 'FETCH', 'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'OFFSET_COMMIT',
                                'CONSUMER_GROUP_HEARTBEAT')
                     THEN 0
-                  ELSE 1 END) AS other_requests,
-         coalesce(max(CASE WHEN api = 'FETCH' THEN replica_id END), -1) >= 0 AS replicated,
-         coalesce(max(CASE WHEN api = 'PRODUCE' THEN latency_ms END), 0) AS longest_produce_ms
-  FROM calls
+                  ELSE requests END) AS other_requests,
+         coalesce(sum(CASE WHEN api = 'FETCH' THEN of_replicas END), 0) > 0 AS replicated,
+         coalesce(max(CASE WHEN api = 'PRODUCE' THEN longest_ms END), 0) AS longest_produce_ms,
+         count(DISTINCT CASE WHEN longest_ms IS NOT NULL THEN server END) AS servers
+  FROM by_api
 ),
 met AS (
   SELECT concat(',', concat_ws(',', array_agg(DISTINCT error)), ',') AS errors
@@ -38,8 +49,9 @@ met AS (
 waited AS (
   SELECT sum(CASE WHEN own_ms > 20 THEN 1 ELSE 0 END) AS slow_answers,
          sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late_answers,
-         sum(CASE WHEN own_ms > 1000 THEN 1 ELSE 0 END) AS stalled_answers, count(DISTINCT server) AS servers
+         sum(CASE WHEN own_ms > 1000 THEN 1 ELSE 0 END) AS stalled_answers
   FROM timed
+  WHERE latency_ms > 20
 ),
 lines AS (
   SELECT sum(CASE WHEN opened THEN 1 ELSE 0 END) AS opened_connections,
@@ -57,7 +69,7 @@ lines AS (
   ) AS ends
 ),
 told AS (
-  SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT DISTINCT server FROM calls)
+  SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM by_api)
 ),
 read AS (
   SELECT coalesce(max(high_watermark - fetch_offset), 0) AS largest_lag,

@@ -21,14 +21,14 @@ WITH refused AS (
   WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
 ),
 good AS (
-  SELECT topic, completed_ns AS ns
+  SELECT topic
   FROM metadata_partitions
   UNION ALL
-  SELECT topic, ns
+  SELECT DISTINCT topic
   FROM fetched
   WHERE answered AND error IS NULL
   UNION ALL
-  SELECT topic, ns
+  SELECT DISTINCT topic
   FROM produced
   WHERE answered AND error IS NULL
 )

@@ -4,18 +4,27 @@ from kcli.rules.rule import Rule
 
 # An answer that leaves records of a partition behind is as large as the client allows, be it for the partition or for
 # the whole: a broker sends all that it has. A pause between two Fetches is the client's but for the way there and back.
+# First of all is asked who leaves so many behind so often that it may count: few, and the rest is dear.
 RULE = Rule(
     finding="fetch-limits",
     title="fetch limits that are reached while records wait",
     when="filled_fetches >= 20 AND seconds >= 3",
     sql="""
-WITH answers AS (
+WITH waiting AS (
+  SELECT client_id
+  FROM fetched
+  WHERE records_bytes > 0 AND high_watermark - last_offset > 100
+  GROUP BY client_id, topic
+  HAVING count(*) >= 8
+),
+answers AS (
   SELECT f.client_id, topic, partition, f.ns, max_bytes, records_bytes,
          sum(records_bytes) OVER (PARTITION BY connection, correlation_id) AS whole_bytes,
          CASE WHEN isolation_level = 1 AND last_stable_offset >= 0 THEN least(high_watermark, last_stable_offset)
               ELSE high_watermark END - last_offset - 1 AS behind
   FROM fetched f JOIN calls c USING (connection, correlation_id)
   WHERE records_bytes > 0 AND last_offset IS NOT NULL AND high_watermark >= 0 AND coalesce(replica_id, -1) < 0
+    AND f.client_id IN (SELECT client_id FROM waiting)
 ),
 bounded AS (
   SELECT *, coalesce(max_bytes <= 262144 AND records_bytes >= 0.7 * max_bytes, false) AS by_partition FROM answers

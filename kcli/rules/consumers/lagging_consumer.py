@@ -13,10 +13,17 @@ RULE = Rule(
     title="consumers that fall behind",
     when="seconds >= 6 AND (largest_lag >= 20 OR commit_requests >= 3)",
     sql="""
-WITH last_ends AS (
+WITH last_reads AS (
+  SELECT client_id, topic, partition, max(high_watermark) AS up_to,
+         max_by(high_watermark - fetch_offset, CASE WHEN fetch_offset >= 0 AND high_watermark >= 0 THEN ns END) AS lag
+  FROM fetched
+  WHERE error IS NULL
+  GROUP BY client_id, topic, partition
+),
+last_ends AS (
   SELECT topic, partition, max(up_to) AS up_to
   FROM (
-    SELECT topic, partition, max(high_watermark) AS up_to FROM fetched WHERE error IS NULL GROUP BY topic, partition
+    SELECT topic, partition, up_to FROM last_reads
     UNION ALL
     SELECT topic, partition, max(base_offset) FROM produced GROUP BY topic, partition
   ) AS e
@@ -24,15 +31,7 @@ WITH last_ends AS (
   GROUP BY topic, partition
 ),
 late_readers AS (
-  SELECT client_id, topic
-  FROM (
-    SELECT client_id, topic, partition, max_by(high_watermark - fetch_offset, ns) AS lag
-    FROM fetched
-    WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
-    GROUP BY client_id, topic, partition
-  ) AS p
-  GROUP BY client_id, topic
-  HAVING sum(lag) >= 20
+  SELECT client_id, topic FROM last_reads GROUP BY client_id, topic HAVING sum(lag) >= 20
 ),
 every_commit AS (
   SELECT coalesce(client_id, '') AS client_id, topic, partition, unix_micros(timestamp) * 1000 AS ns, committed_offset
@@ -60,7 +59,7 @@ known_ends AS (
     UNION ALL
     SELECT topic, partition, c.completed_ns, base_offset
     FROM produced p JOIN calls c ON p.connection = c.connection AND p.correlation_id = c.correlation_id
-    WHERE base_offset >= 0 AND topic IN (SELECT topic FROM late_committers)
+    WHERE c.api = 'PRODUCE' AND base_offset >= 0 AND topic IN (SELECT topic FROM late_committers)
   ) AS e
   GROUP BY topic, partition, up_to
 ),

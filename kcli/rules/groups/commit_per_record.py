@@ -9,15 +9,7 @@ RULE = Rule(
     title="a commit for each record",
     when="commit_requests >= 50",
     sql="""
-WITH steps AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id,
-         committed_offset - lag(committed_offset) OVER (PARTITION BY group_id, topic,
-                                                        partition ORDER BY completed_ns) AS step,
-         unix_micros(timestamp) AS us
-  FROM commits
-  WHERE error IS NULL
-),
-asked AS (
+WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
          greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
          min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
@@ -26,16 +18,24 @@ asked AS (
   WHERE api = 'OFFSET_COMMIT' AND error IS NULL
   GROUP BY 1, 2
 ),
+often AS (SELECT *, commits / seconds AS per_second FROM asked WHERE commits >= 50 AND commits / seconds >= 8),
+steps AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id,
+         committed_offset - lag(committed_offset) OVER (PARTITION BY group_id, topic,
+                                                        partition ORDER BY completed_ns) AS step
+  FROM commits
+  WHERE error IS NULL AND group_id IN (SELECT group_id FROM often)
+),
 single AS (
   SELECT group_id, client_id, sum(CASE WHEN step BETWEEN 1 AND 2 THEN 1 ELSE 0 END) AS single,
          sum(CASE WHEN step > 0 THEN step ELSE 0 END) AS records
   FROM steps
   GROUP BY group_id, client_id
 )
-SELECT a.group_id, a.client_id, commits, commits / seconds AS per_second, single, records, seconds, first_ns, last_ns,
+SELECT a.group_id, a.client_id, commits, per_second, single, records, seconds, first_ns, last_ns,
        commits AS weight, CASE WHEN waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares
-FROM asked a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
-WHERE commits >= 50 AND commits / seconds >= 8 AND records > 0 AND commits >= 0.4 * records
+FROM often a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
+WHERE records > 0 AND commits >= 0.4 * records
 """,
     subject={"group": "group_id", "client": "client_id"},
     evidence=("commits", "per_second", "single", "records", "seconds"),

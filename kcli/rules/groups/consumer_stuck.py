@@ -6,20 +6,15 @@ from kcli.rules.rule import CRITICAL, Rule
 # other: a batch that takes long each time is slow work. A Fetch that closes a session asks for nothing, and a commit of
 # what was committed before is no work: who polls without reading commits on. A member that has no partition waits, and
 # so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records
-# still come to it. Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts.
+# still come to it. Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts. Before
+# that, clients that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is dear.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
     severity=CRITICAL,
     when="heartbeats >= 3 AND seconds >= 6",
     sql="""
-WITH work AS (
-  SELECT client_id, ns + 1000000 * CAST(throttle_ms AS BIGINT) AS ns,
-         lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns
-  FROM calls
-  WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
-),
-asked AS (
+WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, api, unix_micros(timestamp) * 1000 AS ns, generation,
          assignment
   FROM group_calls
@@ -29,6 +24,28 @@ ends AS (
   FROM asked
   WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
   GROUP BY client_id
+),
+fetches AS (
+  SELECT client_id, ns, ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
+  FROM calls
+  WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
+    AND client_id IN (SELECT client_id FROM ends)
+),
+slices AS (
+  SELECT client_id, slice, count(*) AS fetches, max(ns) AS ns
+  FROM (SELECT client_id, ns, CAST(floor(ns / 3e9) AS BIGINT) AS slice FROM fetches) AS f
+  GROUP BY client_id, slice
+),
+fetching AS (
+  SELECT s.client_id, sum(fetches) AS fetches,
+         count(*) <= max(slice) - min(slice) OR min(end_ns) - max(ns) > 3000000000 AS pauses
+  FROM slices s JOIN ends e ON s.client_id = e.client_id
+  GROUP BY s.client_id
+),
+work AS (
+  SELECT client_id, from_ns AS ns, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns
+  FROM fetches
+  WHERE client_id IN (SELECT client_id FROM fetching WHERE pauses)
 ),
 commit_steps AS (
   SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns,
@@ -47,10 +64,10 @@ gaps AS (
   JOIN ends e ON c.client_id = e.client_id
 ),
 counted AS (
-  SELECT client_id, sum(CASE WHEN by_commits THEN 1 ELSE 0 END) AS times,
-         sum(CASE WHEN by_commits THEN 0 ELSE 1 END) AS fetches
-  FROM gaps
-  GROUP BY client_id
+  SELECT e.client_id, coalesce(t.times, 0) AS times, coalesce(f.fetches, 0) AS fetches
+  FROM ends e
+  LEFT JOIN fetching f ON e.client_id = f.client_id
+  LEFT JOIN (SELECT client_id, count(*) AS times FROM commit_times GROUP BY client_id) AS t ON e.client_id = t.client_id
 ),
 ranked AS (
   SELECT *, row_number() OVER (PARTITION BY client_id, by_commits ORDER BY to_ns - from_ns DESC) AS place,

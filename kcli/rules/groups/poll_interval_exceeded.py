@@ -10,7 +10,7 @@ RULE = Rule(
     when="leaves > 0",
     sql="""
 WITH leaves AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id, connection, ns, reason, member_id
+  SELECT group_id, coalesce(client_id, '') AS client_id, connection, ns, reason
   FROM (SELECT *, unix_micros(timestamp) * 1000 AS ns FROM group_calls) AS c
   WHERE api = 'LEAVE_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)
 ),
@@ -22,20 +22,25 @@ joins AS (
 ),
 limits AS (SELECT group_id, client_id, max(rebalance_timeout_ms) AS limit_ms FROM joins GROUP BY group_id, client_id),
 ends AS (SELECT client_id, max(ns) AS alive_ns FROM calls GROUP BY client_id),
+steps AS (
+  SELECT *, min(join_ns) OVER (PARTITION BY client_id, group_id
+                               ORDER BY ns RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS again_ns,
+         max(join_ns) OVER (PARTITION BY client_id, group_id
+                            ORDER BY ns RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS joined_ns,
+         min(join_ns) OVER (PARTITION BY connection, group_id
+                            ORDER BY ns RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS same_ns
+  FROM (
+    SELECT group_id, client_id, connection, ns, reason, CAST(NULL AS BIGINT) AS join_ns FROM leaves
+    UNION ALL
+    SELECT group_id, client_id, connection, ns, NULL, ns FROM joins WHERE group_id IS NOT NULL
+  ) AS asked
+),
 seen AS (
-  SELECT l.*, m.limit_ms,
-         (
-           SELECT min(j.ns) FROM joins j WHERE j.client_id = l.client_id AND j.group_id = l.group_id AND j.ns > l.ns
-         ) AS again_ns,
-         (
-           SELECT max(j.ns) FROM joins j WHERE j.client_id = l.client_id AND j.group_id = l.group_id AND j.ns < l.ns
-         ) AS joined_ns,
-         (
-           SELECT min(j.ns) FROM joins j WHERE j.connection = l.connection AND j.group_id = l.group_id AND j.ns > l.ns
-         ) AS same_ns, e.alive_ns
-  FROM leaves l
-  LEFT JOIN limits m ON l.group_id = m.group_id AND l.client_id = m.client_id
-  LEFT JOIN ends e ON l.client_id = e.client_id
+  SELECT s.*, m.limit_ms, e.alive_ns
+  FROM steps s
+  LEFT JOIN limits m ON s.group_id = m.group_id AND s.client_id = m.client_id
+  LEFT JOIN ends e ON s.client_id = e.client_id
+  WHERE join_ns IS NULL
 ),
 late AS (
   SELECT *, (coalesce(again_ns, ns) - ns) / 1e6 AS pause_ms

@@ -15,8 +15,7 @@ WITH stamped AS (
 skewed AS (
   SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
          percentile_approx(ahead, 0.5) AS ahead_seconds, percentile_approx(ahead, 0.1) AS p10,
-         percentile_approx(ahead, 0.9) AS p90, min(ns) AS first_ns, max(ns) AS last_ns,
-         array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
+         percentile_approx(ahead, 0.9) AS p90, min(ns) AS first_ns, max(ns) AS last_ns
   FROM stamped
   WHERE topic IS NOT NULL
   GROUP BY client_id, topic
@@ -29,6 +28,11 @@ off AS (
   FROM skewed
   WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
 ),
+wrote AS (
+  SELECT client_id, topic, array_agg(concat(topic, '-', partition)) AS partitions
+  FROM (SELECT DISTINCT client_id, topic, partition FROM stamped) AS s
+  GROUP BY client_id, topic
+),
 where_from AS (
   SELECT client_id, array_agg(DISTINCT address) AS hosts
   FROM (
@@ -36,7 +40,7 @@ where_from AS (
   ) AS c
   GROUP BY client_id
 )
-SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
+SELECT s.client_id, s.topic, p.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
        coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
        CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
        CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
@@ -47,6 +51,7 @@ SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.first_ns, s.las
        ) AS others_seconds, CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity,
        s.batches AS weight
 FROM off s
+JOIN wrote p ON s.client_id = p.client_id AND s.topic = p.topic
 LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic
 LEFT JOIN where_from w ON s.client_id = w.client_id
 """,
