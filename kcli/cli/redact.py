@@ -23,7 +23,7 @@ from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
-from kcli.redact.fields import KINDS
+from kcli.redact.rules import KINDS
 
 if TYPE_CHECKING:
     from kcli.redact.redacting import Redaction

@@ -1,7 +1,7 @@
 """Frames of Kafka with their names replaced and their data left out, byte for byte in place: every size stays.
 
 A frame begins blank, and only what the grammar has read is written into it: numbers and lengths as they are, the rest
-by the rule of its field (`kcli.redact.fields`). A frame that can't be decoded stays blank, as a number read before the
+by the rule of its field (`kcli.redact.rules`). A frame that can't be decoded stays blank, as a number read before the
 error may be a piece of a name; a request's API and version stay if kcli knows both, a response's correlation id if its
 request has it, which can be decoded.
 """
@@ -21,10 +21,10 @@ from kcli.grammar.request_start import api_of
 from kcli.grammar.words.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
-from kcli.redact.fields import NO_RULE, Rule, Way, rules_of, stays
 from kcli.redact.logins import Login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
 from kcli.redact.rewriters import rewriter_of
+from kcli.redact.rules import NO_RULE, Rule, Way, rules_of, stays
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 

@@ -20,7 +20,7 @@ from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.structs import Struct
 from kcli.redact.batches import FILL
-from kcli.redact.fields import NO_RULE, Rule, rules_of, stays
+from kcli.redact.rules import NO_RULE, Rule, rules_of, stays
 from kcli.schemas.apikeys import API_VERSIONS
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
-from kcli.redact.fields import words
 from kcli.schemas.errors import error_code
 
 LAYOUT = fixed_layout(BATCH_HEADER)
@@ -21,12 +20,12 @@ LAYOUT = fixed_layout(BATCH_HEADER)
 NOT_TAKEN = frozenset(
     map(
         error_code,
-        words(
-            "UNKNOWN_TOPIC_OR_PARTITION LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
-            " KAFKA_STORAGE_ERROR UNKNOWN_TOPIC_ID CONCURRENT_TRANSACTIONS"
+        (
+            "UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS",
+            "KAFKA_STORAGE_ERROR", "UNKNOWN_TOPIC_ID", "CONCURRENT_TRANSACTIONS",
         ),
     )
-)
+)  # fmt: skip
 IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")
 
 

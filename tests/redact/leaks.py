@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError
-from kcli.redact.fields import WORDS
+from kcli.redact.rules import WORDS
 from kcli.topic_names import CLUSTER_METADATA
 from tests.capture.decoding import as_lines
 

@@ -10,9 +10,9 @@ from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from kcli.records.builder import build_batch, build_control_batch
-from kcli.redact.fields import KINDS
 from kcli.redact.messages import UNNUMBERED, FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
+from kcli.redact.rules import KINDS
 from kcli.schemas.catalog import catalog
 from tests import messages as made
 

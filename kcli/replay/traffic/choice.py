@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.wanted import matches
-from kcli.redact.fields import words
+from kcli.redact.rules import words
 from kcli.schemas.apikeys import (
     ADD_PARTITIONS_TO_TXN,
     API_VERSIONS,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from kcli.errors import DecodeError
 from kcli.records.batches import scan
-from kcli.redact.fields import words
+from kcli.redact.rules import words
 from kcli.replay.traffic.fields import FieldPlan, plan_of
 from kcli.replay.traffic.identities import Identities, Scope
 from kcli.replay.traffic.mapping import aligned, scope_in

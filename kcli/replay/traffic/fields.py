@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from kcli.redact.fields import Rule, rules_of
+from kcli.redact.rules import Rule, rules_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.redact.fields import words
+from kcli.redact.rules import words
 from kcli.replay.records import counted
 from kcli.replay.topics import LiveTopics
 from kcli.replay.traffic.choice import READS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.redact.fields import KINDS, Rule, rules_of
+from kcli.redact.rules import KINDS, Rule, rules_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
