@@ -15,6 +15,7 @@ from kcli.broker.configs import Configs
 from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.storage.checkpoints import read_properties, write_properties
 from kcli.errors import UsageError
+from kcli.temporary import TemporaryFolder
 
 META = "meta.properties"
 CLEAN = ".kafka_cleanshutdown"
@@ -35,7 +36,7 @@ class DataDir:
         if path is None and not DataDir.looked:
             DataDir.looked = True
             remove_orphans(note)
-        self._temporary = tempfile.TemporaryDirectory(prefix=PREFIX) if path is None else None
+        self._temporary = TemporaryFolder(PREFIX) if path is None else None
         self.path = Path(self._temporary.name) if self._temporary else Path(path or "")
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = (self.path / ".lock").open("w")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import ssl
-import tempfile
 from pathlib import Path
 
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, UsageError
+from kcli.temporary import TemporaryFolder
 
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 PEM_BLOCK = re.compile(r"(-----BEGIN [^-]+-----)(.*?)(-----END [^-]+-----)")
@@ -74,16 +73,15 @@ def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 def load_pair(context: ssl.SSLContext, text: str, password: str | None, name: str) -> None:
     """Load a key and certificate chain. Python's ssl reads files only: the text is put into a private one meanwhile."""
-    handle, path = tempfile.mkstemp(suffix=".pem")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        context.load_cert_chain(path, password=password or "")
+        with TemporaryFolder("kcli-key-") as folder:
+            path = Path(folder) / "pair.pem"
+            path.touch(0o600)
+            path.write_text(text, encoding="utf-8")
+            context.load_cert_chain(path, password=password or "")
     except ssl.SSLError as error:
         hint = " (is ssl.key.password right?)" if "ENCRYPTED" in text else ""
         raise InputError(f"{name}: no PEM key and certificate chain that fit{hint}: {error.reason or error}") from None
-    finally:
-        Path(path).unlink()
 
 
 def read_pem(location: str, prefix: str) -> str:

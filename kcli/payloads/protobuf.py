@@ -11,7 +11,6 @@ import base64
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,6 +23,7 @@ from google.protobuf.message import EncodeError as NoBytesError
 from kcli.payloads.framing import Frame
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
+from kcli.temporary import TemporaryFolder
 
 NAME = "schema.proto"  # of the text that has the messages
 SECONDS = 20  # that protoc may take
@@ -158,7 +158,7 @@ def compiled(schema: Schema) -> bytes:
     """
     given = descriptor_pb2.FileDescriptorSet()
     entries = False
-    with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
+    with TemporaryFolder("kcli-proto-") as folder:
         root = Path(folder)
         for name, text in (*CONFLUENT.items(), *schema.references, (NAME, schema.text)):
             place = root / relative(name)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import pickle
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.temporary import lasting_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,8 +72,7 @@ def session(
     chosen = master or os.environ.get("SPARK_MASTER") or ("local[*]" if not submitted() else None)
     if chosen is not None:
         builder = builder.master(chosen)
-    folder = Path(tempfile.mkdtemp(prefix="kcli-spark-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = Path(lasting_folder("kcli-spark-"))
     (folder / "log4j2.properties").write_text(LOGGING)
     options = [f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties", "-XX:-UsePerfData"]
     options += BRIEF if brief else ()

@@ -5,7 +5,6 @@ The facts of all captures go to a temporary folder, once for all tables; DuckDB 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -35,6 +34,7 @@ from kcli.tables.arrays import batch_of_rows
 from kcli.tables.call_views import CALL_VIEWS, call_view
 from kcli.tables.definition import schema_of
 from kcli.tables.rule_facts import RULE_FACTS
+from kcli.temporary import TemporaryFolder
 
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most
@@ -57,9 +57,9 @@ class Facts:
         self.failures: list[InputError] = []
 
     @cached_property
-    def folder(self) -> tempfile.TemporaryDirectory[str]:
+    def folder(self) -> TemporaryFolder:
         """Where they are, once the captures have been read."""
-        made = tempfile.TemporaryDirectory(prefix="kcli-sql-facts-")
+        made = TemporaryFolder("kcli-sql-facts-")
         files = tuple(StoredFile(path, size_of(path), 0) for path in self.paths)
         task = DirectDecode(files, open_file=CaptureFile)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +18,7 @@ from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
 from kcli.tables.duckdb_engine import SOURCES, is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
+from kcli.temporary import TemporaryFolder
 
 MEMORY = 512  # MiB for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
@@ -77,7 +77,7 @@ class Engine:
         self.views = dict(views or {})
         # Those that no query has named so far, by their names in lower case, as DuckDB compares names.
         self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
-        self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
+        self.folder = TemporaryFolder("kcli-sql-")
         with self.clear_errors():
             macros = (JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO, *BOUNDED)
             self.connection = open_duckdb(macros, MEMORY, self.folder.name, **{**settings, **SAFE})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import atexit
 import gc
 import re
-import tempfile
 from collections.abc import Iterable
 from typing import Any, Self
 
 from kcli.address_space import modest
+from kcli.temporary import TemporaryFolder
 
 SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")  # of a query: tables, and functions that make one
 
@@ -44,7 +44,7 @@ class DuckDbSession:
 
     def __init__(self, prefix: str, macros: Iterable[str], memory: int, **config: Any) -> None:
         """Open DuckDB as `open_duckdb` does. prefix: of the folder's name."""
-        self.folder = tempfile.TemporaryDirectory(prefix=prefix)
+        self.folder = TemporaryFolder(prefix)
         self.connection = open_duckdb(macros, memory, self.folder.name, **config)
 
     def __enter__(self) -> Self:

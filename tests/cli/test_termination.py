@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,6 @@ def test_temporary_folders_go(samples: Path, tmp_path: Path) -> None:
     with ended(subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
         while not any(tmp_path.iterdir()) and kcli.poll() is None:
             pass
-        time.sleep(0.5)  # the folder is there a moment before kcli knows that it has one
         kcli.send_signal(signal.SIGTERM)
         said = kcli.communicate()
     assert (kcli.returncode, said) == (-signal.SIGTERM, (b"", b""))

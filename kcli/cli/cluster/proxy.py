@@ -8,7 +8,6 @@ import signal
 import socket
 import ssl
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +40,7 @@ from kcli.proxy import Proxy
 from kcli.proxy.nodes import Places
 from kcli.proxy.policy import Policy, apis_of, networks_of, read_policy
 from kcli.proxy.recording import RECORDED
+from kcli.temporary import TemporaryFolder
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -245,7 +245,7 @@ def listener_tls(files: TlsFiles, places: Places) -> Iterator[ssl.SSLContext | N
     if files.certificate is not None:
         yield files.context()
         return
-    with tempfile.TemporaryDirectory(prefix="kcli-proxy-") as folder:
+    with TemporaryFolder("kcli-proxy-") as folder:
         hosts = {places.host, places.advertised, *(place.host for place in places.mapped.values())} - {""}
         authority = made_authority([*sorted(hosts), socket.gethostname()])
         path = Path(folder) / "ca.pem"

@@ -6,7 +6,6 @@ pipe becomes. Others are copied to temporary files, which are gone when the comm
 
 from __future__ import annotations
 
-import atexit
 import os
 import stat
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from kcli.cli.options.file_type import name_of, start_of
 from kcli.cli.terminal.streams import standard_input
+from kcli.temporary import lasting_folder
 
 STDIN = 0
 
@@ -59,12 +59,9 @@ def with_input_aside(files: Sequence[str], is_read_once: Callable[[bytes], bool]
 
 def copied(file: str, name: str | None = None) -> str:
     """Copy what a pipe holds, or standard input. name: of the copy in its folder. Returns the copy's path."""
-    import shutil  # with tempfile: a start without pipes is spared both
-    import tempfile
+    import shutil  # a start without pipes is spared it
 
-    folder = tempfile.mkdtemp(prefix="kcli-pipe-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder) / (name or Path(name_of(file)).name)
+    path = Path(lasting_folder("kcli-pipe-")) / (name or Path(name_of(file)).name)
     with path.open("wb") as copy:
         if file == "-":
             shutil.copyfileobj(standard_input(), copy)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -40,6 +39,7 @@ from kcli.replay.traffic.outcome import Difference, Outcome
 from kcli.replay.traffic.replaying import Setting, TrafficOptions, replay
 from kcli.replay.traffic.survey import Survey, survey
 from kcli.schemas.catalog import catalog
+from kcli.temporary import TemporaryFolder
 
 
 @click.command("replay")
@@ -120,7 +120,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     outcome = Outcome(level_of(given), given["shown"], given["dialect"])
     choice = choice_of(given)
     problems: list[InputError] = []
-    with tempfile.TemporaryDirectory(prefix="kcli-replay-") if "-" in files else nullcontext("") as folder:
+    with TemporaryFolder("kcli-replay-") if "-" in files else nullcontext("") as folder:
         written = spooled(folder) if "-" in files else None
         captures = Captures(files, written, {name: given[name] for name in ("ports", "dialect", "memory", "key_logs")})
         seen = survey(captures.read(problems), choice, given["dialect"])  # type: ignore[arg-type]

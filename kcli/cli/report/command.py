@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis
@@ -73,7 +73,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
         chosen = filter_of(options, paths)
         with (
             open_output(output, [*files, *paths, *options["key_logs"]]) as out,
-            tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
+            TemporaryFolder("kcli-report-") as folder,
         ):
             source, damage = build(paths, folder, chosen, options)
             found = source.built or chosen.takes_all

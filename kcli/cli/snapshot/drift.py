@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -22,6 +21,7 @@ from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.snapshots.reading.files import cluster_of, metadata_directory, steady
 from kcli.snapshots.report import instant
+from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from kcli.snapshots.live.drift import Comparison, Drifting, Parting
@@ -120,7 +120,7 @@ def live_drift(
 
     if not all(map(is_live, sources)):
         raise UsageError("directories or HOST:PORT, not both")
-    with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name, open_output(output, []) as out:
+    with TemporaryFolder("kcli-metadata-") as name, open_output(output, []) as out:
         view = compare_live(",".join(sources), settings, quiet, Path(name), dialect)
         Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else [*align(view.table()), *view.lines()])
     if not quiet:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from kcli.errors import NetworkError
 from kcli.snapshots.live.follow import LogFollower
 from kcli.snapshots.live.quorum_reader import Committed, Write
 from kcli.snapshots.reading.files import metadata_directory
+from kcli.temporary import TemporaryFolder
 
 ADDRESSES = re.compile(r"[^/,@\s]+:\d{1,5}(,[^/,@\s]+:\d{1,5})*")
 LEADERLESS = 60.0  # seconds to wait for a leader
@@ -53,7 +53,7 @@ def folder_of(source: str, settings: Sequence[str], quiet: bool) -> Iterator[Pat
         yield metadata_directory(source)
         return
     config = configure(source, settings, quiet=quiet)
-    with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name:
+    with TemporaryFolder("kcli-metadata-") as name:
         asyncio.run(copy_log(config, Path(name)))
         yield Path(name)
 

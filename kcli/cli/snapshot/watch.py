@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from kcli.jsontext import dumps
 from kcli.snapshots.live.follow import LogFollower
 from kcli.snapshots.quorum.described import Described, ReplicaKey, described
 from kcli.snapshots.report import instant
+from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from kcli.snapshots.history.history import Event, HistoryLoader
@@ -118,7 +118,7 @@ async def follow(
     looked = 0.0
     try:
         follower = LogFollower(await find_controllers(client))
-        with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name:
+        with TemporaryFolder("kcli-metadata-") as name:
             patience = inf if duration is None else duration
             async for piece in committed(client, follower, Path(name), patience=patience):
                 take_snapshots(loader, Path(name))

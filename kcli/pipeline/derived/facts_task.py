@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
 from kcli.rules.tables import READ as RULES_READ
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 from kcli.tables.hourly import HOURLY, hourly_query, hourly_update
+from kcli.temporary import TemporaryFolder
 
 MEMORY = 1024  # MiB for sorting; what is more goes to a temporary folder
 READ = tuple(sorted({*FACTS, *RULES_READ, "undecodable"}))
@@ -52,7 +52,7 @@ class FactsTask:
     def write(self) -> list[Written]:
         """Write them into files below `folder`."""
         writer = TableWriter(self.folder, f"derived-{os.urandom(4).hex()}")
-        with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as spill:
+        with TemporaryFolder("kcli-pipeline-") as spill:
             views = {
                 table: view_of_files(SHAPES.get(table, table), [local_path(uri, spill) for uri in uris])
                 for table, uris in self.files.items()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from kcli.errors import InputError
 from kcli.pipeline.journal import fingerprint
 from kcli.pipeline.packets.ranges import RangeFile, is_packed, read_all
 from kcli.pipeline.storage import StoragePath, StoredFile
+from kcli.temporary import TemporaryFolder
 
 PIECE = 8 << 20  # bytes that are brought from an object store at a time
 
@@ -208,7 +208,7 @@ class IndexedFile(CaptureFile):
 @contextlib.contextmanager
 def at_hand(slices: Sequence[Slice]) -> Iterator[list[Slice]]:
     """Yield the same files on this machine: those in an object store are copied here meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
+    with TemporaryFolder("kcli-share-") as folder:
         yield [replace(each, uri=fetched(StoragePath(each.uri), folder)) for each in slices]
 
 

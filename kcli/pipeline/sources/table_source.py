@@ -8,7 +8,6 @@ folder each file is a task, at the versions that its last run says.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from kcli.pipeline.sources.file_source import KcliSource, plain_arrays, shows_se
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import RUNS, SHOWN
 from kcli.tables.definition import Table, schema_of
+from kcli.temporary import TemporaryFolder
 
 BYTES = 1 << 25  # of captures, for a task
 MOST = 16  # tasks of captures, without the option `shares`
@@ -117,7 +117,7 @@ class TableSource(KcliSource):
 
         origins = Origins(None, self.options.get("origin"))
         source = RowSource(put, frozenset({self.table.name}), put_batch, origins=origins, **self.reading)
-        with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
+        with TemporaryFolder("kcli-share-") as folder:
             staged, problems = gather_share(task.uris, task.number, task.count, folder)
             slices = [each.whole for each in staged]
             with contextlib.closing(Reading(source.engine, source.new_reader, slices)) as reading:
@@ -137,7 +137,7 @@ class TableSource(KcliSource):
         from kcli.pipeline.local_engine import LocalEngine
         from kcli.pipeline.run import run_pipeline
 
-        with tempfile.TemporaryDirectory(prefix="kcli-tables-") as folder:
+        with TemporaryFolder("kcli-tables-") as folder:
             made = run_pipeline(LocalEngine(), task.uris, Options(folder, table_format="parquet", **self.reading))
             for file in Journal(folder).runs.stored()[self.table.name]:
                 yield from written_batches(StoragePath(file.uri), self.table, wanted, condition)

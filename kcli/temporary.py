@@ -1,0 +1,61 @@
+"""Temporary folders that go whenever the process ends: at its end, by Ctrl-C, by a signal, at any moment.
+
+A folder is known before it is there. `tempfile` makes one first, and a signal between the two leaves it behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import weakref
+from pathlib import Path
+
+lasting: list[TemporaryFolder] = []
+
+
+class TemporaryFolder:
+    """A folder of this user's alone, with all that is put into it, until `cleanup` or the end of its block."""
+
+    def __init__(self, prefix: str, *, shared: bool = False) -> None:
+        """Make the folder in TMPDIR. prefix: of its name. shared: another process, which may end later, writes into it,
+        too; what can't be removed stays. OSError.
+        """
+        import tempfile  # a start without such a folder is spared it
+
+        self.name = str(Path(tempfile.gettempdir()) / f"{prefix}{os.urandom(8).hex()}")
+        self.end = weakref.finalize(self, remove, self.name, os.getpid(), shared)
+        try:
+            os.mkdir(self.name, 0o700)  # noqa: PTH102
+        except OSError:
+            self.end.detach()  # what is there is somebody else's
+            raise
+
+    def cleanup(self) -> None:
+        """Remove the folder, once."""
+        self.end()
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_error: object) -> None:
+        self.cleanup()
+
+
+def lasting_folder(prefix: str) -> str:
+    """Make a folder that stays until the process ends; return its name."""
+    lasting.append(TemporaryFolder(prefix, shared=True))
+    return lasting[-1].name
+
+
+def remove(name: str, process: int, shared: bool) -> None:
+    """Remove a folder where this is the process that made it: one that it forked may end before it."""
+    if os.getpid() != process:
+        return
+    import shutil
+
+    if shared:
+        shutil.rmtree(name, ignore_errors=True)
+        return
+    while os.path.lexists(name):
+        with contextlib.suppress(FileNotFoundError):  # what another process has just removed
+            shutil.rmtree(name)
