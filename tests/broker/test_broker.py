@@ -9,8 +9,9 @@ import pytest
 from kcli.broker import Broker
 from kcli.errors import UsageError
 from kcli.records import scan
+from kcli.schemas.apikeys import API_VERSIONS, METADATA
 from kcli.schemas.errors import error_name
-from tests.broker.talk import API_VERSIONS, METADATA, batch, parts, run, talking
+from tests.broker.talk import batch, parts, run, talking
 
 
 @pytest.mark.parametrize("orderly", [True, False])

@@ -18,8 +18,9 @@ from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import KcliError
 from kcli.records import scan
 from kcli.records.builder import build_batch
+from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_COMMIT
 from kcli.schemas.errors import error_name
-from tests.broker.talk import LIST_OFFSETS, METADATA, OFFSET_COMMIT, batch, parts, run, talking
+from tests.broker.talk import batch, parts, run, talking
 
 SEGMENT = "00000000000000000000.log"
 CONFIG = {"log.segment.bytes": "200", "offsets.topic.num.partitions": "1"}

@@ -10,19 +10,9 @@ import pytest
 
 from kcli.broker.faults import Faults, parse_rule, read_rules
 from kcli.errors import NetworkError, UsageError
+from kcli.schemas.apikeys import FIND_COORDINATOR, HEARTBEAT, METADATA
 from kcli.schemas.errors import error_name
-from tests.broker.talk import (
-    FIND_COORDINATOR,
-    HEARTBEAT,
-    METADATA,
-    Talk,
-    batch,
-    connected,
-    parts,
-    run,
-    talking,
-    until,
-)
+from tests.broker.talk import Talk, batch, connected, parts, run, talking, until
 
 
 async def error_of(talk: Talk, partition: int = 0) -> str:

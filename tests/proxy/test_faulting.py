@@ -11,8 +11,9 @@ import pytest
 from kcli.errors import NetworkError, UsageError
 from kcli.proxy.faulting import MOST_HELD, FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.request_stream import Awaited
+from kcli.schemas.apikeys import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE
 from kcli.schemas.errors import error_name
-from tests.broker.talk import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE, batch, parts, run, until
+from tests.broker.talk import batch, parts, run, until
 from tests.proxy.talk import proxied
 
 

@@ -14,7 +14,8 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy import Proxy
 from kcli.proxy.nodes import Places
-from tests.broker.talk import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, batch, parts, run, until
+from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
+from tests.broker.talk import batch, parts, run, until
 from tests.proxy.talk import proxied
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.proxy.recording import MOST_WAITING, Recorder
-from tests.broker.talk import API_VERSIONS, METADATA, batch, run
+from kcli.schemas.apikeys import API_VERSIONS, METADATA
+from tests.broker.talk import batch, run
 from tests.capture.decoding import as_values, pieces
 from tests.proxy.talk import proxied
 

@@ -11,10 +11,9 @@ from kcli.broker import Broker
 from kcli.broker.apis import metadata
 from kcli.broker.apis.metadata import MAKING_SECONDS
 from kcli.records import build_batch
-from kcli.schemas.errors import error_name
-from tests.broker.talk import (
+from kcli.schemas.apikeys import (
     ALTER_CONFIGS,
-    ALTER_REASSIGNMENTS,
+    ALTER_PARTITION_REASSIGNMENTS,
     CREATE_PARTITIONS,
     CREATE_TOPICS,
     DELETE_RECORDS,
@@ -27,16 +26,12 @@ from tests.broker.talk import (
     INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
     LIST_OFFSETS,
-    LIST_REASSIGNMENTS,
+    LIST_PARTITION_REASSIGNMENTS,
     METADATA,
     OFFSET_FOR_LEADER_EPOCH,
-    Talk,
-    batch,
-    connected,
-    parts,
-    run,
-    talking,
 )
+from kcli.schemas.errors import error_name
+from tests.broker.talk import Talk, batch, connected, parts, run, talking
 
 
 def wanted(name: str, partitions: int = 1, copies: int = 1, **more: Any) -> dict[str, Any]:
@@ -455,10 +450,10 @@ def test_leaders_are_moved_by_reassignment_and_election(tmp_path: Path) -> None:
             talk.broker.create_topic("t", assignment=[(1, 2)])
             partition = talk.broker.topics.by_name["t"].partitions[0]
             row = {"name": "t", "partitions": [{"partitionIndex": 0, "replicas": [2, 1]}]}
-            answer = await talk(ALTER_REASSIGNMENTS, 0, {"topics": [row], "timeoutMs": 1})
+            answer = await talk(ALTER_PARTITION_REASSIGNMENTS, 0, {"topics": [row], "timeoutMs": 1})
             assert answer["responses"][0]["partitions"][0]["errorCode"] == 0
             assert (partition.leader, partition.epoch) == (1, 0)
-            assert (await talk(LIST_REASSIGNMENTS, 0, {"timeoutMs": 1}))["topics"] == []
+            assert (await talk(LIST_PARTITION_REASSIGNMENTS, 0, {"timeoutMs": 1}))["topics"] == []
             elect = {"electionType": 0, "topicPartitions": [{"topic": "t", "partitions": [0, 5]}], "timeoutMs": 1}
             answer = await talk(ELECT_LEADERS, 2, elect)
             rows = answer["replicaElectionResults"][0]["partitionResult"]
@@ -470,7 +465,7 @@ def test_leaders_are_moved_by_reassignment_and_election(tmp_path: Path) -> None:
                 == "ELECTION_NOT_NEEDED"
             )
             gone = {"name": "t", "partitions": [{"partitionIndex": 0, "replicas": [3]}]}
-            await talk(ALTER_REASSIGNMENTS, 0, {"topics": [gone], "timeoutMs": 1})
+            await talk(ALTER_PARTITION_REASSIGNMENTS, 0, {"topics": [gone], "timeoutMs": 1})
             assert (partition.leader, partition.epoch) == (3, 2)
 
     async def again() -> None:
@@ -491,7 +486,7 @@ def test_the_leaders_of_one_request_move_at_once() -> None:
             log = talk.broker.metadata.log
             rows = [{"partitionIndex": each, "replicas": [2, 1]} for each in range(100)]
             for key, version, body in (
-                (ALTER_REASSIGNMENTS, 0, {"topics": [{"name": "t", "partitions": rows}], "timeoutMs": 1}),
+                (ALTER_PARTITION_REASSIGNMENTS, 0, {"topics": [{"name": "t", "partitions": rows}], "timeoutMs": 1}),
                 (ELECT_LEADERS, 2, {"electionType": 0, "topicPartitions": None, "timeoutMs": 1}),
             ):
                 before = log.end_offset

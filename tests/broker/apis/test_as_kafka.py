@@ -11,8 +11,9 @@ from kcli.broker import Broker
 from kcli.errors import UsageError
 from kcli.records import build_batch
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import METADATA
 from kcli.schemas.errors import error_name
-from tests.broker.talk import METADATA, Talk, batch, parts, run, talking
+from tests.broker.talk import Talk, batch, parts, run, talking
 
 NOTHING_ASKED = -(1 << 31)
 

@@ -14,9 +14,10 @@ from kcli.broker.metadata.features import ELR, supported_by
 from kcli.broker.patterns import regular
 from kcli.errors import InputError
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.errors import error_name
 from tests.broker.control.asking import ask
-from tests.broker.talk import API_VERSIONS, batch, run, talking
+from tests.broker.talk import batch, run, talking
 from tests.broker.transactions.producer import Producer
 
 CLIENT = {"clientSoftwareName": "x", "clientSoftwareVersion": "1"}

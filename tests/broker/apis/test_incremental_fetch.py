@@ -9,7 +9,8 @@ import pytest
 
 from kcli.errors import NetworkError
 from kcli.records import scan
-from tests.broker.talk import DRAFT, FETCH, INCREMENTAL_FETCH, batch, run, talking
+from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from tests.broker.talk import DRAFT, batch, run, talking
 
 MISMATCH = 30227
 

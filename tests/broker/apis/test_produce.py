@@ -12,8 +12,9 @@ import pytest
 from kcli.broker import Broker
 from kcli.errors import NetworkError
 from kcli.records import build_message_set, scan
+from kcli.schemas.apikeys import FETCH, PRODUCE
 from kcli.schemas.errors import error_name
-from tests.broker.talk import FETCH, PRODUCE, Talk, batch, fetch_body, parts, produced, run, talking
+from tests.broker.talk import Talk, batch, fetch_body, parts, produced, run, talking
 from tests.broker.transactions.producer import Producer
 
 

@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 from kcli.broker.embedded import EmbeddedBroker
-from tests.broker.talk import PRODUCE, Talk, batch, connected, produced
+from kcli.schemas.apikeys import PRODUCE
+from tests.broker.talk import Talk, batch, connected, produced
 
 
 def ask(

@@ -11,9 +11,10 @@ from kcli import UsageError, embedded_broker
 from kcli.broker.control.journal import MOST, ClientRequest, Journal
 from kcli.errors import NetworkError
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import JOIN_GROUP, METADATA, PRODUCE
 from kcli.schemas.errors import error_name
 from tests.broker.control.asking import ask, produce
-from tests.broker.talk import JOIN_GROUP, METADATA, PRODUCE, fetch_body
+from tests.broker.talk import fetch_body
 
 JOINED = {
     "groupId": "g",

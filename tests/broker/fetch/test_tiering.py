@@ -10,7 +10,8 @@ from typing import Any
 from kcli.broker import Broker
 from kcli.client.calls import call
 from kcli.records import scan
-from tests.broker.talk import API_VERSIONS, FETCH, LIST_OFFSETS, Talk, batch, connected, fetch_body, parts, run, talking
+from kcli.schemas.apikeys import API_VERSIONS, FETCH, LIST_OFFSETS
+from tests.broker.talk import Talk, batch, connected, fetch_body, parts, run, talking
 
 TIERED = {
     "remote.storage.enable": "true",

@@ -11,20 +11,9 @@ import pytest
 from kcli.broker.groups.group import Group
 from kcli.broker.net.response_writer import ResponseWriter
 from kcli.broker.response import Piece
+from kcli.schemas.apikeys import DESCRIBE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, LIST_GROUPS, SYNC_GROUP
 from kcli.schemas.errors import error_name
-from tests.broker.talk import (
-    DESCRIBE_GROUPS,
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    LIST_GROUPS,
-    SYNC_GROUP,
-    Talk,
-    connected,
-    run,
-    talking,
-    until,
-)
+from tests.broker.talk import Talk, connected, run, talking, until
 
 SESSION = 10_000
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
+from kcli.schemas.apikeys import DELETE_GROUPS, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
 from kcli.schemas.errors import error_name
 from tests.broker.groups.test_group import enter, sync
-from tests.broker.talk import DELETE_GROUPS, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, Talk, run, talking
+from tests.broker.talk import Talk, run, talking
 
 
 async def commit(

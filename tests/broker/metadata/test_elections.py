@@ -13,9 +13,10 @@ from kcli.broker.embedded import EmbeddedBroker
 from kcli.broker.metadata.coordinators import Coordinators
 from kcli.errors import NetworkError
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import METADATA
 from kcli.schemas.errors import error_name
 from tests.broker.control.asking import ask, produce
-from tests.broker.talk import METADATA, run
+from tests.broker.talk import run
 
 CLUSTER: dict[str, Any] = {"nodes": 3}
 

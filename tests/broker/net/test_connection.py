@@ -17,7 +17,8 @@ from kcli.broker.net.socket_writer import Outlet, send_through
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, Piece
 from kcli.grammar import frames
-from tests.broker.talk import METADATA, batch, run, talking, until
+from kcli.schemas.apikeys import METADATA
+from tests.broker.talk import batch, run, talking, until
 
 
 def request(api_key: int = METADATA, version: int = 1, body: bytes = b"\xff\xff\xff\xff") -> bytes:

@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from kcli.broker.net.listening import FEWEST, Gate, Listener, most_connections
-from tests.broker.talk import METADATA, connected, run, talking, until
+from kcli.schemas.apikeys import METADATA
+from tests.broker.talk import connected, run, talking, until
 
 
 class Greeter(asyncio.Protocol):

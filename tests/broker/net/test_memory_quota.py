@@ -8,7 +8,8 @@ from typing import cast
 
 from kcli.broker.net.connection import Connection
 from kcli.broker.net.memory_quota import Intake
-from tests.broker.talk import METADATA, run, talking, until
+from kcli.schemas.apikeys import METADATA
+from tests.broker.talk import run, talking, until
 
 
 def test_whoever_holds_most_goes_where_all_hold_too_much() -> None:

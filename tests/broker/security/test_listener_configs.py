@@ -20,8 +20,9 @@ from kcli.broker.security.security import Protection
 from kcli.broker.security.stores import key_pair, trusted
 from kcli.errors import InputError, KcliError, NetworkError, UsageError
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import METADATA
 from tests.broker.security.logging_in import MODULES, ready
-from tests.broker.talk import METADATA, Talk, run
+from tests.broker.talk import Talk, run
 
 STORES = Path(__file__).parent.parent / "data/stores"
 CLIENT = Path(__file__).parents[2] / "client/data"

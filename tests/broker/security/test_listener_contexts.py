@@ -12,8 +12,9 @@ import pytest
 from kcli.broker import Broker
 from kcli.broker.security.listener_tls import Authority, made_authority
 from kcli.errors import UsageError
+from kcli.schemas.apikeys import INCREMENTAL_ALTER_CONFIGS, METADATA
 from tests.broker.security.logging_in import ready
-from tests.broker.talk import INCREMENTAL_ALTER_CONFIGS, METADATA, Talk, run
+from tests.broker.talk import Talk, run
 
 CLIENT = Path(__file__).parents[2] / "client/data"
 PREFIX = "listener.name.a."

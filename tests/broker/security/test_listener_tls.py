@@ -15,7 +15,8 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError
 from kcli.proxy import Proxy
-from tests.broker.talk import METADATA, batch, run
+from kcli.schemas.apikeys import METADATA
+from tests.broker.talk import batch, run
 from tests.capture.tls.traffic import certificate
 from tests.proxy.talk import proxied
 

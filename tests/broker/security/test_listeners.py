@@ -12,8 +12,9 @@ from kcli.broker.embedded import embedded_broker
 from kcli.broker.security.security import Protection
 from kcli.errors import NetworkError, UsageError
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from tests.broker.security.logging_in import ready
-from tests.broker.talk import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, Talk, batch, run
+from tests.broker.talk import Talk, batch, run
 
 LISTENERS = ["PLAINTEXT", "SSL", "INSIDE=SASL_PLAINTEXT"]
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="secret";'

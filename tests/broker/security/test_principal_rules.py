@@ -9,9 +9,10 @@ from kcli.broker.configs import Configs
 from kcli.broker.security.principal_rules import read_rules, user_of
 from kcli.broker.security.security import Protection
 from kcli.errors import KcliError, UsageError
+from kcli.schemas.apikeys import DESCRIBE_CLUSTER, METADATA
 from tests.broker.security.logging_in import ready
 from tests.broker.security.test_listener_contexts import CLIENT
-from tests.broker.talk import DESCRIBE_CLUSTER, METADATA, run
+from tests.broker.talk import run
 
 RULES = "ssl.principal.mapping.rules"
 

@@ -12,9 +12,9 @@ from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.security.quotas import FETCHED, SENT, Quotas, Rate
 from kcli.broker.security.state import Entity
-from kcli.schemas.apikeys import ALTER_CLIENT_QUOTAS, DESCRIBE_CLIENT_QUOTAS
+from kcli.schemas.apikeys import ALTER_CLIENT_QUOTAS, DESCRIBE_CLIENT_QUOTAS, FETCH, PRODUCE
 from kcli.schemas.errors import error_name
-from tests.broker.talk import FETCH, PRODUCE, Talk, batch, connected, fetch_body, produced, run, talking
+from tests.broker.talk import Talk, batch, connected, fetch_body, produced, run, talking
 
 DEFAULT = None
 

@@ -23,17 +23,13 @@ from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 from kcli.schemas.apikeys import (
     ALTER_USER_SCRAM_CREDENTIALS,
     CREATE_ACLS,
+    CREATE_TOPICS,
     DELETE_ACLS,
     DESCRIBE_ACLS,
-    DESCRIBE_USER_SCRAM_CREDENTIALS,
-)
-from kcli.schemas.errors import error_name
-from tests.broker.security.logging_in import logged_in, ready
-from tests.broker.talk import (
-    CREATE_TOPICS,
     DESCRIBE_CLUSTER,
     DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
     FIND_COORDINATOR,
     INIT_PRODUCER_ID,
     JOIN_GROUP,
@@ -42,12 +38,10 @@ from tests.broker.talk import (
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
-    Talk,
-    batch,
-    parts,
-    run,
-    talking,
 )
+from kcli.schemas.errors import error_name
+from tests.broker.security.logging_in import logged_in, ready
+from tests.broker.talk import Talk, batch, parts, run, talking
 
 USERS = {"root": "r", "alice": "a"}
 GUARDED = {

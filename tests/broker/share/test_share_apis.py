@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from kcli.schemas import apikeys as keys
+from kcli.schemas.apikeys import LIST_GROUPS
 from kcli.schemas.errors import error_name
-from tests.broker.talk import LIST_GROUPS, Talk, batch, run, talking, until
+from tests.broker.talk import Talk, batch, run, talking, until
 
 
 class Sharing:

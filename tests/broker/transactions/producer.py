@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.records.builder import NewRecord, build_batch
-from kcli.schemas.apikeys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, TXN_OFFSET_COMMIT
+from kcli.schemas.apikeys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    OFFSET_FETCH,
+    PRODUCE,
+    TXN_OFFSET_COMMIT,
+)
 from kcli.schemas.errors import error_name
-from tests.broker.talk import INIT_PRODUCER_ID, OFFSET_FETCH, PRODUCE, Talk, produced
+from tests.broker.talk import Talk, produced
 
 __all__ = ["Producer", "committed", "read"]
 

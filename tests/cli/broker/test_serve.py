@@ -18,8 +18,9 @@ from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
+from kcli.schemas.apikeys import METADATA
 from tests.broker.processes import served
-from tests.broker.talk import METADATA, batch, run
+from tests.broker.talk import batch, run
 from tests.greeting import greeting, newer_metadata, rewritten_metadata
 from tests.processes import ended
 

@@ -11,9 +11,10 @@ from confluent_kafka import Consumer
 from kcli.broker import Broker
 from kcli.broker.embedded import embedded_broker
 from kcli.grammar import messages
+from kcli.schemas.apikeys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, LIST_GROUPS, SYNC_GROUP
 from kcli.schemas.errors import error_name
 from tests.broker.groups.consumer.test_heartbeats import JOIN, beat, committed
-from tests.broker.talk import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, LIST_GROUPS, SYNC_GROUP, Talk, run, talking
+from tests.broker.talk import Talk, run, talking
 
 
 def metadata(*owned: int, topic: str = "t") -> bytes:

@@ -11,9 +11,9 @@ from kcli.broker import Broker
 from kcli.broker.embedded import embedded_broker
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.members_log import CURRENT, MEMBER, consumer_member, consumer_rows
-from kcli.schemas.apikeys import CONSUMER_GROUP_DESCRIBE, CONSUMER_GROUP_HEARTBEAT
-from kcli.schemas.errors import error_name
-from tests.broker.talk import (
+from kcli.schemas.apikeys import (
+    CONSUMER_GROUP_DESCRIBE,
+    CONSUMER_GROUP_HEARTBEAT,
     DELETE_GROUPS,
     DESCRIBE_GROUPS,
     JOIN_GROUP,
@@ -21,10 +21,9 @@ from tests.broker.talk import (
     OFFSET_COMMIT,
     OFFSET_DELETE,
     OFFSET_FETCH,
-    Talk,
-    run,
-    talking,
 )
+from kcli.schemas.errors import error_name
+from tests.broker.talk import Talk, run, talking
 
 JOIN: dict[str, Any] = {"rebalanceTimeoutMs": 1000, "subscribedTopicNames": ["t"], "topicPartitions": []}
 
