@@ -265,6 +265,36 @@ SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
        coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns
 FROM outages
 """,
+    # Findings that no outage explains: what they are made of is there without one, too.
+    "outage_spares": """
+WITH shaken AS (
+  SELECT gone_ns - 5000000000 AS from_ns, coalesce(back_ns + 10000000000, gone_ns + 60000000000) AS to_ns FROM outages
+),
+storms AS (
+  SELECT group_id, count(DISTINCT answered_generation) AS generations
+  FROM group_calls c
+  WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT') AND error IS NULL AND answered_generation > 0
+    AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.completed_ns BETWEEN s.from_ns AND s.to_ns)
+  GROUP BY group_id
+),
+churn AS (
+  SELECT client_id, count(*) AS connections
+  FROM conns c
+  WHERE opened AND requests BETWEEN 1 AND 12 AND last_ns - first_ns <= 3000000000 AND NOT inner_client
+    AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.first_ns BETWEEN s.from_ns AND s.to_ns)
+  GROUP BY client_id
+),
+met AS (
+  SELECT client_id, api, count(*) AS answers
+  FROM calls c
+  WHERE failed AND NOT inner_client
+    AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.ns BETWEEN s.from_ns AND s.to_ns)
+  GROUP BY client_id, api
+)
+SELECT concat_ws(',', CASE WHEN (SELECT max(generations) FROM storms) >= 6 THEN 'rebalance-storm' END,
+                 CASE WHEN (SELECT max(connections) FROM churn) >= 15 THEN 'connection-churn' END,
+                 CASE WHEN (SELECT max(answers) FROM met) >= 10 THEN 'errors-again' END) AS spares
+""",
     # Clients that waited for a broker that was away, and how long: for an answer, or for another leader.
     "outage_waits": """
 WITH late AS (

@@ -91,7 +91,9 @@ def test_what_a_producer_is_refused(error: int, cause: str, tmp_path: Path) -> N
 
 def test_offsets_that_are_not_there(tmp_path: Path) -> None:
     finding = told(found(tmp_path, fetched(Talk(), 6, error=1)), "offset-out-of-range", client="tester", topic="orders")
-    assert finding.evidence["refused"] == 6
+    assert finding.evidence["refused"] == 6 and re.search(
+        r"the log starts at (-|\d+) and ends at (-|\d+)$", finding.text
+    )
     assert not found(tmp_path, fetched(Talk(), 1, error=1), fetched(Talk("b", 41000), 6))
 
 

@@ -27,5 +27,5 @@ GROUP BY c.server, b.broker, b.broker_name
     "a Java client that died of OutOfMemoryError there has to be started anew",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",
-    explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",)},
+    explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",), "silent-broker": ("broker",)},
 )

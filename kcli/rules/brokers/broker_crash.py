@@ -26,6 +26,7 @@ WAITED = """CASE WHEN waits IS NULL THEN ''
 OUTAGES = """outages o
 JOIN brokers b ON o.server = b.server
 CROSS JOIN span
+CROSS JOIN outage_spares
 LEFT JOIN outage_waits w ON w.server = o.server AND w.gone_ns = o.gone_ns"""
 
 RULE = Rule(
@@ -37,7 +38,7 @@ RULE = Rule(
 SELECT broker, broker_name, closed, unanswered, resets, refused, (o.gone_ns - span.first_ns) / 1e9 AS at_second,
        (back_ns - o.gone_ns) / 1e9 AS away_seconds, {BACK} AS back, {WAITED} AS waited, w.waiting_clients,
        w.longest_wait_seconds, unanswered + 100 AS weight, o.gone_ns AS first_ns,
-       coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns
+       coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns, spares
 FROM {OUTAGES}
 WHERE crashed
 """,

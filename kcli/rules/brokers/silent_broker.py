@@ -5,7 +5,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # Its kernel still acknowledges what clients send, so the host and the line are well. From one answer to the next, or to
 # the end of the capture, requests that are answered at once wait for seconds on several connections. What waits by
 # itself does not count: polls, as long as they may, joins, acks=all. Nor does a request whose answer may be missing in
-# the capture.
+# the capture. Where nothing more goes to that broker, neither, the capture of it may be over: it has to go on for 2 s.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that take connections and answer nobody",
@@ -54,10 +54,11 @@ summed AS (
   SELECT server, from_ns, to_ns, ended, count(*) AS requests, count(DISTINCT connection) AS connections,
          max(waited_ms) AS longest_ms, min(ns) AS first_ns,
          array_agg(DISTINCT client_id) FILTER (WHERE NOT inner_client) AS clients
-  FROM waiting
+  FROM waiting JOIN (SELECT server, max(last_ns) AS seen_ns FROM tcp GROUP BY server) AS seen USING (server)
   WHERE waited_ms >= 1000
   GROUP BY server, from_ns, to_ns, ended
   HAVING count(DISTINCT connection) >= 2 AND max(to_ns) - min(ns) >= 5000000000
+    AND (ended = 1 OR max(seen_ns) >= min(ns) + 2000000000)
 ),
 longest AS (
   SELECT *, row_number() OVER (PARTITION BY server ORDER BY to_ns - first_ns DESC) AS place,

@@ -10,6 +10,7 @@ LOOKS = """(
     'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
   )"""
 
+# A quarter of all requests, or a twentieth of the time at brokers, is a load; less is worth knowing.
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
@@ -40,6 +41,8 @@ everyone AS (
 SELECT l.client_id, l.requests, l.apis, l.requests / l.seconds AS per_second, l.response_bytes,
        l.response_bytes / 1e6 AS megabytes, l.seconds, broker_seconds, first_ns, last_ns,
        100.0 * l.requests / e.requests AS percent, l.requests AS weight,
+       CASE WHEN 4 * l.requests >= e.requests OR broker_seconds >= 0.05 * l.seconds THEN 'warning'
+            ELSE 'info' END AS severity,
        CASE WHEN 2 * m.response_bytes >= l.response_bytes THEN 'metadata-storm' END AS spares
 FROM looks l CROSS JOIN everyone e LEFT JOIN listed m ON m.client_id = l.client_id
 WHERE l.client_id NOT IN (SELECT client_id FROM works) AND l.requests >= 100 AND l.requests / l.seconds >= 15

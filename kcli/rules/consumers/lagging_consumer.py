@@ -4,10 +4,11 @@ from kcli.rules.rule import Rule
 
 # As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before (of
 # a partition that was not asked for in a third: what came until its next Fetch, in proportion), the consumer moves on
-# all the time, and the time goes by between its Fetches, not at the broker. Who fetches ahead (librdkafka, sarama)
-# falls behind by its commits. A produced record counts from its answer on, before which readers do not see it; what
-# came since the commit before may have been read. First of all are left out who ends less than 20 records behind: most,
-# and the rest is dear.
+# all the time, and the time goes by between its Fetches, not at the broker nor on the line. Who fetches ahead
+# (librdkafka, sarama) falls behind by its commits, of each group by itself. Where clients that share an id read one
+# partition at once, each connection has a course of its own. A produced record counts from its answer on, before which
+# readers do not see it; what came since the commit before may have been read. First of all are left out who ends less
+# than 20 records behind: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -34,22 +35,23 @@ late_readers AS (
   SELECT client_id, topic FROM last_reads GROUP BY client_id, topic HAVING sum(lag) >= 20
 ),
 every_commit AS (
-  SELECT coalesce(client_id, '') AS client_id, topic, partition, unix_micros(timestamp) * 1000 AS ns, committed_offset
+  SELECT coalesce(client_id, '') AS client_id, group_id, topic, partition, unix_micros(timestamp) * 1000 AS ns,
+         committed_offset
   FROM commits
   WHERE error IS NULL AND topic IS NOT NULL AND committed_offset >= 0
 ),
 late_committers AS (
-  SELECT client_id, topic
+  SELECT client_id, group_id, topic
   FROM (
-    SELECT client_id, topic, partition, max_by(committed_offset, ns) AS committed_offset
+    SELECT client_id, group_id, topic, partition, max_by(committed_offset, ns) AS committed_offset
     FROM every_commit
-    GROUP BY client_id, topic, partition
+    GROUP BY client_id, group_id, topic, partition
   ) AS c
   JOIN last_ends USING (topic, partition)
-  GROUP BY client_id, topic
+  GROUP BY client_id, group_id, topic
   HAVING sum(greatest(up_to - committed_offset, 0)) >= 20
 ),
-committed AS (SELECT e.* FROM every_commit e JOIN late_committers l ON e.client_id = l.client_id AND e.topic = l.topic),
+committed AS (SELECT e.* FROM every_commit e JOIN late_committers l USING (client_id, group_id, topic)),
 known_ends AS (
   SELECT topic, partition, min(ns) AS ns, up_to
   FROM (
@@ -64,40 +66,54 @@ known_ends AS (
   GROUP BY topic, partition, up_to
 ),
 marks AS (
-  SELECT client_id, topic, partition, ns, committed_offset,
+  SELECT client_id, group_id, topic, partition, ns, committed_offset,
          max(up_to) OVER (PARTITION BY topic,
                           partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ends_at
   FROM (
-    SELECT topic, partition, ns, up_to, CAST(NULL AS STRING) AS client_id, CAST(NULL AS BIGINT) AS committed_offset
+    SELECT topic, partition, ns, up_to, CAST(NULL AS STRING) AS client_id, CAST(NULL AS STRING) AS group_id,
+           CAST(NULL AS BIGINT) AS committed_offset
     FROM known_ends
     UNION ALL
-    SELECT topic, partition, ns, NULL, client_id, committed_offset
+    SELECT topic, partition, ns, NULL, client_id, group_id, committed_offset
     FROM committed
   ) AS m
 ),
+read_at_once AS (
+  SELECT client_id, topic, partition
+  FROM (
+    SELECT f.client_id, f.topic, partition, min(ns) AS first_ns, max(ns) AS last_ns
+    FROM fetched f JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+    GROUP BY f.client_id, f.topic, partition, connection
+  ) AS c
+  GROUP BY client_id, topic, partition
+  HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
+),
 places AS (
-  SELECT f.client_id, f.topic, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
-         false AS by_commits
-  FROM fetched f JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+  SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
+         f.partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag, false AS by_commits
+  FROM fetched f
+  JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+  LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
   WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
     AND f.client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
   UNION ALL
-  SELECT client_id, topic, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0), true
+  SELECT client_id, topic, group_id, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0),
+         true
   FROM marks
   WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL
 ),
 moved AS (
-  SELECT client_id, topic, by_commits, sum(last_offset - first_offset) AS read, sum(last_end - first_end) AS grown,
-         sum(first_lag) AS first_lag, sum(last_lag) AS last_lag, max(marks) AS marks
+  SELECT client_id, topic, unit, by_commits, sum(last_offset - first_offset) AS read,
+         sum(last_end - first_end) AS grown, sum(first_lag) AS first_lag, sum(last_lag) AS last_lag, max(marks) AS marks
   FROM (
-    SELECT client_id, topic, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
+    SELECT client_id, topic, unit, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
            max_by(fetch_offset, ns) AS last_offset, min_by(high_watermark, ns) AS first_end,
            max_by(high_watermark, ns) AS last_end, min_by(lag, ns) AS first_lag, max_by(lag, ns) AS last_lag,
            count(*) AS marks
     FROM places
-    GROUP BY client_id, topic, by_commits, partition
+    GROUP BY client_id, topic, unit, by_commits, partition
   ) AS p
-  GROUP BY client_id, topic, by_commits
+  GROUP BY client_id, topic, unit, by_commits
 ),
 slower AS (
   SELECT *
@@ -107,76 +123,95 @@ slower AS (
 ),
 slower_places AS (
   SELECT p.*
-  FROM places p JOIN slower s ON p.client_id = s.client_id AND p.topic = s.topic AND p.by_commits = s.by_commits
+  FROM places p
+  JOIN slower s
+    ON p.client_id = s.client_id AND p.topic = s.topic AND p.unit = s.unit AND p.by_commits = s.by_commits
 ),
 totals AS (
-  SELECT client_id, topic, by_commits, min(ns) AS first_ns, max(ns) AS last_ns, max(gap_ns) AS gap_ns
+  SELECT client_id, topic, unit, by_commits, min(ns) AS first_ns, max(ns) AS last_ns, max(gap_ns) AS gap_ns
   FROM (
-    SELECT *, ns - lag(ns) OVER (PARTITION BY client_id, topic, by_commits ORDER BY ns) AS gap_ns FROM slower_places
+    SELECT *, ns - lag(ns) OVER (PARTITION BY client_id, topic, unit, by_commits ORDER BY ns) AS gap_ns
+    FROM slower_places
   ) AS p
-  GROUP BY client_id, topic, by_commits
+  GROUP BY client_id, topic, unit, by_commits
 ),
 steps AS (
   SELECT *, lead(ns) OVER w AS next_ns, lead(high_watermark) OVER w AS next_up_to
   FROM slower_places
-  WINDOW w AS (PARTITION BY client_id, topic, by_commits, partition ORDER BY ns)
+  WINDOW w AS (PARTITION BY client_id, topic, unit, by_commits, partition ORDER BY ns)
 ),
 thirds AS (
-  SELECT client_id, topic, by_commits, partition, first_ns, last_ns - first_ns AS whole_ns, max_by(lag, ns) AS end_lag,
+  SELECT client_id, topic, unit, by_commits, partition, first_ns, last_ns - first_ns AS whole_ns,
+         max_by(lag, ns) AS end_lag,
          max(ns) AS ns, max_by(next_ns, ns) AS next_ns, max_by(next_up_to - high_watermark, ns) AS to_come,
          CAST(least(floor(3.0 * (ns - first_ns) / greatest(last_ns - first_ns, 1)), 2) AS INT) AS third
-  FROM steps JOIN totals USING (client_id, topic, by_commits)
-  GROUP BY client_id, topic, by_commits, partition, first_ns, whole_ns, third
+  FROM steps JOIN totals USING (client_id, topic, unit, by_commits)
+  GROUP BY client_id, topic, unit, by_commits, partition, first_ns, whole_ns, third
 ),
 known AS (
-  SELECT t.client_id, t.topic, t.by_commits, t.partition, n.third,
+  SELECT t.client_id, t.topic, t.unit, t.by_commits, t.partition, n.third,
          max_by(CASE WHEN t.third = n.third OR next_ns IS NULL THEN end_lag
                      ELSE end_lag + to_come * (first_ns + (n.third + 1) * whole_ns / 3.0 - ns) / (next_ns - ns) END,
                 t.third) AS lag
   FROM thirds t JOIN (SELECT 0 AS third UNION ALL SELECT 1 UNION ALL SELECT 2) AS n ON t.third <= n.third
-  GROUP BY 1, 2, 3, 4, 5
+  GROUP BY 1, 2, 3, 4, 5, 6
 ),
-summed AS (SELECT client_id, topic, by_commits, third, sum(lag) AS lag FROM known GROUP BY 1, 2, 3, 4),
+summed AS (SELECT client_id, topic, unit, by_commits, third, sum(lag) AS lag FROM known GROUP BY 1, 2, 3, 4, 5),
 course AS (
-  SELECT client_id, topic, by_commits, max(CASE WHEN third = 0 THEN lag END) AS lag_0,
+  SELECT client_id, topic, unit, by_commits, max(CASE WHEN third = 0 THEN lag END) AS lag_0,
          max(CASE WHEN third = 1 THEN lag END) AS lag_1, max(CASE WHEN third = 2 THEN lag END) AS lag_2
   FROM summed
-  GROUP BY client_id, topic, by_commits
+  GROUP BY client_id, topic, unit, by_commits
 ),
 falling AS (
   SELECT m.*, t.first_ns, t.last_ns, gap_ns
   FROM slower m
-  JOIN course c USING (client_id, topic, by_commits)
-  JOIN totals t USING (client_id, topic, by_commits)
+  JOIN course c USING (client_id, topic, unit, by_commits)
+  JOIN totals t USING (client_id, topic, unit, by_commits)
   WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2
 ),
 asks AS (
-  SELECT client_id, latency_ms, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
-  FROM calls
-  WHERE api = 'FETCH' AND NOT inner_client AND client_id IN (SELECT client_id FROM falling)
+  SELECT client_id, latency_ms, pause_ms, greatest(pause_ms - coalesce(ack_ms, s_rtt_min_ms, 0), 0) AS own_ms
+  FROM (
+    SELECT client_id, connection, latency_ms,
+           (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
+    FROM calls
+    WHERE api = 'FETCH' AND NOT inner_client AND client_id IN (SELECT client_id FROM falling)
+  ) AS f
+  LEFT JOIN (SELECT connection, ack_ms, s_rtt_min_ms FROM tcp) AS t USING (connection)
 ),
 pace AS (
   SELECT client_id, count(*) AS fetches, percentile_approx(pause_ms, 0.5) AS pause_ms,
-         percentile_approx(latency_ms, 0.5) AS latency_ms, sum(greatest(pause_ms, 0)) / 1e3 AS paused_seconds,
+         percentile_approx(latency_ms, 0.5) AS latency_ms, sum(own_ms) / 1e3 AS paused_seconds,
          sum(latency_ms) / 1e3 AS waited_seconds
   FROM asks
   GROUP BY client_id
 ),
 behind AS (
   SELECT m.*, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds,
-         row_number() OVER (PARTITION BY m.client_id, m.topic ORDER BY m.by_commits) AS place
+         row_number() OVER (PARTITION BY m.client_id, m.topic
+                            ORDER BY CASE WHEN by_commits THEN 1 WHEN unit = '' THEN 0 ELSE 2 END,
+                                     last_lag DESC) AS place
   FROM falling m JOIN pace ON pace.client_id = m.client_id
   WHERE CASE WHEN by_commits THEN marks >= 3 AND last_lag > 1.0 * grown * gap_ns / (last_ns - first_ns)
              ELSE pace.fetches >= 4 AND paused_seconds > waited_seconds END
 )
-SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,
+SELECT b.client_id, topic,
+       CASE WHEN by_commits THEN own WHEN b.unit = '' OR cardinality(g.groups) = 1 THEN g.groups END AS groups,
+       first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, last_lag AS weight, by_commits,
        CASE WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
        CASE WHEN by_commits THEN 'what it fetched long before waits in its memory'
             ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between an answer and its next Fetch, and answers in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
        CASE WHEN by_commits THEN 'decode pcap {files} --client {client_id} --api OffsetCommit' END AS look
-FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id
+FROM behind b
+LEFT JOIN client_groups g ON g.client_id = b.client_id
+LEFT JOIN (
+  SELECT client_id, group_id AS unit, array_agg(DISTINCT group_id) AS own
+  FROM group_clients
+  GROUP BY client_id, group_id
+) AS o ON by_commits AND o.client_id = b.client_id AND o.unit = b.unit
 WHERE place = 1
 """,
     subject={"client": "client_id", "group": "groups", "topic": "topic"},

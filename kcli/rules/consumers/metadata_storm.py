@@ -2,6 +2,7 @@
 
 from kcli.rules.consumers.exporter_load import LOOKS
 from kcli.rules.rule import Rule
+from kcli.rules.sharing import OF_ONE
 
 # An exporter asks for all topics, too: what it gets most of counts.
 RULE = Rule(
@@ -9,14 +10,27 @@ RULE = Rule(
     title="clients that ask for all topics all the time",
     when="metadata_requests >= 20",
     sql=f"""
-WITH asked AS (
-  SELECT coalesce(client_id, '') AS client_id, count(*) AS requests,
+WITH by_connection AS (
+  SELECT coalesce(client_id, '') AS client_id, server, connection, count(*) AS requests,
          sum(CASE WHEN all_topics THEN 1 ELSE 0 END) AS of_all_topics, max(topics) AS topics,
-         sum(coalesce(response_bytes, 0)) AS response_bytes,
-         greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
-         min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
+         sum(coalesce(response_bytes, 0)) AS response_bytes, min(unix_micros(timestamp)) * 1000 AS first_ns,
+         max(unix_micros(timestamp)) * 1000 AS last_ns
   FROM metadata_calls
-  GROUP BY 1
+  GROUP BY 1, 2, 3
+),
+by_server AS (
+  SELECT client_id, server, {OF_ONE} AS of_one, sum(requests) AS requests, sum(of_all_topics) AS of_all_topics,
+         max(topics) AS topics, sum(response_bytes) AS response_bytes, min(first_ns) AS first_ns,
+         max(last_ns) AS last_ns
+  FROM by_connection
+  GROUP BY client_id, server
+),
+asked AS (
+  SELECT client_id, sum(of_one) AS of_one, sum(requests) AS requests, sum(of_all_topics) AS of_all_topics,
+         max(topics) AS topics, sum(response_bytes) AS response_bytes, min(first_ns) AS first_ns,
+         max(last_ns) AS last_ns, greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
+  FROM by_server
+  GROUP BY client_id
 )
 SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
        (SELECT max(o.requests) FROM asked o WHERE o.client_id != a.client_id) / seconds AS others_per_second,
@@ -25,7 +39,7 @@ SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes,
             )
               THEN 'exporter-load' END AS spares
 FROM asked a
-WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND requests >= 20 AND requests / seconds >= 3
+WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AND of_one / seconds >= 3
   AND of_all_topics >= 0.5 * requests
 """,
     subject={"client": "client_id"},

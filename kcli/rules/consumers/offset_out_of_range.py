@@ -19,15 +19,15 @@ refused AS (
   WHERE error = 'OFFSET_OUT_OF_RANGE'
 ),
 bounds AS (
-  SELECT topic, partition, max(log_start_offset) AS starts_at, max(high_watermark) AS ends_at
+  SELECT topic, partition, max(log_start_offset) AS log_start, max(high_watermark) AS log_end
   FROM fetched
   WHERE error IS NULL
   GROUP BY topic, partition
 )
 SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*) AS refused,
        min(r.fetch_offset) AS asked_from, max(r.fetch_offset) AS asked_to, count(DISTINCT r.fetch_offset) AS offsets,
-       max(greatest(coalesce(r.log_start_offset, -1), coalesce(b.starts_at, -1))) AS starts_at,
-       max(greatest(coalesce(r.high_watermark, -1), coalesce(b.ends_at, -1))) AS ends_at,
+       nullif(max(greatest(coalesce(r.log_start_offset, -1), coalesce(b.log_start, -1))), -1) AS log_start,
+       nullif(max(greatest(coalesce(r.high_watermark, -1), coalesce(b.log_end, -1))), -1) AS log_end,
        (max(ns) - min(ns)) / 1e9 AS seconds, max(g.groups) AS groups, min(ns) AS first_ns, max(ns) AS last_ns,
        count(*) AS weight,
        CASE WHEN count(*) >= 3 AND (max(ns) - min(ns)) / 1e9 >= 1 THEN 'warning' ELSE 'info' END AS severity
@@ -37,9 +37,9 @@ LEFT JOIN client_groups g ON r.client_id = g.client_id
 GROUP BY r.client_id, r.topic
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
-    evidence=("refused", "asked_from", "asked_to", "offsets", "starts_at", "ends_at", "seconds"),
+    evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),
     says="{client_id} asks {topic} for offsets that are gone: {refused} times in {seconds} s, from {asked_from} on; "
-    "the log starts at {starts_at} and ends at {ends_at}",
+    "the log starts at {log_start} and ends at {log_end}",
     ruled_out="the broker: others read the topic",
     advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), auto.offset.reset earliest or latest "
     "instead of none, a longer retention.ms or retention.bytes",

@@ -58,7 +58,7 @@ SELECT s.client_id, g.groups, gave_up, api, after_ms, least_ms, max_wait_ms, ans
             ELSE concat('; it had asked the broker to wait up to ', max_wait_ms, ' ms') END AS wait, s.first_ns,
        s.last_ns, gave_up AS weight
 FROM summed s JOIN again a ON s.client_id = a.client_id LEFT JOIN client_groups g ON s.client_id = g.client_id
-WHERE gave_up >= 3 AND seconds >= 2 AND least_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
+WHERE gave_up >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
   AND p80_ms <= 2 * p20_ms
 """,
     subject={"client": "client_id", "group": "groups"},

@@ -6,8 +6,11 @@ from kcli.rules.rule import CRITICAL, Rule
 # other: a batch that takes long each time is slow work. A Fetch that closes a session asks for nothing, and a commit of
 # what was committed before is no work: who polls without reading commits on. A member that has no partition waits, and
 # so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records
-# still come to it. Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts. Before
-# that, clients that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is dear.
+# still come to it: three times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s
+# are put in order: no other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are
+# left out: most, and to put their Fetches in order is dear.
+# Of members that share a client id, each is known by its connection for Fetches: one that stays open, and whose
+# partitions nobody of that id reads on. Who joins anew and beats less has no coordinator.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -15,70 +18,93 @@ RULE = Rule(
     when="heartbeats >= 3 AND seconds >= 6",
     sql="""
 WITH asked AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id, api, unix_micros(timestamp) * 1000 AS ns, generation,
-         assignment
+  SELECT group_id, coalesce(client_id, '') AS client_id, member_id, api, unix_micros(timestamp) * 1000 AS ns,
+         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0 AS beats, assignment
   FROM group_calls
 ),
-ends AS (
-  SELECT client_id, max(ns) AS end_ns
+heartbeats AS (
+  SELECT group_id, client_id, member_id, ns,
+         ns - lag(ns) OVER (PARTITION BY group_id, client_id, member_id ORDER BY ns) AS pause_ns
   FROM asked
-  WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
+  WHERE beats
+),
+ends AS (
+  SELECT client_id, max(ns) AS end_ns, percentile_approx(pause_ns, 0.5) AS usual_ns FROM heartbeats GROUP BY client_id
+),
+shared AS (
+  SELECT client_id
+  FROM (
+    SELECT client_id, min(ns) AS first_ns, max(ns) AS last_ns FROM heartbeats GROUP BY client_id, group_id, member_id
+  ) AS m
   GROUP BY client_id
+  HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
 ),
 fetches AS (
-  SELECT client_id, ns, ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
-  FROM calls
+  SELECT c.client_id, CASE WHEN s.client_id IS NULL THEN '' ELSE CAST(connection AS STRING) END AS unit, ns,
+         ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
+  FROM calls c LEFT JOIN shared s ON c.client_id = s.client_id
   WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
-    AND client_id IN (SELECT client_id FROM ends)
+    AND c.client_id IN (SELECT client_id FROM ends)
 ),
 slices AS (
-  SELECT client_id, slice, count(*) AS fetches, max(ns) AS ns
-  FROM (SELECT client_id, ns, CAST(floor(ns / 3e9) AS BIGINT) AS slice FROM fetches) AS f
-  GROUP BY client_id, slice
+  SELECT client_id, unit, slice, count(*) AS fetches, max(ns) AS ns
+  FROM (SELECT client_id, unit, ns, CAST(floor(ns / 3e9) AS BIGINT) AS slice FROM fetches) AS f
+  GROUP BY client_id, unit, slice
 ),
 fetching AS (
-  SELECT s.client_id, sum(fetches) AS fetches,
+  SELECT s.client_id, unit, sum(fetches) AS fetches,
          count(*) <= max(slice) - min(slice) OR min(end_ns) - max(ns) > 3000000000 AS pauses
   FROM slices s JOIN ends e ON s.client_id = e.client_id
-  GROUP BY s.client_id
+  GROUP BY s.client_id, unit
 ),
 work AS (
-  SELECT client_id, from_ns AS ns, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns
+  SELECT client_id, unit, from_ns AS ns, lead(ns) OVER (PARTITION BY client_id, unit ORDER BY ns) AS next_ns
   FROM fetches
-  WHERE client_id IN (SELECT client_id FROM fetching WHERE pauses)
+  WHERE (client_id, unit) IN (SELECT client_id, unit FROM fetching WHERE pauses)
 ),
 commit_steps AS (
-  SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns,
-         committed_offset > coalesce(lag(committed_offset) OVER (PARTITION BY group_id, client_id, topic,
-                                                                 partition ORDER BY timestamp), -1) AS onward
-  FROM commits
+  SELECT c.client_id, ns, CASE WHEN s.client_id IS NULL THEN '' ELSE member_id END AS unit, onward
+  FROM (
+    SELECT coalesce(client_id, '') AS client_id, coalesce(member_id, '') AS member_id,
+           unix_micros(timestamp) * 1000 AS ns,
+           committed_offset > coalesce(lag(committed_offset) OVER (PARTITION BY group_id, client_id, topic,
+                                                                   partition ORDER BY timestamp), -1) AS onward
+    FROM commits
+  ) AS c
+  LEFT JOIN shared s ON c.client_id = s.client_id
 ),
-commit_times AS (SELECT DISTINCT client_id, ns FROM commit_steps WHERE onward),
+commit_times AS (SELECT DISTINCT client_id, unit, ns FROM commit_steps WHERE onward),
 gaps AS (
-  SELECT w.client_id, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed,
+  SELECT w.client_id, unit, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed,
          false AS by_commits
   FROM work w JOIN ends e ON w.client_id = e.client_id
   UNION ALL
-  SELECT c.client_id, c.ns, coalesce(next_ns, end_ns), next_ns IS NOT NULL, true
-  FROM (SELECT *, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns FROM commit_times) AS c
+  SELECT c.client_id, unit, c.ns, coalesce(next_ns, end_ns), next_ns IS NOT NULL, true
+  FROM (SELECT *, lead(ns) OVER (PARTITION BY client_id, unit ORDER BY ns) AS next_ns FROM commit_times) AS c
   JOIN ends e ON c.client_id = e.client_id
 ),
 counted AS (
-  SELECT e.client_id, coalesce(t.times, 0) AS times, coalesce(f.fetches, 0) AS fetches
-  FROM ends e
-  LEFT JOIN fetching f ON e.client_id = f.client_id
-  LEFT JOIN (SELECT client_id, count(*) AS times FROM commit_times GROUP BY client_id) AS t ON e.client_id = t.client_id
+  SELECT client_id, unit, sum(times) AS times, sum(fetches) AS fetches
+  FROM (
+    SELECT client_id, unit, 0 AS times, fetches
+    FROM fetching
+    UNION ALL
+    SELECT client_id, unit, count(*), 0
+    FROM commit_times
+    GROUP BY client_id, unit
+  ) AS w
+  GROUP BY client_id, unit
 ),
 ranked AS (
-  SELECT *, row_number() OVER (PARTITION BY client_id, by_commits ORDER BY to_ns - from_ns DESC) AS place,
-         lead(to_ns - from_ns) OVER (PARTITION BY client_id, by_commits ORDER BY to_ns - from_ns DESC) AS other_ns
+  SELECT *, row_number() OVER (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC) AS place,
+         lead(to_ns - from_ns) OVER (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC) AS other_ns
   FROM gaps
   WHERE to_ns - from_ns > 1500000000
 ),
 longest AS (
-  SELECT r.*, times, fetches, row_number() OVER (PARTITION BY r.client_id ORDER BY by_commits) AS choice
-  FROM ranked r JOIN counted c ON r.client_id = c.client_id
-  WHERE place = 1 AND to_ns - from_ns > 4 * coalesce(other_ns, 0)
+  SELECT r.*, times, fetches
+  FROM ranked r JOIN counted c ON r.client_id = c.client_id AND r.unit = c.unit
+  WHERE place = 1 AND to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
     AND to_ns - from_ns >= CASE WHEN resumed OR by_commits THEN 10000000000 ELSE 6000000000 END
     AND (NOT by_commits
          OR (times >= 5
@@ -87,16 +113,51 @@ longest AS (
                          WHERE f.client_id = r.client_id AND f.records_bytes > 0
                            AND f.ns BETWEEN r.from_ns + 1000000000 AND r.to_ns - 6000000000)))
 ),
-idle AS (SELECT * FROM longest WHERE choice = 1),
+held_by AS (
+  SELECT DISTINCT l.client_id, l.unit, f.topic, f.partition
+  FROM longest l
+  JOIN fetched f
+    ON f.client_id = l.client_id AND CAST(f.connection AS STRING) = l.unit
+    AND f.ns BETWEEN l.from_ns - 10000000000 AND l.from_ns
+  WHERE l.unit != '' AND NOT l.by_commits
+),
+left_alone AS (
+  SELECT l.client_id, l.unit, h.topic, h.partition
+  FROM longest l
+  JOIN held_by h ON h.client_id = l.client_id AND h.unit = l.unit
+  JOIN tcp t ON CAST(t.connection AS STRING) = l.unit
+  WHERE NOT l.by_commits AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, l.to_ns) >= l.to_ns
+    AND NOT EXISTS (
+      SELECT 1
+      FROM held_by o
+      JOIN fetched f ON f.client_id = o.client_id AND f.topic = o.topic AND f.partition = o.partition
+      WHERE o.client_id = l.client_id AND o.unit = l.unit AND CAST(f.connection AS STRING) != l.unit
+        AND f.ns BETWEEN l.from_ns + 1000000000 AND l.to_ns
+    )
+),
+alone AS (
+  SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY by_commits, to_ns - from_ns DESC) AS choice
+  FROM longest l
+  WHERE unit = '' OR EXISTS (SELECT 1 FROM left_alone a WHERE a.client_id = l.client_id AND a.unit = l.unit)
+),
+idle AS (SELECT * FROM alone WHERE choice = 1),
+rejoined AS (
+  SELECT DISTINCT a.client_id
+  FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.api = 'JOIN_GROUP' AND a.ns BETWEEN i.from_ns AND i.to_ns
+),
 beats AS (
   SELECT b.group_id, b.client_id, count(*) AS heartbeats, max(b.ns) AS last_beat_ns
-  FROM asked b JOIN idle i ON b.client_id = i.client_id AND b.ns > i.from_ns AND b.ns <= i.to_ns
-  WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
-  GROUP BY 1, 2
+  FROM heartbeats b
+  JOIN idle i ON b.client_id = i.client_id AND b.ns > i.from_ns AND b.ns <= i.to_ns
+  JOIN ends e ON b.client_id = e.client_id
+  LEFT JOIN rejoined r ON b.client_id = r.client_id
+  GROUP BY b.group_id, b.client_id, i.from_ns, i.to_ns
+  HAVING sum(CASE WHEN pause_ns > 2.5 * usual_ns + 1000000000 THEN pause_ns ELSE 0 END) < 0.3 * (i.to_ns - i.from_ns)
+    OR max(r.client_id) IS NULL
 ),
 held AS (
   SELECT a.client_id, max_by(cardinality(assignment), a.ns) AS partitions
-  FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.ns <= i.to_ns
+  FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.ns <= i.to_ns AND i.unit = ''
   WHERE assignment IS NOT NULL
   GROUP BY a.client_id
 ),
@@ -104,16 +165,24 @@ commits_after AS (
   SELECT c.client_id, count(*) AS commits
   FROM commit_times c
   JOIN idle i
-    ON c.client_id = i.client_id AND c.ns > i.from_ns + 6000000000
+    ON c.client_id = i.client_id AND c.unit = i.unit AND c.ns > i.from_ns + 6000000000
     AND c.ns <= i.to_ns - CASE WHEN resumed THEN 1000000000 ELSE 0 END
   GROUP BY c.client_id
 ),
-reads AS (SELECT DISTINCT f.client_id, topic FROM fetched f JOIN idle i ON f.client_id = i.client_id),
+reads AS (
+  SELECT DISTINCT f.client_id, f.topic, CAST(NULL AS INT) AS partition
+  FROM fetched f JOIN idle i ON f.client_id = i.client_id AND i.unit = ''
+  UNION ALL
+  SELECT a.client_id, a.topic, a.partition
+  FROM left_alone a JOIN idle i ON a.client_id = i.client_id AND a.unit = i.unit
+),
 grown AS (
   SELECT r.client_id, sum(b.records) AS produced, array_agg(DISTINCT b.topic) AS topics
   FROM reads r
   JOIN idle i ON r.client_id = i.client_id
-  JOIN batches b ON b.topic = r.topic AND b.api = 'PRODUCE' AND b.ns > i.from_ns + 1000000000 AND b.ns < i.to_ns
+  JOIN batches b
+    ON b.topic = r.topic AND b.partition = coalesce(r.partition, b.partition) AND b.api = 'PRODUCE'
+    AND b.ns > i.from_ns + 1000000000 AND b.ns < i.to_ns
   GROUP BY r.client_id
 ),
 others AS (
@@ -121,8 +190,8 @@ others AS (
   FROM reads r
   JOIN idle i ON r.client_id = i.client_id
   JOIN fetched f
-    ON f.topic = r.topic AND f.client_id != r.client_id AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns
-    AND f.records_bytes > 0
+    ON f.topic = r.topic AND f.partition = coalesce(r.partition, f.partition) AND f.client_id != r.client_id
+    AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns AND f.records_bytes > 0
   GROUP BY r.client_id
 )
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,

@@ -57,17 +57,22 @@ failed AS (
   GROUP BY 1, 2
 )
 SELECT l.client_id, l.group_id, count(*) AS left_by_itself, max(limit_ms) AS max_poll_interval_ms,
-       percentile_approx(pause_ms, 0.5) / 1e3 AS pause_seconds,
+       percentile_approx(CASE WHEN again_ns IS NOT NULL THEN pause_ms END, 0.5) / 1e3 AS pause_seconds,
        sum(CASE WHEN again_ns IS NOT NULL THEN 1 ELSE 0 END) AS joined_again, max(reason) AS reason,
-       coalesce(max(f.refused), 0) AS commits_refused, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
+       CASE WHEN max(again_ns) IS NULL THEN 'did not join again'
+            ELSE concat('joined again ', CASE WHEN count(again_ns) = 1 THEN 'once'
+                                              ELSE concat(count(again_ns), ' times') END, ', ',
+                        round(percentile_approx(CASE WHEN again_ns IS NOT NULL THEN pause_ms END, 0.5) / 1e3, 1),
+                        ' s later') END AS back, coalesce(max(f.refused), 0) AS commits_refused,
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM late l LEFT JOIN failed f ON l.client_id = f.client_id AND l.group_id = f.group_id
 GROUP BY l.client_id, l.group_id
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=("left_by_itself", "joined_again", "max_poll_interval_ms", "pause_seconds", "commits_refused", "reason"),
     says="{client_id} left group {group_id} by itself {left_by_itself} times, "
-    "as max.poll.interval.ms ({max_poll_interval_ms}) went by without a poll, and joined again {joined_again} times, "
-    "{pause_seconds} s later; {commits_refused} commits refused",
+    "as max.poll.interval.ms ({max_poll_interval_ms}) went by without a poll, and {back}; "
+    "{commits_refused} commits refused",
     ruled_out="a dead member: its heartbeats went on",
     advice="lower max.poll.records, raise max.poll.interval.ms, or process faster (hand the work to other threads)",
     see="decode pcap {files} --client {client_id} --api LeaveGroup",

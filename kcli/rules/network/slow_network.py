@@ -3,6 +3,7 @@
 from kcli.rules.rule import Rule
 
 # The shortest round trip of a connection is the line's, however busy its ends are: acknowledgements wait up to 40 ms.
+# A consumer whose time goes by between its Fetches, far longer than a round trip, is slow by itself.
 RULE = Rule(
     finding="slow-network",
     title="long lines to clients",
@@ -10,17 +11,17 @@ RULE = Rule(
     sql="""
 WITH trips AS (
   SELECT host, client_id, connection, inner_client,
-         greatest(least(coalesce(c_rtt_min_ms, s_rtt_min_ms), coalesce(s_rtt_min_ms, c_rtt_min_ms)), 0) AS near_ms,
          coalesce(greatest(syn_ms, ack_ms),
                   CASE WHEN s_rtt_samples >= 5 OR c_rtt_samples >= 5
                          THEN greatest(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms ELSE 0 END,
                                        CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms ELSE 0 END) END) AS trip_ms,
-         greatest(coalesce(syn_ms, 0), 0) AS server_ms, greatest(coalesce(ack_ms, 0), 0) AS client_ms
+         greatest(coalesce(syn_ms, c_rtt_min_ms, 0), 0) AS server_ms
   FROM conns
   WHERE requests >= 3
 ),
 hosts AS (
-  SELECT host, min(trip_ms) AS trip_ms, percentile_approx(trip_ms, 0.5) AS median_trip_ms, count(*) AS connections,
+  SELECT host, min(server_ms) AS server_ms, min(trip_ms) AS trip_ms,
+         percentile_approx(trip_ms, 0.5) AS median_trip_ms, count(*) AS connections,
          array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL AND client_id != '') AS clients
   FROM trips
   WHERE trip_ms IS NOT NULL AND NOT inner_client
@@ -28,18 +29,35 @@ hosts AS (
 ),
 own AS (
   SELECT t.address, percentile_approx(own_ms, 0.5) AS broker_ms FROM timed t WHERE own_ms IS NOT NULL GROUP BY t.address
+),
+busy AS (
+  SELECT DISTINCT client_id
+  FROM (
+    SELECT client_id, connection, ns,
+           (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
+    FROM calls
+    WHERE api = 'FETCH' AND NOT inner_client
+  ) AS f
+  JOIN (SELECT connection, trip_ms FROM trips WHERE trip_ms >= 30) AS t USING (connection)
+  GROUP BY client_id, connection
+  HAVING sum(greatest(pause_ms - trip_ms, 0)) / 1e3 > 0.5 * (max(ns) - min(ns)) / 1e9
 )
-SELECT h.host, h.trip_ms, h.median_trip_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms, w.broker_ms,
+SELECT h.host, h.trip_ms, h.median_trip_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms,
+       greatest(w.broker_ms - h.server_ms, 0) AS broker_ms,
        (
          SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id)
-       ) AS groups, h.trip_ms AS weight
+       ) AS groups, h.trip_ms AS weight,
+       CASE WHEN min(o.median_trip_ms) IS NULL THEN ''
+            ELSE concat('; other hosts ', round(min(o.median_trip_ms), 2), ' ms') END AS others,
+       CASE WHEN (SELECT count(*) FROM busy b WHERE array_contains(h.clients, b.client_id)) > 0
+              THEN 'lagging-consumer' END AS spares
 FROM hosts h LEFT JOIN hosts o ON h.host != o.host LEFT JOIN own w ON w.address = h.host
 GROUP BY ALL
 HAVING h.trip_ms >= 30 AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * min(o.median_trip_ms))
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
     evidence=("trip_ms", "median_trip_ms", "others_ms", "connections", "broker_ms", "clients"),
-    says="host {host} is {trip_ms} ms away (TCP round trip at its best; other hosts {others_ms} ms): {clients}; "
+    says="host {host} is {trip_ms} ms away (TCP round trip at its best{others}): {clients}; "
     "the broker itself answers in {broker_ms} ms",
     ruled_out="the broker, loss",
     advice="move the client or a broker nearer; larger batches, more requests in flight, "

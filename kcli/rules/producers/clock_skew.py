@@ -2,13 +2,15 @@
 
 from kcli.rules.rule import OF_TOPIC, Rule
 
+# A connection is one process's, with one clock; those with a few batches count together.
 RULE = Rule(
     finding="clock-skew",
     title="producers whose clock is off",
     when="skewed_batches >= 5",
     sql="""
 WITH stamped AS (
-  SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead
+  SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead,
+         CASE WHEN count(*) OVER (PARTITION BY client_id, topic, connection) >= 5 THEN connection END AS connection
   FROM batches
   WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control
 ),
@@ -18,15 +20,17 @@ skewed AS (
          percentile_approx(ahead, 0.9) AS p90, min(ns) AS first_ns, max(ns) AS last_ns
   FROM stamped
   WHERE topic IS NOT NULL
-  GROUP BY client_id, topic
+  GROUP BY client_id, topic, connection
 ),
 refused AS (
   SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP' GROUP BY client_id, topic
 ),
 off AS (
-  SELECT *
+  SELECT client_id, topic, sum(batches) AS batches, min(least) AS least, max(most) AS most,
+         max_by(ahead_seconds, batches) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns
   FROM skewed
   WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
+  GROUP BY client_id, topic
 ),
 wrote AS (
   SELECT client_id, topic, array_agg(concat(topic, '-', partition)) AS partitions

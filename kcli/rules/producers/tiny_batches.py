@@ -1,36 +1,59 @@
 """A producer sends each record alone."""
 
 from kcli.rules.rule import Rule
+from kcli.rules.sharing import OF_ONE
 
+# Where others of the same client id write larger batches, only connections with hardly more than a record each count.
 RULE = Rule(
     finding="tiny-batches",
     title="a producer sends each record alone",
     when="produces >= 200",
-    sql="""
+    sql=f"""
 WITH sent AS (
-  SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns,
-         greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, sum(request_bytes) AS bytes
+  SELECT client_id, server, connection, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns,
+         sum(request_bytes) AS bytes
   FROM calls
   WHERE api = 'PRODUCE' AND NOT inner_client
+  GROUP BY client_id, server, connection
+),
+fast AS (
+  SELECT client_id
+  FROM sent
   GROUP BY client_id
+  HAVING sum(requests) >= 200 AND sum(requests) / greatest((max(last_ns) - min(first_ns)) / 1e9, 1) >= 90
 ),
 held AS (
-  SELECT client_id, sum(records) AS records, sum(size_in_bytes) AS record_bytes,
+  SELECT client_id, connection, sum(records) AS records,
          sum(CASE WHEN compression = 'none' THEN 1 ELSE 0 END) AS plain, count(*) AS batches
   FROM batches
-  WHERE api = 'PRODUCE'
+  WHERE api = 'PRODUCE' AND client_id IN (SELECT client_id FROM fast)
+  GROUP BY client_id, connection
+),
+filled AS (
+  SELECT s.*, records, plain, batches,
+         sum(records) OVER (PARTITION BY client_id) / sum(requests) OVER (PARTITION BY client_id) AS usual_records
+  FROM sent s JOIN held USING (client_id, connection)
+),
+by_server AS (
+  SELECT client_id, server, {OF_ONE} AS of_one, sum(requests) AS requests, sum(bytes) AS bytes,
+         sum(records) AS records, sum(plain) AS plain, sum(batches) AS batches, min(first_ns) AS first_ns,
+         max(last_ns) AS last_ns
+  FROM filled
+  WHERE usual_records < 2 OR records / requests < 1.5
+  GROUP BY client_id, server
+),
+summed AS (
+  SELECT client_id, sum(requests) AS requests, sum(of_one) AS of_one, sum(bytes) AS bytes, sum(records) AS records,
+         sum(plain) AS plain, sum(batches) AS batches, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+         greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
+  FROM by_server
   GROUP BY client_id
 )
 SELECT client_id, requests, requests / seconds AS per_second, records / requests AS records_per_request,
-       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, s.first_ns, s.last_ns,
-       requests AS weight,
-       (
-         SELECT min(o.records / o2.requests)
-         FROM held o JOIN sent o2 USING (client_id)
-         WHERE o.client_id != s.client_id AND o2.requests >= 10
-       ) AS others_records_per_request
-FROM sent s JOIN held h USING (client_id)
-WHERE requests >= 200 AND requests / seconds >= 90 AND records / requests < 2
+       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, first_ns, last_ns,
+       requests AS weight
+FROM summed
+WHERE of_one >= 200 AND of_one / seconds >= 90
 """,
     subject={"client": "client_id"},
     evidence=("requests", "per_second", "records_per_request", "bytes_per_request", "uncompressed_share", "seconds"),

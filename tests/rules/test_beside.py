@@ -1,0 +1,92 @@
+"""What is told beside something else, and what is too slight to be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcli.diagnose import diagnose
+from tests.capture.messages import request
+from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
+from tests.diagnose.captured import diagnosed
+from tests.rules.test_by_hand import SECOND, Talk, found, rounds, told
+from tests.rules.test_sharing import fetcher, later
+
+
+def outage(at: int) -> list[Wire]:
+    """Three clients of a broker whose connections end together, two more that it refuses, and its return."""
+    wires = []
+    for number in range(3):
+        talk = Talk(f"client-{number}", 45000 + number, broker=3)
+        for _ in range(2 * at // SECOND):
+            talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+        talk.wire.add(1, FIN | ACK)
+        talk.wire.add(0, FIN | ACK)
+        wires.append(talk.wire)
+    for number in range(2):
+        port, start = 46000 + number, Wire().now + at + (number + 1) * SECOND
+        wire = Wire(client=("10.0.0.1", port), server=("10.0.0.3", 9092), seq=(port, 2 * port), start=start)
+        wire.add(0, SYN, ack=0)
+        wire.add(1, RST | ACK)
+        wires.append(wire)
+    back = later(Talk("client-0", 47000, broker=3).call(3, 12, {"topics": []}, {"brokers": [], "topics": []}), at)
+    wires.append(later(back, 4 * SECOND).wire)
+    return wires
+
+
+def named(folder: Path, *wires: Wire) -> set[str]:
+    path = folder / "b.pcap"
+    path.write_bytes(pcap(sorted(packet for wire in wires for packet in wire.packets)))
+    return {each.finding for each in diagnose([str(path)]).findings}
+
+
+def test_an_outage_explains_the_rounds_of_a_group_about_it_and_no_storm_before(tmp_path: Path) -> None:
+    storm = rounds("a", 40000, [*range(1, 9)], "").wire
+    assert named(tmp_path, storm, *outage(26 * SECOND)) == {"broker-restart", "rebalance-storm"}
+    assert named(tmp_path, later(rounds("a", 40000, [*range(1, 9)], ""), 24 * SECOND).wire, *outage(26 * SECOND)) == {
+        "broker-restart"
+    }
+
+
+def looks(times: int) -> Talk:
+    talk = Talk("scripts", 41000)
+    for _ in range(times):
+        talk.call(16, 4, {"statesFilter": []}, {"groups": []}, SECOND // 20 - 2 * MILLISECOND)
+    return talk
+
+
+def test_scripts_that_look_are_no_load_beside_much_work(tmp_path: Path) -> None:
+    told(found(tmp_path, looks(120)), "exporter-load", client="scripts")
+    work = [fetcher(number, 40, times=240) for number in range(2)]
+    assert not found(tmp_path, looks(120), *work)
+
+
+def test_a_member_that_left_for_good_did_not_join_again(tmp_path: Path) -> None:
+    talk = rounds("late", 42000, [1], "")
+    left = {"groupId": "g", "members": [{"memberId": "late-1", "groupInstanceId": None, "reason": ""}]}
+    left["members"][0]["reason"] = "consumer poll timeout has expired."  # type: ignore[index]
+    talk.call(13, 5, left, {"errorCode": 0, "members": []})
+    finding = told(found(tmp_path, talk), "poll-interval-exceeded", client="late", group="g")
+    assert "and did not join again" in finding.text
+
+
+def test_a_capture_of_one_broker_that_is_over_is_no_silence(tmp_path: Path) -> None:
+    def waiting(number: int, goes_on: bool) -> Talk:
+        talk = Talk(f"client-{number}", 48000 + number, broker=3)
+        for _ in range(4 + goes_on):
+            talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+        for _ in range(1 + 3 * goes_on):
+            talk.number += 1
+            talk.wire.client(request(3, 12, talk.number, {"topics": []}, talk.client)).add(1, ACK)
+            talk.wire.now += SECOND
+        return talk
+
+    others = Talk("others", 49000)
+    for _ in range(30):
+        others.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+    assert not found(tmp_path, others, *(waiting(number, goes_on=False) for number in range(3)))
+    still = [waiting(number, goes_on=True) for number in range(3)]
+    told(found(tmp_path, others, *still), "silent-broker", broker=["10.0.0.3:9092"])
+
+
+def test_one_answer_that_the_capture_lacks_does_not_make_a_timeout_irregular() -> None:
+    told([*diagnosed("timeout-and-loss").findings], "request-timeout-too-short", client="hurry")

@@ -1,0 +1,95 @@
+"""Clients that share a client id: the default of their library, or that of their deployment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.capture.wires import MILLISECOND
+from tests.diagnose.captured import only
+from tests.diagnose.captured import told as told_of
+from tests.records.slips.making import batch_bytes
+from tests.rules.test_by_hand import SECOND, Talk, found, told
+
+HOUR_MS = 3_600_000
+
+
+def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0) -> Talk:
+    """A producer with one record in each request."""
+    talk = Talk("shared", port)
+    for _ in range(times):
+        records = batch_bytes([(b"k", b"v")], time=talk.wire.now // MILLISECOND + ahead_ms)
+        parts: list[dict[str, Any]] = [{"index": 0, "records": records}]
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
+        part = {"index": 0, "errorCode": 0, "baseOffset": talk.number}
+        answer = {"responses": [{"name": "orders", "partitionResponses": [part]}]}
+        talk.call(0, 9, asked, answer, SECOND // a_second - 2 * MILLISECOND)
+    return talk
+
+
+def test_many_producers_that_write_little_are_no_tiny_batches(tmp_path: Path) -> None:
+    few = [writer(40000 + number, 20, times=60) for number in range(8)]
+    assert not found(tmp_path, *few)
+    finding = told(found(tmp_path, *few, writer(40009, 120, times=360)), "tiny-batches", client="shared")
+    assert finding.evidence["requests"] == 8 * 60 + 360
+
+
+def test_one_clock_that_is_off_among_those_that_are_right(tmp_path: Path) -> None:
+    right = [writer(40000 + number, 10, times=30) for number in range(3)]
+    assert not found(tmp_path, *right)
+    finding = told(
+        found(tmp_path, *right, writer(40009, 5, times=15, ahead_ms=2 * HOUR_MS)), "clock-skew", client="shared"
+    )
+    assert finding.evidence["batches"] == 15
+
+
+def asker(number: int, a_second: int, *, times: int) -> Talk:
+    talk = Talk("shared", 41000 + number)
+    for _ in range(times):
+        talk.call(3, 12, {"topics": None}, {"brokers": [], "topics": []}, SECOND // a_second - 2 * MILLISECOND)
+    return talk
+
+
+def test_many_that_ask_for_metadata_now_and_then_are_no_storm(tmp_path: Path) -> None:
+    few = [asker(number, 2, times=12) for number in range(6)]
+    assert not found(tmp_path, *few)
+    told(found(tmp_path, *few, asker(7, 5, times=30)), "metadata-storm", client="shared")
+
+
+def fetcher(number: int, a_second: int, *, times: int) -> Talk:
+    talk = Talk("shared", 42000 + number)
+    for _ in range(times):
+        asked = {"maxWaitMs": 40, "minBytes": 1, "topics": []}
+        talk.call(1, 11, asked, {"responses": []}, SECOND // a_second - 2 * MILLISECOND)
+    return talk
+
+
+def test_many_that_fetch_calmly_are_not_busy(tmp_path: Path) -> None:
+    few = [fetcher(number, 20, times=80) for number in range(6)]
+    assert not found(tmp_path, *few)
+    told(found(tmp_path, *few, fetcher(9, 200, times=800)), "busy-fetch", client="shared")
+
+
+def later(talk: Talk, wait: int) -> Talk:
+    talk.wire.packets = [each._replace(ns=each.ns + wait) for each in talk.wire.packets]
+    return talk
+
+
+def test_a_client_that_spins_for_a_moment_is_not_busy(tmp_path: Path) -> None:
+    """franz-go does, as a leader moves: it has no partition to ask for."""
+    calm = fetcher(0, 2, times=14)
+    assert not found(tmp_path, calm, later(fetcher(1, 500, times=470), 3 * SECOND))
+    told(found(tmp_path, calm, fetcher(1, 100, times=700)), "busy-fetch", client="shared")
+
+
+def test_short_connections_count_beside_long_ones_of_the_same_id(tmp_path: Path) -> None:
+    long = [fetcher(number, 20, times=200) for number in range(2)]
+    assert not found(tmp_path, *long)
+    short = [later(asker(10 + number, 400, times=1), number * SECOND // 3) for number in range(20)]
+    told(found(tmp_path, *long, *short), "connection-churn", client="shared")
+
+
+def test_one_of_three_members_with_one_client_id_hangs() -> None:
+    found = only("stuck-one-of-three")
+    assert found.finding == "consumer-stuck" and found.severity == "critical"
+    told_of(found, client="svc", group="svc")
