@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
 
 # Each command lives in a module of its own, imported only when it is called: a cold start pays for what it uses.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
@@ -196,3 +201,10 @@ QUESTIONS = {
     "Disk of a dead controller?": "kcli __cluster_metadata-0",
 }
 FRONT = "front.command:front"  # what `kcli FILE...` runs
+
+
+def loaded(target: str) -> click.Command:
+    """Import a command by "module:attribute"."""
+    module, _, attribute = target.partition(":")
+    command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
+    return command

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import errno
 import gc
-import importlib
 import os
 import sys
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.address_space import is_shortage
-from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS
+from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS, loaded
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.cli.termination import tidy_up_at_signals
@@ -136,13 +135,6 @@ def of_file(command: click.Command) -> click.Command:
     made = copy.copy(command)
     made.format_usage = format_usage  # type: ignore[method-assign]
     return made
-
-
-def loaded(target: str) -> click.Command:
-    """Import a command by "module:attribute"."""
-    module, _, attribute = target.partition(":")
-    command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
-    return command
 
 
 def print_help() -> None:

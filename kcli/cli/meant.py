@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from kcli.cli.commands import COMMANDS, FRONT
+from kcli.cli.commands import COMMANDS, FRONT, loaded
 from kcli.errors import KcliError
 from kcli.nearest import nearest
 from kcli.shell import quoted
@@ -158,8 +158,6 @@ def of_options(path: Words, words: Words, option: str | None, *, near: bool) -> 
 
 def command_of(path: Words) -> click.Command | None:
     """Return a command by the words that name it; `kcli FILE` by none. None: a group."""
-    from kcli.cli.main import loaded
-
     target: Any = COMMANDS if path else FRONT
     for word in path:
         target = target.get(word) if not isinstance(target, str) else None
