@@ -13,7 +13,7 @@ from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.stats.table import rate_text, time_text
-from kcli.cli.terminal.cells import broken, fit
+from kcli.cli.terminal.cells import GAP, broken, fit, line_size, without_spared
 from kcli.cli.terminal.cells import width as cell_width
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.commands import ShownCommand
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kcli.diagnose.overview import Overview
 
 NEXT_OF_INPUT = "Next, with the same on standard input:"
-GAP = 2  # between columns
 SHORTEST = 12  # cells of a client's name
 NAMED = 4  # errors
 FINDINGS = 4  # that fit on a screen beside the rest
@@ -121,12 +120,11 @@ def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[s
     """Yield a table of clients, with the columns that fit, and which do not."""
     table = [HEADINGS, *map(cells_of, rows)]
     widths = {name: max(cell_width(legible(row[at])) for row in table) for at, name in enumerate(HEADINGS)}
-    for name in SPARED:
-        if room is not None and sum(widths.values()) + GAP * (len(widths) - 1) > room:
-            del widths[name]
-    if room is not None:  # a name that is too long is cut, figures are not
-        rest = sum(widths.values()) - widths["client"] + GAP * (len(widths) - 1)
-        widths["client"] = min(widths["client"], max(room - rest, SHORTEST))
+    if room is not None:
+        widths = without_spared(widths, SPARED, room)
+        # A name that is too long is cut, figures are not.
+        excess = max(line_size(widths.values()) - room, 0)
+        widths["client"] = min(widths["client"], max(widths["client"] - excess, SHORTEST))
     for row in table:
         cells = dict(zip(HEADINGS, row, strict=True))
         numbers = (f"{cells[name]:>{width}}" for name, width in widths.items() if name != "client")

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.capture.statistics import Figures
-from kcli.cli.terminal.cells import cut, cut_start, fit, narrowed, pad, width
+from kcli.cli.terminal.cells import GAP, cut, cut_start, fit, narrowed, pad, width
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.counting import bytes_text
 from kcli.legible import legible
 
-GAP = 2  # between columns
 LEAST = 8  # cells of a column of text that is cut
 LONGEST = 60  # ... where lines are not cut
 LEAST_NAMES = 28  # cells of errors by name that is cut

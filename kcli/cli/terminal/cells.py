@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kcli.legible import legible
 
 CUT = "…"  # stands where text was cut
+GAP = 2  # between columns
 LEAST = 20  # cells of a line, however narrow the terminal is
 
 
@@ -75,10 +76,10 @@ def fit(text: str, size: int) -> str:
 
 
 def align(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return rows of as many values each as lines of columns, two spaces apart."""
+    """Return rows of as many values each as lines of columns."""
     cells = [[legible(cell) for cell in row] for row in rows]
     sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]
+    return [(" " * GAP).join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]
 
 
 def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:
@@ -87,3 +88,17 @@ def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:
     while sum(taken) > room and max(taken, default=0) > least:
         taken[taken.index(max(taken))] -= 1
     return taken
+
+
+def line_size(sizes: Collection[int]) -> int:
+    """Return how many cells columns take beside each other."""
+    return sum(sizes) + GAP * max(len(sizes) - 1, 0)
+
+
+def without_spared(sizes: Mapping[str, int], spared: Iterable[str], room: int) -> dict[str, int]:
+    """Return the columns that fit into `room` cells. spared: those that are left out where they do not, in order."""
+    kept = dict(sizes)
+    for name in spared:
+        if line_size(kept.values()) > room:
+            del kept[name]
+    return kept

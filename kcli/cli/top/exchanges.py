@@ -17,7 +17,7 @@ from kcli.cli.decode.pcap.table import Table, api_text, milliseconds, words_of
 from kcli.cli.decode.pcap.table import sizes as packet_sizes
 from kcli.cli.decode.pcap.tree import tree
 from kcli.cli.decode.slip_hints import SlipNamer, message_text
-from kcli.cli.terminal.cells import cut, pad
+from kcli.cli.terminal.cells import GAP, cut, line_size, pad, without_spared
 from kcli.cli.terminal.cells import width as cell_width
 from kcli.errors import KcliError
 from kcli.filelike import Stream
@@ -27,7 +27,6 @@ MOST_EXCHANGES = 200  # the latest
 HEADINGS = ("time", "conn", "client", "api", "ms", "bytes", "what")
 NUMBERS = ("ms", "bytes")
 SPARED = ("bytes", "conn", "client")  # columns that go first where there is little room
-GAP = 2  # between columns
 WIDEST = 24  # cells of a column
 LEAST = 32  # cells of what was said
 
@@ -85,10 +84,8 @@ def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
     table = Table(lambda *_parts: None, width=width, absolute=True)
     rows = [HEADINGS, *(cells_of(each, table) for each in exchanges)]
     sizes = {name: min(max(cell_width(row[at]) for row in rows), WIDEST) for at, name in enumerate(HEADINGS[:-1])}
-    for name in SPARED:
-        if width - sum(sizes.values()) - GAP * len(sizes) < LEAST:
-            del sizes[name]
-    room = max(width - sum(sizes.values()) - GAP * len(sizes), 1)
+    sizes = without_spared(sizes, SPARED, width - GAP - LEAST)
+    room = max(width - GAP - line_size(sizes.values()), 1)
     made = []
     for row in rows:
         named = dict(zip(HEADINGS, row, strict=True))

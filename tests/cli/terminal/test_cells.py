@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from kcli.cli.terminal.cells import align, cut, cut_start, fit, narrowed, pad, width, wrap
+from kcli.cli.terminal.cells import align, cut, cut_start, fit, line_size, narrowed, pad, width, without_spared, wrap
 
 TEXTS = ["", "plain", "日本語", "e\u0301e\u0301", "👍 ok", "\x1b[2J", "\u202ex\n"]
 
@@ -48,3 +48,12 @@ def test_the_start_is_cut() -> None:
     assert cut_start("10.0.0.1:9092-10.0.0.2:41202", 15) == "…10.0.0.2:41202"
     assert cut_start("short", 15) == "short"
     assert width(cut_start("数据" * 9, 6)) <= 6 and cut_start("a\nb" * 9, 5).isprintable()
+
+
+def test_columns_that_are_spared_go_first() -> None:
+    sizes = {"time": 8, "conn": 3, "bytes": 5, "what": 10}
+    assert line_size(sizes.values()) == 32
+    assert without_spared(sizes, ("bytes", "conn"), 32) == sizes
+    assert without_spared(sizes, ("bytes", "conn"), 31) == {"time": 8, "conn": 3, "what": 10}
+    assert without_spared(sizes, ("bytes", "conn"), 3) == {"time": 8, "what": 10}
+    assert line_size(()) == 0
