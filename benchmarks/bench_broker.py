@@ -33,7 +33,7 @@ from tests.broker.processes import served
 
 FETCH, PRODUCE, METADATA, CREATE_TOPICS, CREATE_PARTITIONS = 1, 0, 3, 19, 37
 DRAFT, INCREMENTAL_FETCH = "kip-227-draft", 30227
-FETCHES = 200
+FULL_FETCHES, FETCHES = 15, 200
 AT_ONCE = 5000
 MAKING_SECONDS = 600
 TOPICS, PARTITIONS, RECORDS, RECORD_BYTES = 10, 4, 16_000, 1000
@@ -139,28 +139,33 @@ class Drafted:
 
 
 async def measure_session(bootstrap: str, kind: type[Final | Drafted], partitions: int, label: str) -> None:
-    """A full fetch, then one partition changed before each incremental one."""
+    """Full fetches, each of a new session; in the last one's, one partition changed before each incremental one."""
     peer = await connect(bootstrap, DRAFT if kind is Drafted else None)
     topic_id = await make_topic(peer, partitions)
-    session = kind(f"many-{partitions}", topic_id)
-    start = [await produced_before(peer, session.topic)]
-    key, version, body = session.request(dict.fromkeys(range(partitions), 0) | {0: start[0]})
-    full = await peer.ask(key, version, body | {"maxWaitMs": 0})
-    session.take(full[0])
+    topic = f"many-{partitions}"
+    start = await produced_before(peer, topic)
+    fulls = []
+    turn()
+    for _ in range(FULL_FETCHES):
+        session = kind(topic, topic_id)
+        key, version, body = session.request(dict.fromkeys(range(partitions), 0) | {0: start})
+        full = await peer.ask(key, version, body | {"maxWaitMs": 0})
+        session.take(full[0])
+        fulls.append(full[3])
     moved: dict[int, int] = {}
     rows = []
     turn()
     for number in range(FETCHES):
-        await produce(peer, session.topic, 0)
+        await produce(peer, topic, 0)
         answer = await peer.ask(*session.request(moved))
         reported = session.take(answer[0])
-        moved = {0: start[0] + number + 1}
+        moved = {0: start + number + 1}
         if reported == 1:
             rows.append(answer[1:])
     sent, got = (statistics.median(row[at] for row in rows) for at in (0, 1))
     millis = statistics.median(row[2] for row in rows) * 1000
     saved = (full[1] + full[2]) / (sent + got)
-    whole = f"full {full[1] + full[2]:>11,} bytes {full[3] * 1000:8.1f} ms"
+    whole = f"full {full[1] + full[2]:>11,} bytes {statistics.median(fulls) * 1000:8.1f} ms"
     part = f"incremental {sent + got:4.0f} bytes {millis:6.3f} ms"
     print(f"   {label:6} {kind.name:6}{partitions:8} partitions   {whole}   {part}   bytes 1/{saved:,.0f}")
     await peer.connection.close()
@@ -173,7 +178,7 @@ async def produced_before(peer: Peer, topic: str) -> int:
 
 
 def bench_sessions(counts: list[int], kafka: str | None) -> None:
-    print("   KIP-227: one partition changes before each fetch (median of 200)")
+    print(f"   KIP-227: full fetches (median of {FULL_FETCHES}), then one partition changes before each (of {FETCHES})")
     with served("--schema", DRAFT) as broker:
         for kind in (Final, Drafted):
             for partitions in counts:
