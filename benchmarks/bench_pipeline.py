@@ -3,8 +3,9 @@
     python -m benchmarks.bench_pipeline [MEGABYTES]        default: 200 (1000 and more for figures that last)
 
 "one core": the work of a run on one core, and that of both stages as runs on more cores do it, in one process, warmed
-up, by its CPU time, against `kcli decode pcap`'s; the best of some rounds each, in turn. "memory": the greatest
-resident size of the second, here and with four times the bytes. "run": wall time on Spark, its workers warmed up, on
+up as the command is, by its CPU time, against `kcli decode pcap`'s; the best of some rounds each, in turn. "fewer
+tables": of the work on one core, those tables alone that kcli 0.1.0 had. "memory": the greatest resident size of the
+second, here and with four times the bytes. "run": wall time on Spark, its workers warmed up, on
 one core and on two, without the tables that look across connections. "tshark": `-T ek` of a small part and Spark's
 JSON reader over it, and whether both count the same exchanges of each API.
 """
@@ -29,6 +30,16 @@ from benchmarks.turns import turn
 ROUNDS = 3
 WARM = SAMPLES / "kcat-codecs.pcap"
 EK_BYTES = 3_000_000
+# As `kcli` itself starts.
+PREPARED = """
+from kcli.cli.__main__ import prepare
+prepare()
+"""
+FEWER = (
+    "client_uses", "connection_sums", "down_conversions", "exchanges", "fetch_frames", "fetch_partitions",
+    "noted_exchanges", "outcomes", "produce_partitions", "record_batches", "remote_fetches", "snapshot_parts",
+    "topic_names", "undecodable",
+)  # fmt: skip
 
 STAGES = """
 import resource, sys, time
@@ -56,9 +67,10 @@ from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.packets.direct_decode import DirectDecode
 def whole(path, folder):
     start = time.process_time()
-    DirectDecode((StoredFile(path, os.stat(path).st_size, 0),)).decode(folder, {})
+    DirectDecode((StoredFile(path, os.stat(path).st_size, 0),)).decode(folder, options)
     return time.process_time() - start
-path, folder, warm = sys.argv[1:]
+path, folder, warm, *wanted = sys.argv[1:]
+options = {"wanted": frozenset(wanted)} if wanted else {}
 whole(warm, folder + "/warm")
 print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -79,23 +91,24 @@ print(lines(sys.argv[1]))
 
 def printed(script: str, *words: str) -> list[float]:
     turn()
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PREPARED + script, *words], capture_output=True, text=True, check=True)
     return [float(each) for each in done.stdout.split()]
 
 
-def worked(script: str, path: Path, folder: Path) -> list[float]:
+def worked(script: str, path: Path, folder: Path, *more: str) -> list[float]:
     """CPU seconds (of sorting and of decoding, or of both at once), peak memory in kilobytes; what was written stays in
     folder/stages."""
     shutil.rmtree(folder / "stages", ignore_errors=True)
-    return printed(script, str(path), str(folder / "stages"), str(WARM))
+    return printed(script, str(path), str(folder / "stages"), str(WARM), *more)
 
 
 def stages(name: str, path: Path, folder: Path) -> None:
     size = path.stat().st_size / 1e6
-    alone, whole, rounds = [], [], []
+    alone, whole, fewer, rounds = [], [], [], []
     for _ in range(ROUNDS):
         alone += printed(ONE, str(path), str(WARM))
         whole.append(worked(WHOLE, path, folder))
+        fewer.append(worked(WHOLE, path, folder, *FEWER))
         rounds.append(worked(STAGES, path, folder))
     one, (all_at_once, peak) = min(alone), min(whole)
     first, second, _ = min(rounds, key=lambda each: each[0] + each[1])
@@ -105,6 +118,7 @@ def stages(name: str, path: Path, folder: Path) -> None:
     answer += f" {one / all_at_once:.2f}x, {peak / 1000:,.0f} MB   in stages {size / (first + second):6,.0f} MB/s"
     answer += f" (sorting {size / first:,.0f}, decoding {size / second:,.0f}) {one / (first + second):.2f}x"
     print(answer, flush=True)
+    print(f"{'':<16} fewer tables: one core {size / min(fewer)[0]:6,.0f} MB/s", flush=True)
 
 
 RUN = """

@@ -20,6 +20,15 @@ def start() -> int:
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     leave_current_folder()
+    prepare()
+    from kcli.cli.main import main
+
+    signal.signal(signal.SIGINT, before)
+    return main()
+
+
+def prepare() -> None:
+    """Set up the process, before what commands need is loaded."""
     # What commands hold is mostly no garbage. Looking through all of it whenever it has grown by a quarter costs a
     # capture of many clients a seventh of its time, and more of it the more there are.
     gc.set_threshold(*COLLECTED)
@@ -29,10 +38,6 @@ def start() -> int:
     from kcli.lazy import postpone
 
     postpone(*IDLE)
-    from kcli.cli.main import main
-
-    signal.signal(signal.SIGINT, before)
-    return main()
 
 
 def run() -> None:
