@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kcli.capture.decoder import decode
 from kcli.capture.kafka.error_codes import error_codes
+from kcli.capture.statistics import StatisticsSink
 from kcli.schemas.catalog import catalog
 from tests.capture.decoding import write_lines
 from tests.capture.messages import request, response
@@ -64,3 +67,7 @@ def test_a_line_names_an_error_wherever_it_stands_alone(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [line["errors"] for line in lines] == expected
     assert len(expected) > 150 and len(seen) > 3
+    sink = decode([str(path)], StatisticsSink(("error",))).sink
+    assert sink.counts.counted == len(expected)  # by the core, which makes no lines then
+    counts = {(row.group or {}).get("error"): row.figures.exchanges for row in sink.rows()}
+    assert counts == Counter("".join(names) or None for names in expected)
