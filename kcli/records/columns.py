@@ -144,7 +144,7 @@ def record_arrays(
         of_batch = np.frombuffer(columns.column("batch"), np.int32) + np.int32(done)
         arrays = part_arrays(pa, np, data, columns, secrets)
         if whole:
-            arrays |= batch_arrays(pa, np, batches, of_batch, file)
+            arrays |= batch_arrays(np, batches, of_batch, file)
         count, at = columns.batches, columns.stopped
         done += count
         del columns  # and what was decompressed, which has been copied
@@ -209,7 +209,7 @@ def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
     )
 
 
-def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
+def batch_arrays(np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
     """Return the columns with values of the batch."""
 
     def numbers(kind: str, value: Callable[[Batch], int | bool]) -> Any:

@@ -41,6 +41,14 @@ class Finding:
     told: ToldFinding | None = None
 
 
+NOTHING = Finding(
+    NOTE,
+    "No exchange was seen: no request of Kafka's protocol in these files. Traffic inside TLS needs its keys, and a "
+    "port that kcli does not take for a broker's is named with --port.",
+    "lost",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """level: of the worst finding."""
@@ -60,7 +68,7 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     found += noted(answers)
     verdict = verdict_of(found)
     if not diagnosis.judged:
-        said = [] if diagnosis.unjudged else [*nothing(answers)]
+        said = [] if diagnosis.unjudged else [NOTHING]
         return Verdict(NOTE, unread_headline(diagnosis), [*said, *verdict.findings])
     return Verdict(verdict.level, checked_text(diagnosis), verdict.findings)
 
@@ -79,7 +87,7 @@ def judge(answers: Answers) -> Verdict:
     found = [told_finding(told(each, Period(seconds > DAY))) for each in every]
     found += noted(answers)
     if answers.first_ns is None:
-        return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *in_order(found)])
+        return Verdict(NOTE, "No Kafka in here", [NOTHING, *in_order(found)])
     verdict = verdict_of(found)
     counts = counted_by_severity(every) or "nothing found"
     return Verdict(verdict.level, f"{counted(checks(), 'check')}: {counts}", verdict.findings)
@@ -106,15 +114,6 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda each: ORDER.index(each.level))
-
-
-def nothing(answers: Answers) -> Iterator[Finding]:
-    yield Finding(
-        NOTE,
-        "No exchange was seen: no request of Kafka's protocol in these files. Traffic inside TLS needs its keys, and "
-        "a port that kcli does not take for a broker's is named with --port.",
-        "lost",
-    )
 
 
 def refused(answers: Answers) -> Iterator[Finding]:

@@ -154,7 +154,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
         seconds = time.monotonic() - begun
     # Standard output is the capture's where the recording goes there.
     with redirect_stdout(sys.stderr) if given["record"] == "-" else nullcontext():
-        show(outcome, given["format_"], total, seconds)
+        show(outcome, given["format_"], seconds)
     if not quiet:
         notify_end(outcome)
     conclude(problems, quiet)
@@ -262,7 +262,7 @@ def notify_end(outcome: Outcome) -> None:
         warn(f"sent without waiting longer: {counted(outcome.late, 'request')} behind answers that did not come")
 
 
-def show(outcome: Outcome, format_: str, requests: int, seconds: float) -> None:
+def show(outcome: Outcome, format_: str, seconds: float) -> None:
     """Print the outcome."""
     if format_ == "table":
         from kcli.cli.replay.view import show_outcome

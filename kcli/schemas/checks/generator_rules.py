@@ -71,10 +71,10 @@ class Rules:
             self.report(raw, "", "versions-none", "it has fields, but no version")
         for struct in objects(raw.get("commonStructs")):
             self.common_struct(struct)
-        self.fields(objects(raw.get("fields")), "", versions, flexible, top=True)
+        self.fields(objects(raw.get("fields")), "", flexible, top=True)
         for struct in self.common.values():
-            within = self.versions(struct, str(struct.get("name")), "versions")
-            self.fields(objects(struct.get("fields")), f"{struct.get('name')}.", within, flexible)
+            self.versions(struct, str(struct.get("name")), "versions")  # reports a range that makes no sense
+            self.fields(objects(struct.get("fields")), f"{struct.get('name')}.", flexible)
         for name in self.common:
             if self.holds_itself(name):
                 self.report(self.common[name], name, "struct-recursive", f"struct {name} holds itself")
@@ -147,12 +147,12 @@ class Rules:
                     todo.append(element)
         return False
 
-    def fields(self, fields: list[Raw], path: str, versions: Range, flexible: Range, top: bool = False) -> None:
+    def fields(self, fields: list[Raw], path: str, flexible: Range, top: bool = False) -> None:
         names, tags = set[str](), dict[int, str]()
         for field in fields:
             name = field.get("name")
             here = f"{path}{name[:1].lower() + name[1:]}" if isinstance(name, str) else path.rstrip(".")
-            self.field(field, here, versions, flexible, top)
+            self.field(field, here, flexible, top)
             if isinstance(name, str):
                 if name in names:
                     self.report(field, here, "name-twice", f"another field of the name {name} stands before it")
@@ -171,7 +171,7 @@ class Rules:
                 text = f"tag {tag}, but no field has tag {free}: tags run on from 0"
                 self.report(field, f"{path}{field.get('name')}", "tag-gap", text)
 
-    def field(self, field: Raw, path: str, outer: Range, flexible: Range, top: bool) -> None:
+    def field(self, field: Raw, path: str, flexible: Range, top: bool) -> None:
         self.keys(field, path, FIELD_KEYS, "field")
         name, kind = field.get("name"), field.get("type")
         for key in ("name", "type"):
@@ -195,7 +195,7 @@ class Rules:
         self.flags(field, path, kind, top)
         self.default(field, path, kind, nullable, versions)
         if element not in SCALARS:
-            self.struct(field, path, element, versions, flexible)
+            self.struct(field, path, element, flexible)
 
     def type(self, field: Raw, path: str, kind: str, element: str) -> bool:
         if element.startswith("[]"):
@@ -210,7 +210,7 @@ class Rules:
             return True
         return False
 
-    def struct(self, field: Raw, path: str, element: str, versions: Range, flexible: Range) -> None:
+    def struct(self, field: Raw, path: str, element: str, flexible: Range) -> None:
         inner = objects(field.get("fields"))
         if inner:
             if element in self.common:
@@ -220,7 +220,7 @@ class Rules:
             elif element in self.structs:
                 self.report(field, path, "struct-twice", f"struct {element} is there twice; make it a common struct")
             self.structs.setdefault(element, field)
-            self.fields(inner, f"{path}.", versions, flexible)
+            self.fields(inner, f"{path}.", flexible)
         elif element in self.structs:
             text = f"struct {element} stands elsewhere with its fields; make it a common struct"
             self.report(field, path, "struct-twice", text)
