@@ -51,7 +51,7 @@ class Feeder:
         elif key in HEARD and item.response_frame is not None:
             request, response = item.request, item.response
             if request is not None and response is not None:
-                self.tracker.offsets.hear(key, request, response)
+                self.tracker.offsets.hear(key, response)
 
     def _fetch(self, item: Exchange) -> None:
         kernel = self.tracker.kernel
@@ -116,7 +116,7 @@ class Feeder:
         request, response = row["request"], row["response"]
         if key in HEARD:
             if request is not None and response is not None:
-                self.tracker.offsets.hear(key, request, response)
+                self.tracker.offsets.hear(key, response)
             return
         if key not in FETCHES:
             return

@@ -51,7 +51,7 @@ class Offsets:
         name = self.names.get(key[0], key[0])
         return self.elsewhere.get((name, key[1]), -1) >= offset
 
-    def hear(self, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+    def hear(self, api_key: int, response: Mapping[str, Any]) -> None:
         """Learn from an exchange of another API: names of topic ids, offsets of partitions."""
         if api_key == METADATA:
             for topic in response.get("topics", ()):

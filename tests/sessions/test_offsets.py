@@ -8,15 +8,15 @@ UUID = "UN81GBVGSGmhiqBEPXpYyw"
 
 def test_names_and_offsets_are_heard_of() -> None:
     offsets = Offsets(new_kernel().marks)
-    offsets.hear(3, {}, {"topics": [{"topicId": UUID, "name": "orders"}, {"topicId": "A" * 22, "name": "old"}]})
+    offsets.hear(3, {"topics": [{"topicId": UUID, "name": "orders"}, {"topicId": "A" * 22, "name": "old"}]})
     assert offsets.names == {UUID: "orders"}
-    offsets.hear(2, {}, {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 1, "offset": 40}]}]})
+    offsets.hear(2, {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 1, "offset": 40}]}]})
     assert offsets.explains((UUID, 1), 40, 0) and not offsets.explains((UUID, 1), 41, 0)
     old = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 1, "oldStyleOffsets": [3, 50]}]}]}
-    offsets.hear(2, {}, old)
+    offsets.hear(2, old)
     assert offsets.explains(("orders", 1), 50, 0)
     part = {"partitionIndex": 2, "committedOffset": 7}
-    offsets.hear(9, {}, {"groups": [{"topics": [{"topicId": UUID, "partitions": [part]}]}]})
+    offsets.hear(9, {"groups": [{"topics": [{"topicId": UUID, "partitions": [part]}]}]})
     assert offsets.explains((UUID, 2), 7, 0) and not offsets.explains((UUID, 3), 1, 0)
 
 
