@@ -12,6 +12,7 @@ from typing import Any
 from kcli.capture.io.capture_file import StandardInput
 from kcli.diagnose.diagnosis import Scope, judge
 from kcli.diagnose.fact_source import FactSource
+from kcli.diagnose.known import Unknown, unknown_names
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
@@ -69,6 +70,9 @@ class Follower:
         read = [LiveInput() if each == STDIN else each for each in paths]
         self.source = FactSource(read, store, **options)  # type: ignore[arg-type]
         self.packets = 0
+        self.unknown: list[Unknown] = []  # names that are asked for, and nothing has had so far
+        self.met: set[str] = set()  # kinds of names that something has had
+        self.over = False
 
     def judgements(self) -> Iterator[list[Finding]]:
         """Yield all findings that there are, from time to time and at the end. InputError then, for damaged files."""
@@ -89,6 +93,7 @@ class Follower:
                 due = time.monotonic() + max(self.every, SHARE * (time.monotonic() - began))
         except InputError as error:
             damage = error
+        self.over = True
         yield self.judge()
         if damage is not None:
             raise damage
@@ -103,12 +108,15 @@ class Follower:
 
     def judge(self) -> list[Finding]:
         """Return the findings that there are now."""
-        found = judge(
-            self.store, self.source.capture.time, self.files, self.scope, None, key_logs=self.key_logs
-        ).findings
-        self.judged(found)
+        found = judge(self.store, self.source.capture.time, self.files, self.scope, None, key_logs=self.key_logs)
+        if found.overview.exchanges:
+            every = [*found.findings, *found.explained]
+            missing = [*unknown_names(self.store, [STDIN], self.scope, every, {})]
+            self.met |= {kind for kind, _ in self.scope.named()} - {each.kind for each in missing}
+            self.unknown = [each for each in missing if each.kind not in self.met]
+        self.judged(found.findings)
         self.store.forget()
-        return found
+        return found.findings
 
     def judged(self, found: list[Finding]) -> None:
         """Note what was found, while the store still has what was prepared for it."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 
+NAMED = 3  # servers
 SHORT_S = 5.0  # what happens again and again, or changes, needs longer
 
 
@@ -36,11 +39,11 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
 
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
 PARTS = """
-SELECT kind, tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
+SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
        array_agg(DISTINCT server) AS servers
-FROM (SELECT connection, server, bytes, CASE WHEN kind = 'encrypted'
-                                     THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls,
-             kind
+FROM (SELECT connection, server, bytes, kind,
+             CASE WHEN kind = 'encrypted'
+                  THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls
       FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
                            WHEN event = 'not-kafka' THEN 'foreign'
                            WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
@@ -48,8 +51,9 @@ FROM (SELECT connection, server, bytes, CASE WHEN kind = 'encrypted'
                            WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
                       END AS kind
             FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
-WHERE kind IS NOT NULL GROUP BY kind, tls
-ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THEN 3 ELSE 4 END, connections DESC
+WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind = 'encrypted' THEN server END
+ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THEN 3 ELSE 4 END, connections DESC,
+         min(server)
 """
 
 
@@ -60,23 +64,55 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
     """Yield what is no Kafka, and what is Kafka and cannot be read."""
     if not store.has("undecodable"):
         return
-    for row in store.ask(PARTS):
-        links, to = counted(row["connections"], "connection"), ", ".join(sorted(row["servers"])[:3])
-        if row["kind"] == "encrypted":
-            yield Unjudged(f"{links} of {row['tls']} to {to}", "--key-log FILE with the secrets of TLS")
-        elif row["kind"] == "foreign":
+    rows = [*store.ask(PARTS)]
+    yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
+    for row in rows:
+        links, to = counted(row["connections"], "connection"), listed(sorted(row["servers"]))
+        if row["kind"] == "foreign":
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
         elif row["kind"] == "lost" and row["bytes"]:
             yield Unjudged(
                 f"{row['bytes']:,} bytes on {links} that are not in the capture",
                 "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
             )
-        elif row["bytes"]:
+        elif row["kind"] == "unreadable" and row["bytes"]:
             yield Unjudged(
                 f"{row['bytes']:,} bytes on {links} that are there and do not decode",
                 "the table undecodable says where and why",
                 f"{SEE} {files}",
             )
+
+
+def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
+    """Yield the connections of TLS: a part for each server, or for several that speak the same."""
+    servers: dict[str, list[str]] = {}
+    links: Counter[str] = Counter()
+    for row in rows:
+        spoken = tls_text(row["tls"])
+        servers.setdefault(spoken, []).extend(row["servers"])
+        links[spoken] += row["connections"]
+    for spoken, named in servers.items():
+        what = f"{counted(links[spoken], 'connection')} of {spoken} to {listed(sorted(named))}"
+        yield Unjudged(what, "--key-log FILE with the secrets of TLS")
+
+
+def tls_text(spoken: Iterable[str]) -> str:
+    """Name what a server speaks: version, suite and certificate; the versions alone where there are several suites."""
+    every = sorted(spoken)
+    if len(every) == 1:
+        return every[0]
+    parts = [each.split(", ") for each in every if "," in each]  # others end before they agree on one
+    if not parts:
+        return " and ".join(every)
+    suites = {each[1] for each in parts}
+    named = suites.pop() if len(suites) == 1 else f"{len(suites)} suites,"
+    return f"{' and '.join(dict.fromkeys(each[0] for each in parts))}, {named}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few of names."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def mid_stream(store: FactStore) -> Iterator[Unjudged]:

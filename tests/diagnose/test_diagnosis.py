@@ -11,10 +11,12 @@ import pytest
 from kcli.diagnose import Diagnosis, Scope, diagnose
 from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.scope import listed, tls_text
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.rules import RULES
 from kcli.rules.judgement import rules_to_ask
+from tests.capture.wires import DATA as CAPTURED
 from tests.diagnose.captured import DATA
 
 
@@ -28,6 +30,16 @@ def test_a_scope_leaves_out_what_concerns_others() -> None:
 def test_what_cannot_be_judged_is_named_with_its_remedy(samples: Path) -> None:
     found = diagnose([str(samples / "tls.pcap")])
     assert any("TLS" in each.what and "--key-log" in each.remedy for each in found.unjudged)
+
+
+def test_tls_that_cannot_be_read_is_a_line_for_each_broker() -> None:
+    """However many cipher suites its clients speak."""
+    suites, resumed = (diagnose([str(CAPTURED / f"tls-{name}.pcap")]).unjudged for name in ("1.2-suites", "resumed"))
+    assert [each.what for each in suites] == ["24 connections of TLS 1.2 and TLS 1.3, 10 suites, to 127.0.0.1:25200"]
+    assert len([each for each in resumed if " of TLS" in each.what]) == 1
+    assert tls_text(["TLS"]) == "TLS" and tls_text(["TLS", "TLS 1.3, A"]) == "TLS 1.3, A"
+    assert tls_text(["TLS 1.2, B, certificate of CN=a", "TLS 1.2, B, certificate of CN=b"]) == "TLS 1.2, B"
+    assert listed([*"abcde"]) == "a, b, c and 2 more"
 
 
 def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:

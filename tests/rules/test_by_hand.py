@@ -493,3 +493,21 @@ def test_writes_that_time_out_beside_refused_ones_wait_for_the_same_replicas(tmp
     assert (finding.evidence["refused"], finding.evidence["unanswered"]) == (3, 2)
     [alone] = [each for each in found(tmp_path, produced(Talk(), 3, 19)) if each.finding == "under-min-isr"]
     assert alone.evidence["unanswered"] == 0 and "more" not in alone.text
+
+
+@pytest.mark.parametrize(
+    ("error", "why", "advice"),
+    [
+        (3, "which does not exist", "create the topic"),
+        (17, "which is not allowed as a name", "correct the name in tester: a topic has letters, digits"),
+    ],
+)
+def test_what_to_do_about_a_missing_topic_fits_its_name(error: int, why: str, advice: str, tmp_path: Path) -> None:
+    """Nobody can create a topic whose name is not allowed."""
+    talk = Talk()
+    for _ in range(8):
+        asked = {"topics": [{"name": "orders/eu"}], "allowAutoTopicCreation": False}
+        answer = {"brokers": [], "controllerId": 1, "topics": [{"errorCode": error, "name": "orders/eu"}]}
+        talk.call(3, 8, asked, answer)
+    finding = told(found(tmp_path, talk), "unknown-topic", topic="orders/eu")
+    assert f"orders/eu, {why}: 8 times" in finding.text and finding.advice.startswith(advice)

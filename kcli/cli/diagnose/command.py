@@ -23,6 +23,7 @@ from kcli.extras import require
 from kcli.jsontext import dumps
 
 if TYPE_CHECKING:
+    from kcli.diagnose import Finding
     from kcli.diagnose.following import Follower
 
 
@@ -94,14 +95,26 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
     write, is_grave = Lines(out).line, False
     colour, room = options["output"] is None and shows_colour(sys.stdout), terminal_room(options["output"])
     with following(paths, scope, read, options) as follower:
-        for each in news(follower.judgements()):
+        for each in news(judgements_of(follower, quiet=options["quiet"])):
             is_grave = is_grave or each.severity != INFO
             is_text = options["format_"] == "text"
             lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
             for line in lines:
                 write(line)
             out.flush()
-    return 1 if is_grave else 0
+    return 1 if is_grave or follower.unknown else 0
+
+
+def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]:
+    """Yield what is found, and say on the way, once, and at the end which names that are asked for are nowhere."""
+    from kcli.diagnose.telling import unknown_text
+
+    told = quiet
+    for found in follower.judgements():
+        if follower.unknown and not quiet and (follower.over or not told):
+            note(f"kcli: {'' if follower.over else 'so far '}{unknown_text(follower.unknown)}")
+            told = True
+        yield found
 
 
 @contextlib.contextmanager

@@ -33,6 +33,11 @@ good AS (
   WHERE answered AND error IS NULL
 )
 SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors,
+       CASE WHEN bool_or(error = 'INVALID_TOPIC_EXCEPTION') THEN 'which is not allowed as a name'
+            ELSE 'which does not exist' END AS why,
+       CASE WHEN bool_or(error = 'INVALID_TOPIC_EXCEPTION')
+            THEN 'correct the name in {client_id}: a topic has letters, digits, ".", "_" and "-", at most 249 of them'
+            END AS advised,
        (max(ns) - min(ns)) / 1e9 AS seconds, count(*) / greatest((max(ns) - min(ns)) / 1e9, 1) AS per_second,
        min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM refused r
@@ -42,7 +47,7 @@ HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
 """,
     subject={"topic": "topic", "client": "client_id"},
     evidence=("refused", "errors", "per_second", "seconds"),
-    says="{client_id} asks for {topic}, which does not exist: {refused} times in {seconds} s ({errors})",
+    says="{client_id} asks for {topic}, {why}: {refused} times in {seconds} s ({errors})",
     ruled_out="a topic that is being made: it never came",
     advice="create the topic {topic}, or correct its name in {client_id}; auto.create.topics.enable and "
     "allow.auto.create.topics are off or not allowed here",

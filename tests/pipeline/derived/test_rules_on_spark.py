@@ -31,6 +31,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("hanging-transaction", "hanging-settler"),
         ("hanging-transaction", "hanging-begun-before"),
         ("under-min-isr", "under-min-isr-orders"),
+        ("unknown-topic", "unknown-topic-returns"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
