@@ -40,8 +40,8 @@ SEEN = (
 )  # fmt: skip
 
 
-class Place:
-    """The place of batches: values of the columns that a record has from there.
+class RecordsOrigin:
+    """The origin of batches: values of the columns that a record has from there.
 
     message: a number of the exchange; None: in no message. start: where they begin in the data. ns: of the exchange.
     next_offset: of a Produce, where the broker put the next record, -1: no answer says; else None.
@@ -56,7 +56,7 @@ class Place:
 
 def record_batches(
     data: bytes | bytearray | memoryview,
-    places: Sequence[Place],
+    places: Sequence[RecordsOrigin],
     secrets: bool,
     found: list[Any],
     decoder: PayloadDecoder | None = None,
@@ -88,7 +88,7 @@ def record_batches(
         yield fitted(arrays, here, schema)
 
 
-def offsets_put(offsets: Any, place_of: Any, places: Sequence[Place]) -> Any:
+def offsets_put(offsets: Any, place_of: Any, places: Sequence[RecordsOrigin]) -> Any:
     """Return the offsets of records as the broker put them: a producer counts from 0. place_of: of each record, in
     order."""
     import numpy
@@ -225,7 +225,7 @@ class Gathered:
     """The batches of a capture, one behind another, until they are `taken`."""
 
     def __init__(self) -> None:
-        self.data, self.places = bytearray(), list[Place]()
+        self.data, self.places = bytearray(), list[RecordsOrigin]()
         self.exchange: Exchange | None = None
         self.number = 0  # of the exchange, from 1
 
@@ -237,7 +237,7 @@ class Gathered:
             return
         self.number += exchange is not self.exchange
         self.exchange = exchange
-        place = Place({
+        place = RecordsOrigin({
             "topic": found.topic, "topic_id": found.topic_id, "partition": found.partition,
             "api": exchange.api_name, "client_id": exchange.client_id, "connection": exchange.connection,
             "file": file, **more,
@@ -249,7 +249,7 @@ class Gathered:
         for frame in frames:
             self.data += Batch(found.data, frame).bytes
 
-    def taken(self) -> tuple[bytearray, list[Place]]:
+    def taken(self) -> tuple[bytearray, list[RecordsOrigin]]:
         """Take the batches so far."""
         taken = self.data, self.places
         self.data, self.places = bytearray(), []

@@ -11,7 +11,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.record_fields import RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.errors import InputError, all_of
-from kcli.payloads.record_table import Gathered, Place, asked, count_batches, record_batches
+from kcli.payloads.record_table import Gathered, RecordsOrigin, asked, count_batches, record_batches
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
 from kcli.topic_names import partition_of
@@ -53,7 +53,7 @@ def log_batches(
         for chunk, start, stop, damage in stretches(lambda into, _at: raw.readinto(into) or 0, CHUNK):
             found: list[tuple[int, int, str]] = []
             data = memoryview(chunk.data)[start:stop]
-            place = Place(values)
+            place = RecordsOrigin(values)
             place.count = count_batches(data)
             yield from record_batches(data, [place], secrets, found, decoder)
             for position, record, reason in found:

@@ -32,7 +32,7 @@ KINDS = frozenset([CLASSIC, EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, *range
 VERSIONS = {CLASSIC: 3}  # of values, as Kafka 4 writes them; of the others 0
 
 Kept = Group | ConsumerGroup | ShareGroup
-Place = tuple[int, str]  # a record's type, and its member ("": it is the group's)
+MemberKey = tuple[int, str]  # a record's type, and its member ("": it is the group's)
 Fields = dict[str, Any]
 
 
@@ -119,7 +119,7 @@ def value_of(number: int, fields: Fields) -> bytes:
     return version.to_bytes(2, "big") + bytes(message(number, "Value", version).write(fields))
 
 
-def decoded(table: Mapping[bytes, bytes]) -> Iterator[tuple[Place, Fields]]:
+def decoded(table: Mapping[bytes, bytes]) -> Iterator[tuple[MemberKey, Fields]]:
     for key, value in table.items():
         number, version = int.from_bytes(key[:2], "big"), int.from_bytes(value[:2], "big")
         yield (number, key_fields(key).get("memberId", "")), message(number, "Value", version).read(value, 2)[0]
@@ -193,9 +193,9 @@ def classic_member(fields: Fields, protocol: str | None) -> Member:
 # --- consumer groups
 
 
-def consumer_rows(group: ConsumerGroup) -> dict[Place, Fields]:
+def consumer_rows(group: ConsumerGroup) -> dict[MemberKey, Fields]:
     """Return the records of a consumer group."""
-    rows: dict[Place, Fields] = {
+    rows: dict[MemberKey, Fields] = {
         (EPOCH, ""): {"epoch": group.epoch},
         (TARGET_EPOCH, ""): {"assignmentEpoch": group.target_epoch},
     }
@@ -235,7 +235,7 @@ def classic_of(row: Fields | None) -> ClassicSide | None:
     return ClassicSide(row["sessionTimeoutMs"] / 1000, protocols)
 
 
-def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[Place, Fields]) -> None:
+def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[MemberKey, Fields]) -> None:
     """Give a new consumer group what its records say. ValueError: they make no sense."""
     assert isinstance(group, ConsumerGroup)
     members, target = [], {}
@@ -275,9 +275,9 @@ def consumer_member(member_id: str, fields: Fields, current: Fields | None) -> C
 # --- share groups
 
 
-def share_rows(group: ShareGroup) -> dict[Place, Fields]:
+def share_rows(group: ShareGroup) -> dict[MemberKey, Fields]:
     """Return the records of a share group."""
-    rows: dict[Place, Fields] = {
+    rows: dict[MemberKey, Fields] = {
         (SHARE_EPOCH, ""): {"epoch": group.epoch, "metadataHash": 0},
         (SHARE_TARGET_EPOCH, ""): {"assignmentEpoch": group.epoch},
     }
@@ -299,7 +299,7 @@ def share_rows(group: ShareGroup) -> dict[Place, Fields]:
     return rows
 
 
-def restore_sharers(group: Kept, session_timeout: float, rows: Mapping[Place, Fields]) -> None:
+def restore_sharers(group: Kept, session_timeout: float, rows: Mapping[MemberKey, Fields]) -> None:
     """Give a new share group what its records say."""
     assert isinstance(group, ShareGroup)
     members = []

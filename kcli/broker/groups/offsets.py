@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kcli.broker.groups.committed import Committed
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.state_topic import StateTopic
+from kcli.broker.partition import Key
 from kcli.broker.storage.log import is_commit
 from kcli.errors import InputError
 from kcli.grammar import messages
@@ -18,8 +19,6 @@ OFFSET_KEYS = (b"\0\0", b"\0\1")
 VALUE_VERSION = 3
 NO_PRODUCER = -1
 
-Place = tuple[str, int]
-
 
 class Commit(NamedTuple):
     """An offset that a group committed for a (topic, partition); None: it was forgotten.
@@ -28,7 +27,7 @@ class Commit(NamedTuple):
     """
 
     group: str
-    place: Place
+    place: Key
     committed: Committed | None
     producer: int = NO_PRODUCER
 
@@ -41,12 +40,12 @@ class OffsetStore:
         self.key = messages.data("OffsetCommitKey", 0)
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
-    def place(self, group: str) -> Place:
+    def place(self, group: str) -> Key:
         """Return the partition that keeps a group's offsets, as a transaction names it."""
         return CONSUMER_OFFSETS, self.topic.partition(group).index
 
     def write(
-        self, group: str, offsets: Mapping[Place, Committed | None], producer: tuple[int, int] | None = None
+        self, group: str, offsets: Mapping[Key, Committed | None], producer: tuple[int, int] | None = None
     ) -> None:
         """Append what was committed; None: what is to be forgotten. OSError.
 
@@ -60,7 +59,7 @@ class OffsetStore:
         else:
             self.topic.write(group, rows, producer_id=producer[0], producer_epoch=producer[1], transactional=True)
 
-    def encode_key(self, group: str, place: Place) -> bytes:
+    def encode_key(self, group: str, place: Key) -> bytes:
         """Encode a record key: the version, then OffsetCommitKey."""
         value = {"group": group, "topic": place[0], "partition": place[1]}
         return OFFSET_KEY.to_bytes(2, "big") + self.key.write(value)

@@ -26,7 +26,7 @@ MISSING = -(1 << 63)
 NUMBERS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64")
 
 
-class Place(NamedTuple):
+class ColumnPlace(NamedTuple):
     """The place of a column: level and slot, and its content (a word's type, "count", "present" or "missing")."""
 
     level: int
@@ -75,8 +75,8 @@ class SelectionPlan:
         self.grammar, self.what, self.paths, self.missing = grammar, what, tuple(paths), missing
         self.levels = [Level("")]
         self.root = Branch(grammar, 0)
-        self.places: dict[str, Place] = {}
-        self.arrays: dict[str, Place] = {}
+        self.places: dict[str, ColumnPlace] = {}
+        self.arrays: dict[str, ColumnPlace] = {}
         self.branches: dict[str, Branch] = {}
         for path in self.paths:
             self.add(path)
@@ -85,15 +85,15 @@ class SelectionPlan:
             if not level.template:
                 level.add(0)  # a row has a width
 
-    def place(self, path: str) -> Place:
+    def place(self, path: str) -> ColumnPlace:
         """Return a column's place. UsageError: it was not selected."""
         return self.known(self.places, path)
 
-    def count(self, path: str) -> Place:
+    def count(self, path: str) -> ColumnPlace:
         """Return the place of an array's count. UsageError: nothing of it was selected."""
         return self.known(self.arrays, path)
 
-    def known(self, places: dict[str, Place], path: str) -> Place:
+    def known(self, places: dict[str, ColumnPlace], path: str) -> ColumnPlace:
         """Return the place of a path. UsageError: it was not selected."""
         if path not in places:
             raise UsageError(f"select: {path!r} is not among the paths ({', '.join(places)})")
@@ -136,7 +136,7 @@ class SelectionPlan:
         if branch.slot < 0:
             none = (0, -1) if type_ in SLICED else (0,) if type_ == "count" else (self.missing,)
             branch.slot = self.levels[branch.level].add(*none)
-        self.places[path] = self.places[bare] = Place(branch.level, branch.slot, type_)
+        self.places[path] = self.places[bare] = ColumnPlace(branch.level, branch.slot, type_)
 
     def below(self, branch: Branch, names: str, path: str) -> Branch:
         """Return the field of a struct."""
@@ -167,7 +167,7 @@ class SelectionPlan:
             if word == UNKNOWN_TAGS:
                 self.levels[-1].add(0, 0, -1)  # as the core has them
                 self.unknown_tags(branch.element)
-        self.arrays[reached] = Place(branch.level, branch.slot, "count")
+        self.arrays[reached] = ColumnPlace(branch.level, branch.slot, "count")
         return branch.element
 
     def unknown_tags(self, element: Branch) -> None:
@@ -189,7 +189,7 @@ class SelectionPlan:
 
 
 def word_type(word: Any) -> str:
-    """Return the type of a word's values, as `Place` has it."""
+    """Return the type of a word's values, as `ColumnPlace` has it."""
     if isinstance(word, Primitive):
         return word.type
     return "int64" if isinstance(word, UnsignedVarint | Zigzag) else "struct"

@@ -13,7 +13,7 @@ from kcli.pipeline.writing import DAY_US, as_stored, written_schema
 if TYPE_CHECKING:
     from kcli.capture.kafka.exchange import Exchange
     from kcli.payloads import PayloadDecoder
-    from kcli.payloads.record_table import Gathered, Place
+    from kcli.payloads.record_table import Gathered, RecordsOrigin
 
 CHUNK = 4 << 20  # bytes of batches that are gathered
 LEAST = 26  # bytes of the smallest record, of format 0
@@ -65,7 +65,7 @@ class RecordRows:
                 self.note(fault(data, places, position, f"records[{record}] of a batch: {reason}"))
 
 
-def fault(data: bytearray, places: Sequence[Place], position: int, reason: str) -> Event:
+def fault(data: bytearray, places: Sequence[RecordsOrigin], position: int, reason: str) -> Event:
     """Return the event about a batch that can't be read, at a position in the data. Its offset is that in its field."""
     place = next(each for each in reversed(places) if each.start <= position)
     size = int.from_bytes(data[position + 8 : position + 12], "big") + 12

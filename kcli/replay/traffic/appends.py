@@ -19,10 +19,9 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import record_fields
 from kcli.replay.records import counted
 from kcli.schemas.apikeys import END_TXN, PRODUCE
+from kcli.sessions.trace import Key
 
 MOST = 100_000  # appends that are remembered
-
-Place = tuple[str, int]  # a captured topic by name or id, a partition
 
 
 @dataclass(eq=False)
@@ -33,8 +32,8 @@ class Write:
     """
 
     connection: str
-    places: dict[Place, int] = field(default_factory=dict)
-    last: dict[Place, int] = field(default_factory=dict)
+    places: dict[Key, int] = field(default_factory=dict)
+    last: dict[Key, int] = field(default_factory=dict)
     done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -55,7 +54,7 @@ class Log:
     marks: what of it ends transactions. ends: of which the offset is not known yet, in the order of their answers.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Key) -> None:
         self.place = place
         self.appends: list[Append] = []
         self.marks: list[Append] = []
@@ -103,9 +102,9 @@ class Appends:
     """
 
     def __init__(self) -> None:
-        self.logs: dict[Place, Log] = {}
+        self.logs: dict[Key, Log] = {}
         self.writes: dict[int, Write] = {}  # by the identity of an exchange that is still to be made again
-        self.open: dict[str, dict[Place, int]] = {}  # by transactional id: where the last batches begin
+        self.open: dict[str, dict[Key, int]] = {}  # by transactional id: where the last batches begin
         self.remembered: deque[tuple[Log, Append]] = deque()
 
     def watch(self, exchanges: Iterable[Exchange]) -> Iterator[Exchange]:
@@ -139,7 +138,7 @@ class Appends:
             for place in last:
                 self.log(place).ends.append(write)
 
-    def log(self, place: Place) -> Log:
+    def log(self, place: Key) -> Log:
         """Return what is known of a partition."""
         return self.logs.setdefault(place, Log(place))
 

@@ -18,7 +18,7 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.events import Event
 from kcli.payloads import PayloadDecoder, PayloadOptions
 from kcli.payloads.captured import CapturedSchemas
-from kcli.payloads.record_table import Gathered, Place
+from kcli.payloads.record_table import Gathered, RecordsOrigin
 from kcli.pipeline.context import Options
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.rows.record_rows import RecordRows
@@ -156,8 +156,8 @@ def test_a_batch_that_can_not_be_read_is_an_event() -> None:
     bad[-3] = 0x7F  # the length of its value
     gathered, noted = Gathered(), list[Event]()
     gathered.data += good + good + bad
-    gathered.places = [Place({"api": "FETCH", "connection": "s-c"}, 1, 0, 7)]
-    gathered.places += [Place({"api": "PRODUCE", "connection": "s-d"}, 2, len(good), 9)]
+    gathered.places = [RecordsOrigin({"api": "FETCH", "connection": "s-c"}, 1, 0, 7)]
+    gathered.places += [RecordsOrigin({"api": "PRODUCE", "connection": "s-d"}, 2, len(good), 9)]
     gathered.places[0].count, gathered.places[1].count = 1, 2
     rows = RecordRows(False, None, noted.append)
     rows.parts[3, True] = gathered
