@@ -44,7 +44,8 @@ groups AS (
   GROUP BY group_id
 ),
 busiest AS (
-  SELECT group_id, max(joins) AS most_joins, sum(joins) AS joins, max_by(client_id, joins) AS most_client
+  SELECT group_id, max(joins) AS most_joins, sum(joins) AS joins,
+         min_by(client_id, struct(-joins, client_id)) AS most_client
   FROM each
   GROUP BY group_id
 ),
@@ -89,7 +90,7 @@ given AS (
   GROUP BY group_id
 ),
 leaves AS (
-  SELECT group_id, sum(n) AS leaves, max_by(client_id, n) AS leaver, max(n) AS most_leaves
+  SELECT group_id, sum(n) AS leaves, min_by(client_id, struct(-n, client_id)) AS leaver, max(n) AS most_leaves
   FROM (
     SELECT group_id, client_id, count(*) AS n
     FROM group_calls
