@@ -62,6 +62,7 @@ class Rule:
     are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all;
     `spares`, if there, the findings that this row does not explain, with commas; `look` and `advised`, if there, count
     instead of `see` and `advice`. A column `*_at` is a time in ns: texts have its time of day.
+    `connection` is but a key, of whatever type: the table `link_ends` has its addresses.
     subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
     see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
     where the limits come from.

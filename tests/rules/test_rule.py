@@ -46,6 +46,13 @@ def empty() -> Iterator[FactStore]:
         yield store
 
 
+@pytest.mark.parametrize("sql", [*(each.sql for each in RULES), *PREPARED.values()])
+def test_nothing_looks_into_a_connection_which_is_a_number_where_there_are_many_rows(sql: str) -> None:
+    looks = r"\b(split\w*|substring|replace|regexp\w*|translate|lower|length|position)\((\w+\.)?connection\b"
+    assert sql == PREPARED["link_ends"] or not re.search(looks, sql)
+    assert not re.search(r"\bconnection (NOT )?LIKE\b", sql)
+
+
 def test_without_a_row_no_rule_is_asked(empty: FactStore) -> None:
     assert not rules_to_ask(empty)
 
