@@ -28,6 +28,7 @@ class Tally:
     decrypted: int = 0  # TLS connections
     protection_bytes: int = 0  # of these, what is TLS's own: handshakes, headers of records, tags
     mid_stream: int = 0  # connections that were under way when the capture began
+    nameless: Counter[str] = field(default_factory=Counter)  # exchanges that a filter of topics can't judge, by id
 
     def add(self, item: Exchange | Event) -> None:
         """Count an exchange or event."""
@@ -57,6 +58,7 @@ class Tally:
         self.exchange_bytes += engine.message_bytes
         self.apis.update(engine.counts())
         self.mid_stream += engine.mid_stream
+        self.nameless.update(engine.nameless)
 
     def include(self, other: Tally) -> None:
         """Add what was counted of other connections of the same capture."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.counters import Tally
-from kcli.capture.filters import ALL, Filter
+from kcli.capture.filters import ALL, Filter, count_ids, nameless_in
 from kcli.capture.handover import Handover
 from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
@@ -63,6 +63,7 @@ class CaptureDecoder(Generic[S]):
         self.file_names = tuple(map(name_of, paths))
         self.entered_names = [name_of(path) for path in dict.fromkeys(paths)]
         self.chosen, self.takes_all = options.chosen, options.chosen.takes_all
+        self.but_for_topic = replace(options.chosen, topic=None)
         self.begin()
 
     def begin(self) -> None:
@@ -117,11 +118,23 @@ class CaptureDecoder(Generic[S]):
         if sink.learns or not self.takes_all:
             learn_names(item)
         if not self.takes_all and not self.chosen.wants(item):
+            self.note_nameless(item)
             sink.overlook(item)
         elif isinstance(item, Exchange):
             sink.exchange(item)
         else:
             sink.event(item)
+
+    def note_nameless(self, item: Item) -> None:
+        """Count an exchange that was left out for its topic, where nothing has named that yet."""
+        if isinstance(item, Exchange) and self.chosen.topic is not None and self.chosen.fits_header(item):
+            count_ids(self.tally.nameless, self.nameless_in(item))
+
+    def nameless_in(self, exchange: Exchange) -> frozenset[str]:
+        """Return the topic ids without a name of an exchange whose bodies pass the filter but for its topic."""
+        if self.chosen.topic is None or not self.but_for_topic.fits_bodies(exchange):
+            return frozenset()
+        return nameless_in(exchange.request, exchange.response)
 
     def enter(self, number: int) -> None:
         """Take the next contents as those of another file."""

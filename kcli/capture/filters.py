@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
@@ -13,9 +14,13 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, matches
 from kcli.errors import UsageError
+from kcli.grammar.topics import TOPIC_NAME
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
+from kcli.topic_names import METADATA_ID, NAME_FIELDS
 
+MOST_IDS = 1000  # of topics, that are counted apart
+NO_IDS = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", METADATA_ID})  # what names no topic, and what needs no name
 Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
 Time: TypeAlias = "str | float | datetime"
@@ -36,6 +41,23 @@ def is_named(field: str, item: Any, topic: str) -> bool:
         named = "opic" in field and any(isinstance(each, str) and matches(each, topic) for each in item)
         return named or mentions(item, topic)
     return (field in ("name", "resourceName") or "opic" in field) and isinstance(item, str) and matches(item, topic)
+
+
+def nameless_ids(value: Any) -> Iterator[str]:
+    """Yield the topic ids in a message that stand without a name."""
+    if isinstance(value, list):
+        for item in value:
+            yield from nameless_ids(item) if isinstance(item, (dict, list)) else ()
+        return
+    known = value.get("topicId")
+    if (
+        isinstance(known, str)
+        and known not in NO_IDS
+        and not any(value.get(name) for name in (TOPIC_NAME, *NAME_FIELDS))
+    ):
+        yield known
+    for item in value.values():
+        yield from nameless_ids(item) if isinstance(item, (dict, list)) else ()
 
 
 class Condition(Protocol):
@@ -161,6 +183,11 @@ class Filter:
         row = loads(line)
         return self.fits_topic(row["request"], row["response"])
 
+    def count_nameless(self, line: bytes, counts: Counter[str]) -> None:
+        """Count an exchange's line that was left out for its topic, by each topic id in it that has no name yet."""
+        row = loads(line)
+        count_ids(counts, nameless_in(row["request"], row["response"]))
+
     def fits_client(self, client_id: str | None) -> bool:
         """Return whether a client id fits."""
         return self.client_id is None or matches(client_id, self.client_id)
@@ -171,6 +198,17 @@ class Filter:
 
 
 ALL = Filter()
+
+
+def nameless_in(*bodies: Body) -> frozenset[str]:
+    """Return the topic ids in an exchange's bodies that stand without a name."""
+    return frozenset(each for body in bodies if body for each in nameless_ids(body))
+
+
+def count_ids(counts: Counter[str], ids: Iterable[str]) -> None:
+    """Count an exchange by each of its topic ids; beyond MOST_IDS ids as of an id ""."""
+    for each in ids:
+        counts[each if each in counts or len(counts) < MOST_IDS else ""] += 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ class CaptureEngine:
     answered: int
     message_bytes: int
     kept: int
+    nameless: dict[str, int]
     first_ns: int | None
     last_ns: int
     earliest: int

@@ -316,6 +316,11 @@ cdef class CaptureEngine:
         """Lines of exchanges that were wanted."""
         return self.output.kept
 
+    @property
+    def nameless(self):
+        """How many lines the filter left out for their topic that have a topic's id alone, by id."""
+        return {} if self.output.chosen is None else self.output.chosen.nameless
+
     def counts(self):
         """Return the exchanges that the owner did not get, by API key."""
         return self.output.counts()

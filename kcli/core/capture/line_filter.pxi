@@ -5,7 +5,26 @@ cdef extern from *:
     static int kc_has_text(const char *text, size_t size, const char *part, size_t length) {
         return memmem(text, size, part, length) != NULL;
     }
+
+    #define KC_ID "\\"topicId\\":\\""
+    #define KC_NAMED ",\\"_topicName\\":"
+    #define KC_NO_ID "AAAAAAAAAAAAAAAAAAAAAA"
+
+    /* Whether a line has a topic id without its name behind it; one in front may be there. */
+    static int kc_may_be_nameless(const char *text, size_t size) {
+        const char *end = text + size, *at = text;
+        while ((at = memmem(at, end - at, KC_ID, sizeof(KC_ID) - 1)) != NULL) {
+            const char *id = at + sizeof(KC_ID) - 1, *after = id + 23;
+            at = id;
+            if (end - id < 23 || memcmp(id, KC_NO_ID, 22) == 0)
+                continue;
+            if (end - after < (long)sizeof(KC_NAMED) - 1 || memcmp(after, KC_NAMED, sizeof(KC_NAMED) - 1) != 0)
+                return 1;
+        }
+        return 0;
+    }
     """
+    bint may_be_nameless "kc_may_be_nameless"(const char* text, size_t size) nogil
     bint has_text "kc_has_text"(const char* text, size_t size, const char* part, size_t length) nogil
 
 
@@ -15,7 +34,7 @@ cdef enum:
 
 cdef class LineFilter:
     """A Filter. topic: only lines that have its name in quotes are looked into; looked: so are all lines, as
-    it is a pattern. clients, links: whether names fit the pattern; None: there is none. codes: whether errors fit."""
+    it is a pattern. nameless: how many lines that it left out have a topic's id alone, by id. clients, links: whether names fit the pattern; None: there is none. codes: whether errors fit."""
 
     cdef bint keys_given
     cdef uint8_t[KEYS] keys
@@ -23,12 +42,15 @@ cdef class LineFilter:
     cdef uint64_t since, until, slower_than
     cdef bint errors, slow, looked
     cdef dict clients, links, codes
+    cdef readonly object nameless
     cdef object filter
 
     def __init__(self, filter):
+        from collections import Counter
+
         from kcli.jsontext import dumps
 
-        self.filter = filter
+        self.filter, self.nameless = filter, Counter()
         self.keys_given = bool(filter.apis)
         for key in filter.apis:
             if 0 <= key < KEYS:
@@ -69,8 +91,16 @@ cdef class LineFilter:
             return False
         if self.topic is not None:
             if not has_text(line, size, PyBytes_AS_STRING(self.topic), PyBytes_GET_SIZE(self.topic)):
-                return False
-        return self.filter.wants_line(line[:size]) if self.looked or self.topic is not None else True
+                return self.overlook(line, size)
+        if not self.looked and self.topic is None:
+            return True
+        return self.filter.wants_line(line[:size]) or self.overlook(line, size)
+
+    cdef bint overlook(self, const char* line, size_t size) except -1:
+        """Leave a line out for its topic, and count it where that may have been another one's. Return False."""
+        if may_be_nameless(line, size):
+            self.filter.count_nameless(line[:size], self.nameless)
+        return False
 
     cdef bint is_client(self, Exchange* e) noexcept:
         cdef int64_t size

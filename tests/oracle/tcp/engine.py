@@ -62,6 +62,7 @@ class ReferenceEngine:
         self.lines: list[bytes] = []
         self.packets = self.wire_bytes = self.others = self.cuts = self.fragments = self.unknown_links = 0
         self.ignored = self.connections = self.mid_stream = 0
+        self.nameless: dict[str, int] = {}  # a filter judges values here
         self.unread: dict[int, int] = {}
         self.first_ns: int | None = None
         self.next_ns = 0

@@ -203,11 +203,13 @@ def summed_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any =
 def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
-    from kcli.cli.decode.pcap.closing import closing
+    from kcli.cli.decode.pcap.closing import closing, nameless_lines
 
     sys.stdout.flush()
     shown = None if source.chosen.takes_all else source.passed
     read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
+    for line in nameless_lines(source):
+        note(f"kcli: {line}")
     for line in closing(source, table, source.file_names, **read):
         note(line)
 

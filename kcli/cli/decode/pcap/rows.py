@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import with_failures
+from kcli.capture.filters import count_ids
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Sink
@@ -119,7 +120,9 @@ class TableSink(Sink):
         said = words_of(made)
         if made.failures:
             return None
-        return said._replace(fits=self.chosen.fits_bodies(made))
+        fits = self.chosen.fits_bodies(made)
+        nameless = frozenset[str]() if fits else self.capture.nameless_in(made)
+        return said._replace(fits=fits, nameless=nameless)
 
     def make_speaker(self, link: bytes, client: bytes | None) -> Speaker:
         """Make a client on a connection, with its label."""
@@ -140,9 +143,13 @@ class TableSink(Sink):
         """Write an exchange with its words: those of `summary`, or text of one that went well."""
         table, chosen = self.table, self.chosen
         speaker = self.speaker(link, client)
-        text, failed, fits = (words, False, not chosen.errors) if isinstance(words, str) else words
-        if not self.takes_all and not (fits and chosen.fits(ns, answered, key, speaker.client, speaker.connection)):
-            return
+        text, failed, fits, nameless = (words, False, not chosen.errors, ()) if isinstance(words, str) else words
+        if not self.takes_all:
+            if not (fits or nameless) or not chosen.fits(ns, answered, key, speaker.client, speaker.connection):
+                return
+            if not fits:
+                count_ids(self.capture.tally.nameless, nameless)
+                return
         if table.start is None:
             self.head()
         table.failed += failed

@@ -22,11 +22,14 @@ MOST_SPEAKERS = 1 << 14  # remembered
 
 
 class Said(NamedTuple):
-    """An exchange in words. failed: the answer has an error; fits: the bodies pass a filter."""
+    """An exchange in words. failed: the answer has an error; fits: the bodies pass a filter; nameless: where they would
+    but for its topic, the topic ids in them without a name.
+    """
 
     text: str
     failed: bool = False
     fits: bool = True
+    nameless: frozenset[str] = frozenset()
 
 
 class Speaker:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kcli.capture.counters import Tally
 from kcli.cli.decode.pcap.closing import closing, following
 from kcli.cli.decode.pcap.table import Table
+from kcli.cli.main import main
 from tests.capture.decoding import as_values, pieces
-from tests.capture.wires import DATA, SAMPLES
+from tests.capture.messages import metadata, request, response
+from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 
 
 def summary_of(path: Path) -> list[str]:
@@ -65,3 +69,41 @@ def test_a_missing_byte_would_be_said() -> None:
         pass
     source.tally.exchange_bytes -= 5
     assert "5 bytes NOT accounted for" in closing(source, None, ())[1]
+
+
+LATER, NEVER = "AAAAAAAAAAcAAAAAAAAAAA", "AAAAAAAAAAkAAAAAAAAAAA"  # ids of topics
+COMMANDS = (
+    "decode pcap", "decode pcap --format jsonl", "decode pcap --format jsonl --jobs 2", "decode pcap --format tree",
+    "decode pcap --records batches", "stats --format jsonl",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_exchanges_before_their_topic_has_a_name_are_told_and_found_by_its_id(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A capture that begins in the middle: two topics are fetched by their ids, and one of them is named later."""
+    wire = Wire().open()
+    for number in range(6):
+        if number == 4:
+            asked, answer = metadata(90, topic_id=LATER)
+            wire.client(asked).server(answer)
+        for place, topic_id in enumerate((LATER, NEVER)):
+            fetch = {"topics": [{"topicId": topic_id, "partitions": [{"partition": 0, "fetchOffset": 3}]}]}
+            wire.client(request(1, 13, 2 * number + place, fetch))
+            wire.server(response(1, 13, 2 * number + place, {"responses": []}))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(wire.packets))
+
+    def notes(topic: str) -> list[str]:
+        assert main([*command.split(), str(path), "--topic", topic]) == 0
+        return [line for line in capsys.readouterr().err.splitlines() if line.startswith("kcli: ")]
+
+    later = "4 exchanges that come before the capture names their topic"
+    never = "6 exchanges that have a topic id that the capture never names"
+    assert notes("orders") == [
+        f"kcli: --topic left out {later}; with them: --topic orders,{LATER}",
+        f"kcli: --topic left out {never}; with them: --topic orders,{NEVER}",
+    ]
+    assert notes(f"orders,{LATER}") == [f"kcli: --topic left out {never}; with them: --topic orders,{LATER},{NEVER}"]
+    assert notes(f"orders,{LATER},{NEVER}") == []
