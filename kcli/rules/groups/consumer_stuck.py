@@ -101,39 +101,49 @@ ranked AS (
   FROM gaps
   WHERE to_ns - from_ns > 1500000000
 ),
-longest AS (
+widest AS (
   SELECT r.*, times, fetches
   FROM ranked r JOIN counted c ON r.client_id = c.client_id AND r.unit = c.unit
   WHERE place = 1 AND to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
     AND to_ns - from_ns >= CASE WHEN resumed OR by_commits THEN 10000000000 ELSE 6000000000 END
-    AND (NOT by_commits
-         OR (times >= 5
-             AND EXISTS (SELECT 1
-                         FROM fetched f
-                         WHERE f.client_id = r.client_id AND f.records_bytes > 0
-                           AND f.ns BETWEEN r.from_ns + 1000000000 AND r.to_ns - 6000000000)))
+    AND (NOT by_commits OR times >= 5)
+),
+longest AS (
+  SELECT *
+  FROM widest
+  WHERE NOT by_commits
+  UNION ALL
+  SELECT l.*
+  FROM widest l
+  WHERE by_commits
+    AND EXISTS (SELECT 1
+                FROM fetched f
+                WHERE f.client_id = l.client_id AND f.records_bytes > 0
+                  AND f.ns BETWEEN l.from_ns + 1000000000 AND l.to_ns - 6000000000)
+),
+staying AS (
+  SELECT l.client_id, l.unit, l.from_ns, l.to_ns
+  FROM longest l JOIN tcp t ON CAST(t.connection AS STRING) = l.unit
+  WHERE l.unit != '' AND NOT l.by_commits
+    AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, l.to_ns) >= l.to_ns
 ),
 held_by AS (
   SELECT DISTINCT l.client_id, l.unit, f.topic, f.partition
-  FROM longest l
+  FROM staying l
   JOIN fetched f
     ON f.client_id = l.client_id AND CAST(f.connection AS STRING) = l.unit
     AND f.ns BETWEEN l.from_ns - 10000000000 AND l.from_ns
-  WHERE l.unit != '' AND NOT l.by_commits
 ),
 left_alone AS (
   SELECT l.client_id, l.unit, h.topic, h.partition
-  FROM longest l
-  JOIN held_by h ON h.client_id = l.client_id AND h.unit = l.unit
-  JOIN tcp t ON CAST(t.connection AS STRING) = l.unit
-  WHERE NOT l.by_commits AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, l.to_ns) >= l.to_ns
-    AND NOT EXISTS (
-      SELECT 1
-      FROM held_by o
-      JOIN fetched f ON f.client_id = o.client_id AND f.topic = o.topic AND f.partition = o.partition
-      WHERE o.client_id = l.client_id AND o.unit = l.unit AND CAST(f.connection AS STRING) != l.unit
-        AND f.ns BETWEEN l.from_ns + 1000000000 AND l.to_ns
-    )
+  FROM staying l JOIN held_by h ON h.client_id = l.client_id AND h.unit = l.unit
+  WHERE NOT EXISTS (
+    SELECT 1
+    FROM held_by o
+    JOIN fetched f ON f.client_id = o.client_id AND f.topic = o.topic AND f.partition = o.partition
+    WHERE o.client_id = l.client_id AND o.unit = l.unit AND CAST(f.connection AS STRING) != l.unit
+      AND f.ns BETWEEN l.from_ns + 1000000000 AND l.to_ns
+  )
 ),
 alone AS (
   SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY by_commits, to_ns - from_ns DESC) AS choice
