@@ -27,7 +27,13 @@ class Unjudged:
 
 def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
     """Name them, the largest first. seconds: how long the captures are. files: for commands."""
-    return [*undecodable(store, files), *mid_stream(store), *unknown_schemas(store), *short(store, seconds)]
+    return [
+        *undecodable(store, files),
+        *one_way(store),
+        *mid_stream(store),
+        *unknown_schemas(store),
+        *short(store, seconds),
+    ]
 
 
 def unread_parts(damage: InputError | None) -> list[Unjudged]:
@@ -113,6 +119,17 @@ def listed(names: Sequence[str]) -> str:
     """Return the first few of names."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def one_way(store: FactStore) -> Iterator[Unjudged]:
+    for row in store.ask("""
+SELECT count(DISTINCT connection) AS connections FROM calls
+WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_segments > 1) HAVING count(*) > 0
+"""):
+        yield Unjudged(
+            f"answers on {counted(row['connections'], 'connection')}: not one packet of the broker is in the capture",
+            "a capture of both directions",
+        )
 
 
 def mid_stream(store: FactStore) -> Iterator[Unjudged]:

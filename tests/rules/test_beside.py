@@ -8,6 +8,7 @@ from kcli.diagnose import diagnose
 from tests.capture.messages import request
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
 from tests.diagnose.captured import diagnosed
+from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk, found, rounds, told
 from tests.rules.test_sharing import fetcher, later
 
@@ -90,3 +91,44 @@ def test_a_capture_of_one_broker_that_is_over_is_no_silence(tmp_path: Path) -> N
 
 def test_one_answer_that_the_capture_lacks_does_not_make_a_timeout_irregular() -> None:
     told([*diagnosed("timeout-and-loss").findings], "request-timeout-too-short", client="hurry")
+
+
+def test_a_transaction_that_the_coordinator_ended_within_the_capture() -> None:
+    """Its producer was killed; readers waited until its timeout was over."""
+    [found] = diagnosed("hanging-ended").findings
+    assert (found.finding, found.severity) == ("hanging-transaction", "warning")
+    assert found.subject["transactionalId"] == "dead" and "which the coordinator ended" in found.text
+    assert "transaction.timeout.ms below 12000" in found.advice
+
+
+def test_requests_alone_are_no_whole_capture(tmp_path: Path) -> None:
+    talk = fetcher(0, 10, times=60)
+    path = tmp_path / "up.pcap"
+    path.write_bytes(pcap(talk.wire.packets))
+    assert not diagnose([str(path)]).unjudged
+    sent = [each for each in talk.wire.packets if each.data[34:36] == talk.wire.packets[0].data[34:36]]
+    path.write_bytes(pcap(sent))
+    [part] = [each for each in diagnose([str(path)]).unjudged if "not one packet" in each.what]
+    assert part.what.startswith("answers on 1 connection:")
+
+
+def reading(sizes: list[int]) -> list[Talk]:
+    """A member that beats, fetches as many bytes and works on them for a second, and a producer that goes on."""
+    reader, beats, source = Talk("slow", 50000), Talk("slow", 50001), Talk("source", 50002)
+    asked = [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": 1}]}]
+    for size in sizes:
+        part = {"partitionIndex": 0, "highWatermark": 99, "records": batch_bytes([(b"k", bytes(size))])}
+        answer = {"sessionId": 0, "responses": [{"topic": "orders", "partitions": [part]}]}
+        reader.call(1, 11, {"maxWaitMs": 500, "minBytes": 1, "topics": asked}, answer, SECOND)
+    for _ in range(20):
+        beats.call(12, 3, {"groupId": "g", "generationId": 1, "memberId": "slow-1"}, {}, SECOND)
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        wrote = {"responses": [{"name": "orders", "partitionResponses": [{"index": 0, "baseOffset": source.number}]}]}
+        source.call(0, 9, {"acks": 1, "topicData": [{"name": "orders", "partitionData": parts}]}, wrote, SECOND)
+    return [reader, beats, source]
+
+
+def test_who_works_off_a_large_answer_is_not_stuck(tmp_path: Path) -> None:
+    assert not [each for each in found(tmp_path, *reading([3000] * 4 + [45_000])) if each.finding == "consumer-stuck"]
+    stuck = [each for each in found(tmp_path, *reading([3000] * 5)) if each.finding == "consumer-stuck"]
+    assert [each.subject for each in stuck] == [{"client": "slow", "group": "g"}]

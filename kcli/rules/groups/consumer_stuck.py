@@ -3,8 +3,9 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
-# other: a batch that takes long each time is slow work. A Fetch that closes a session asks for nothing, and a commit of
-# what was committed before is no work: who polls without reading commits on. A member that has no partition waits, and
+# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. A
+# Fetch that closes a session asks for nothing, and a commit of what was committed before is no work: who polls without
+# reading commits on. A member that has no partition waits, and
 # so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records
 # still come to it: three times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s
 # are put in order: no other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are
@@ -151,6 +152,20 @@ alone AS (
   WHERE unit = '' OR EXISTS (SELECT 1 FROM left_alone a WHERE a.client_id = l.client_id AND a.unit = l.unit)
 ),
 idle AS (SELECT * FROM alone WHERE choice = 1),
+pace AS (
+  SELECT client_id, sum(CASE WHEN pause_ns IS NULL THEN response_bytes END) AS last_bytes,
+         1.0 * sum(CASE WHEN pause_ns IS NOT NULL THEN response_bytes END)
+           / nullif(sum(CASE WHEN pause_ns > 0 THEN pause_ns END), 0) AS bytes_per_ns
+  FROM (
+    SELECT c.client_id, response_bytes,
+           lead(c.ns) OVER (PARTITION BY c.client_id, connection ORDER BY c.ns) - completed_ns AS pause_ns
+    FROM calls c
+    JOIN idle i
+      ON c.client_id = i.client_id AND c.ns <= i.from_ns AND (i.unit = '' OR CAST(connection AS STRING) = i.unit)
+    WHERE api = 'FETCH' AND NOT by_commits
+  ) AS answers
+  GROUP BY client_id
+),
 rejoined AS (
   SELECT DISTINCT a.client_id
   FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.api = 'JOIN_GROUP' AND a.ns BETWEEN i.from_ns AND i.to_ns
@@ -219,7 +234,9 @@ LEFT JOIN grown g ON i.client_id = g.client_id
 LEFT JOIN others o ON i.client_id = o.client_id
 LEFT JOIN commits_after c ON i.client_id = c.client_id
 LEFT JOIN held h ON i.client_id = h.client_id
-WHERE b.heartbeats >= 3 AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions, 1) > 0
+LEFT JOIN pace p ON i.client_id = p.client_id
+WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / bytes_per_ns, 0)
+  AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions, 1) > 0
   AND (coalesce(g.produced, 0) > 0 OR coalesce(o.other_fetches, 0) > 0)
 """,
     subject={"client": "client_id", "group": "group_id"},

@@ -4,7 +4,8 @@ from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 
 # The last stable offset is the first record of the oldest open transaction: who wrote that record has it open, from
 # that write on. Where a capture begins later, it may be a producer that writes and ends nothing, not one that ends.
-# The offset never goes back: two answers with the same one show that it stood still between them.
+# The offset never goes back: two answers with the same one show that it stood still between them. One that stood and
+# moved on was ended, by its producer or, where that ends nothing any more, by the coordinator.
 # That offset is where it begins, by which it is ended by hand. The coordinator counts the timeout from the first
 # partition that is added, and looks every 10 s for those that are over.
 ABORT = (
@@ -30,13 +31,26 @@ final AS (
   FROM seen
   GROUP BY topic, partition
 ),
+stands AS (
+  SELECT topic, partition, stable, min(ns) AS seen_ns, max(ns) AS last_ns, min(high) AS high_before, max(high) AS high,
+         count(*) AS answers, max_by(server, ns) AS server
+  FROM seen
+  WHERE high > stable
+  GROUP BY topic, partition, stable
+),
+passed AS (
+  SELECT *, row_number() OVER (PARTITION BY topic, partition ORDER BY last_ns - seen_ns DESC, stable) AS place
+  FROM stands
+  WHERE last_ns - seen_ns >= 8000000000
+),
 still AS (
-  SELECT f.topic, f.partition, f.stable, f.high, min(s.ns) AS seen_ns, f.last_ns, min(s.high) AS high_before,
-         count(*) AS answers, max_by(s.server, s.ns) AS server
-  FROM final f
-  JOIN seen s ON s.topic = f.topic AND s.partition = f.partition AND s.stable = f.stable AND s.high > s.stable
+  SELECT s.topic, s.partition, s.stable, f.high, seen_ns, f.last_ns, high_before, answers, server, false AS over
+  FROM final f JOIN stands s ON s.topic = f.topic AND s.partition = f.partition AND s.stable = f.stable
   WHERE f.high > f.stable
-  GROUP BY f.topic, f.partition, f.stable, f.high, f.last_ns
+  UNION ALL
+  SELECT s.topic, s.partition, s.stable, s.high, seen_ns, s.last_ns, high_before, answers, server, true
+  FROM passed s JOIN final f ON s.topic = f.topic AND s.partition = f.partition AND s.stable < f.stable
+  WHERE place = 1
 ),
 writes AS (
   SELECT b.topic, b.partition, b.client_id, b.producer_id, b.producer_epoch, p.base_offset, b.ns, b.records
@@ -82,16 +96,16 @@ owners AS (
   GROUP BY s.topic, s.partition, s.stable
 ),
 blamed AS (
-  SELECT o.topic, o.partition, o.client_id, o.producer_id, count(*) AS batches, max(w.ns) AS last_write_ns,
+  SELECT o.topic, o.partition, o.stable, o.client_id, o.producer_id, count(*) AS batches, max(w.ns) AS last_write_ns,
          min(CASE WHEN w.base_offset <= o.stable THEN w.ns END) AS begun_ns
   FROM owners o
   JOIN writes w
     ON w.topic = o.topic AND w.partition = o.partition AND w.producer_id = o.producer_id
     AND w.base_offset + w.records > o.stable
-  GROUP BY o.topic, o.partition, o.client_id, o.producer_id
+  GROUP BY o.topic, o.partition, o.stable, o.client_id, o.producer_id
 ),
 fetched_batches AS (
-  SELECT DISTINCT s.topic, s.partition, b.producer_id
+  SELECT DISTINCT s.topic, s.partition, s.stable, b.producer_id
   FROM still s
   JOIN batches b
     ON b.topic = s.topic AND b.partition = s.partition AND b.api != 'PRODUCE' AND b.is_transactional
@@ -99,7 +113,7 @@ fetched_batches AS (
 ),
 stood AS (
   SELECT s.*, least(s.seen_ns, coalesce(b.begun_ns, s.seen_ns)) AS since_ns
-  FROM still s LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
+  FROM still s LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition AND s.stable = b.stable
 ),
 waiting AS (
   SELECT f.topic, count(DISTINCT f.client_id) AS readers, array_agg(DISTINCT f.client_id) AS reader_names
@@ -116,10 +130,13 @@ found AS (
          CAST(s.partition AS STRING) AS partition_index, CAST(s.stable AS STRING) AS start_offset,
          t.timeout_ms AS transaction_timeout_ms, CAST(t.timeout_ms AS STRING) AS timeout,
          least(since_ns, coalesce(a.added_ns, since_ns)) + CAST(t.timeout_ms AS BIGINT) * 1000000 AS ends_by_itself_at,
-         span.last_ns AS end_ns
+         span.last_ns AS end_ns, over,
+         CASE WHEN over THEN 'left a transaction open, which the coordinator ended'
+              ELSE 'has a transaction open' END AS state,
+         CASE WHEN over THEN 'warning' ELSE 'critical' END AS severity
   FROM stood s
-  LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
-  LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition
+  LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition AND s.stable = b.stable
+  LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition AND s.stable = h.stable
   LEFT JOIN ids i ON i.producer_id = coalesce(b.producer_id, h.producer_id)
   LEFT JOIN ended e ON e.producer_id = coalesce(b.producer_id, h.producer_id)
   LEFT JOIN timeouts t ON t.producer_id = coalesce(b.producer_id, h.producer_id)
@@ -128,9 +145,15 @@ found AS (
   CROSS JOIN span
   WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answers >= 2
     AND (e.ended_ns IS NULL OR b.last_write_ns IS NULL OR e.ended_ns < b.last_write_ns)
+    AND (NOT over OR (i.transactional_id IS NOT NULL AND b.last_write_ns <= s.last_ns))
 )
 SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
-       CASE WHEN ends_by_itself_at + 10000000000 < end_ns
+       CASE WHEN over
+            THEN concat('look at {{who}}: why did it neither commit nor abort? A ',
+                        CASE WHEN timeout IS NULL THEN 'shorter transaction.timeout.ms'
+                             ELSE concat('transaction.timeout.ms below ', timeout) END,
+                        ' holds readers back for less')
+            WHEN ends_by_itself_at + 10000000000 < end_ns
             THEN 'it did not end by itself at {{ends_by_itself_at}}, as it had to {TIMEOUT}: end it, {ABORT}{WHY}'
             WHEN ends_by_itself_at < end_ns + {SOON_NS}
             THEN concat('wait: the coordinator ends it by itself soon after {{ends_by_itself_at}} {TIMEOUT}, ',
@@ -154,7 +177,7 @@ FROM found
     ),
     says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s while the end grew "
     "from {high_before} to {high_watermark}: {who} (transactional.id {transactional_id}, "
-    "producer id {producer_id}) has a transaction open; {held_back} records held back from {readers} readers "
+    "producer id {producer_id}) {state}; {held_back} records held back from {readers} readers "
     "(read_committed)",
     ruled_out="the readers: read_uncommitted goes on",
     advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
