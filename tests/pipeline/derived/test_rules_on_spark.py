@@ -33,14 +33,6 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("under-min-isr", "under-min-isr-orders"),
         ("unknown-topic", "unknown-topic-returns"),
         ("hanging-transaction", "hanging-ended"),
-        ("consumer-stuck", "stuck-one-of-three"),
-        ("lagging-consumer", "lagging-scorer"),
-        ("slow-network", "slow-network-reports"),
-        ("clock-skew", "clock-skew-basement"),
-        ("tiny-batches", "tiny-batches-clickstream"),
-        ("busy-fetch", "busy-fetch-pricing"),
-        ("metadata-storm", "metadata-storm-portal"),
-        ("broker-restart", "broker-restart-tickets"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
