@@ -111,7 +111,7 @@ class Root(LazyGroup):
             with formatter.section(title):
                 formatter.write_dl([(name, HELP[name]) for name in names if name in self.table])
         with formatter.section("Questions"):
-            formatter.write_dl(list(QUESTIONS.items()))
+            write_questions(formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -122,6 +122,17 @@ class Root(LazyGroup):
         if args[0] not in self.table and (args[0] == "-" or os.path.lexists(args[0])):
             return "FILE", of_file(loaded(FRONT)), ["--", *args] if args[0].startswith("-") and args[0] != "-" else args
         return super().resolve_command(ctx, args)
+
+
+def write_questions(formatter: click.HelpFormatter) -> None:
+    """Write what people ask first, and the command that answers, which has to be pasted: no line breaks it."""
+    indent = " " * formatter.current_indent
+    size = max(map(len, QUESTIONS)) + 2
+    if len(indent) + size + max(map(len, QUESTIONS.values())) <= formatter.width:
+        formatter.write_dl(list(QUESTIONS.items()))
+        return
+    for question, command in QUESTIONS.items():
+        formatter.write(f"{indent}{question}\n{indent}  {command}\n")
 
 
 def of_file(command: click.Command) -> click.Command:

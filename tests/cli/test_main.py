@@ -125,6 +125,20 @@ def test_help_shows_each_command_in_one_group(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("Usage: kcli decode pcap")
 
 
+def test_questions_have_commands_that_no_line_breaks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are there to be pasted, on a narrow terminal, too."""
+    for columns in (50, 60, 80, 200):
+        monkeypatch.setattr("click.formatting.FORCED_WIDTH", columns)
+        assert main(["help"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for question, command in QUESTIONS.items():
+            [line] = [line for line in lines if line.endswith(f" {command}")]
+            assert line.strip() in (command, f"{question:{len(max(QUESTIONS, key=len))}}  {command}")
+            assert len(line) <= columns
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"kcli {__version__} (compiled core)\n"
