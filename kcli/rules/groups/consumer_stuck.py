@@ -129,22 +129,33 @@ staying AS (
     AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, l.to_ns) >= l.to_ns
 ),
 held_by AS (
-  SELECT DISTINCT l.client_id, l.unit, f.topic, f.partition
+  SELECT DISTINCT l.client_id, l.unit, f.topic, f.partition, l.from_ns, l.to_ns
   FROM staying l
   JOIN fetched f
     ON f.client_id = l.client_id AND CAST(f.connection AS STRING) = l.unit
     AND f.ns BETWEEN l.from_ns - 10000000000 AND l.from_ns
 ),
+reads_behind AS (
+  SELECT client_id, unit, topic, partition, to_ns,
+         min(read_ns) OVER (PARTITION BY client_id, topic, partition ORDER BY ns
+                            RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next_ns
+  FROM (
+    SELECT client_id, unit, topic, partition, to_ns, from_ns + 1000000000 AS ns, CAST(NULL AS BIGINT) AS read_ns
+    FROM held_by
+    UNION ALL
+    SELECT client_id, '', topic, partition, NULL, ns, ns
+    FROM fetched
+    WHERE client_id IN (SELECT client_id FROM held_by)
+  ) AS r
+),
 left_alone AS (
-  SELECT l.client_id, l.unit, h.topic, h.partition
-  FROM staying l JOIN held_by h ON h.client_id = l.client_id AND h.unit = l.unit
-  WHERE NOT EXISTS (
-    SELECT 1
-    FROM held_by o
-    JOIN fetched f ON f.client_id = o.client_id AND f.topic = o.topic AND f.partition = o.partition
-    WHERE o.client_id = l.client_id AND o.unit = l.unit AND CAST(f.connection AS STRING) != l.unit
-      AND f.ns BETWEEN l.from_ns + 1000000000 AND l.to_ns
-  )
+  SELECT client_id, unit, topic, partition
+  FROM (
+    SELECT b.*, min(coalesce(next_ns, b.to_ns)) OVER (PARTITION BY client_id, unit) AS read_on_ns
+    FROM reads_behind b
+    WHERE unit != ''
+  ) AS l
+  WHERE read_on_ns >= to_ns
 ),
 alone AS (
   SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY by_commits, to_ns - from_ns DESC) AS choice
