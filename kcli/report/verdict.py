@@ -70,7 +70,7 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     if not diagnosis.judged:
         said = [] if diagnosis.unjudged else [NOTHING]
         return Verdict(NOTE, unread_headline(diagnosis), [*said, *verdict.findings])
-    return Verdict(verdict.level, checked_text(diagnosis), verdict.findings)
+    return Verdict(NOTE if diagnosis.unknown else verdict.level, checked_text(diagnosis), verdict.findings)
 
 
 def unread_headline(diagnosis: Diagnosis) -> str:

@@ -82,3 +82,35 @@ def test_the_last_line_says_whose_findings_these_are(capsys: Capture) -> None:
     assert ": 1 warning of client pricing-cache-1, topic pricing.\n" in capsys.readouterr().out
     assert main(["diagnose", BAD, "-q", "--group", "pricing-report"]) == 0
     assert ": nothing found of group pricing-report.\n" in capsys.readouterr().out
+
+
+def test_the_page_is_written_too(capsys: Capture, tmp_path: Path) -> None:
+    """It has the findings that are printed, and is the page of `kcli report`."""
+    pytest.importorskip("jinja2")
+    page, alone = tmp_path / "night.html", tmp_path / "alone.html"
+    assert main(["diagnose", BAD, "-q", "--report", str(page)]) == 1
+    assert capsys.readouterr().out.startswith("warning   busy-fetch  ")
+    assert main(["report", BAD, "-q", "-o", str(alone)]) == 0
+    assert page.read_text() == alone.read_text()
+    assert main(["diagnose", BAD, "-q", "--client", "pricing-feed", "--report", str(page)]) in (0, 1)
+    assert "busy-fetch</b>" not in page.read_text() and "busy-fetch</b>" in alone.read_text()
+    assert main(["diagnose", BAD, "-q", "--client", "nobody", "--report", str(page)]) == 1
+    assert '<div class="verdict note">' in page.read_text() and "no client nobody" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--report", BAD], "is the input"),
+        (["--report", "-"], "standard output has the findings"),
+        (["--report", "x.html", "-o", "x.html"], "one file for two outputs"),
+        (["--report", "x.html", "--follow"], "no --follow"),
+    ],
+)
+def test_what_a_page_can_not_be(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(tmp_path)
+    assert main(["diagnose", BAD, "-q", *words]) == 2
+    assert said in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -15,6 +15,8 @@ from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
+from kcli.cli.options.pipes import with_input_aside
+from kcli.cli.report.command import write_capture_page
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--client", "--client-id", metavar="ID", help="Only what may concern this client.")
 @click.option("--topic", metavar="T", help="Only what may concern this topic.")
 @click.option("--follow", is_flag=True, help="Show each finding when it appears, of a stream that still goes on.")
+@click.option("--report", "page", metavar="OUT", help="Write the page of `kcli report`, too, with these findings.")
 @metrics_option
 @payload_options
 @port_option
@@ -53,6 +56,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     kcli diagnose night.pcap
     kcli diagnose night.pcap --group orders
     kcli diagnose night.pcap --format jsonl
+    kcli diagnose night.pcap --report night.html
     kcli diagnose night.pcap --schema-registry http://registry:8081
     tcpdump -i any -U -w - port 9092 | kcli diagnose - --follow
     """
@@ -63,13 +67,21 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
 
     if options["metrics"] and not options["follow"]:
         raise UsageError("--metrics: --follow is missing: figures are of a stream that still goes on")
+    if options["page"] and options["follow"]:
+        raise UsageError("--report: the page is of captures that end, so no --follow")
+    if options["page"] == "-" and options["output"] in (None, "-"):
+        raise UsageError("--report -: standard output has the findings (a file expected, or -o FILE)")
     paths = captures_in(files)
+    if options["page"]:
+        require("kcli diagnose --report", "report")
+        paths = with_input_aside(paths, lambda _start: False)  # it is read twice
     scope = Scope(options["group"], options["client"], options["topic"])
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     decoder = decoder_of(options | {"secrets": False}, paths)
     if decoder is not None and (options["follow"] or "-" in paths):
         raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
-    with open_output(options["output"], [*files, *paths, *options["key_logs"], *files_named(options)]) as out:
+    inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
+    with open_output(options["output"], inputs) as out, page_output(options["page"], inputs) as page:
         if options["follow"]:
             return shown_as_found(out, paths, scope, read, options)
         with reading(paths, options["quiet"]) as moved:
@@ -78,6 +90,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
         for line in () if says_alone else FORMATS[options["format_"]](found, options):
             write(line)
         out.flush()
+        if page is not None:
+            write_capture_page(page, paths, files, options, diagnosis=found)
     if says_alone and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
     if found.damage is not None:
@@ -85,6 +99,16 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     if decoder is not None:
         decoder.raise_failure()
     return 1 if found.is_grave or found.unknown else 0 if found.judged else InputError.exit_code
+
+
+@contextlib.contextmanager
+def page_output(page: str | None, inputs: Sequence[str]) -> Iterator[BinaryIO | None]:
+    """Open the output of the page, where there is to be one; see `open_output`."""
+    if page is None:
+        yield None
+        return
+    with open_output(page, inputs) as out:
+        yield out
 
 
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.capture.filters import Filter
+from kcli.capture.filters import ALL, Filter
 from kcli.capture.nothing import nothing_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
@@ -71,15 +72,9 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     else:
         paths = with_input_aside(captures_in(files), lambda _start: False)  # it is read twice
         chosen = filter_of(options, paths)
-        with (
-            open_output(output, [*files, *paths, *options["key_logs"]]) as out,
-            TemporaryFolder("kcli-report-") as folder,
-        ):
-            source, damage = build(paths, folder, chosen, options)
-            found = source.built or chosen.takes_all
-            name = f"{listed(files)}{', only '.join(['', *words_of(options)])}"
-            diagnosis = diagnosed(paths, files, options)
-            size = write_captures(out, folder, name, diagnosis, source.capture.time.seconds(chosen.since, chosen.until))
+        with open_output(output, [*files, *paths, *options["key_logs"]]) as out:
+            source, damage, size = write_capture_page(out, paths, files, options, chosen, words_of(options))
+        found = source.built or chosen.takes_all
         if damage is not None:
             say_where(output, size, options)
             raise damage
@@ -94,6 +89,26 @@ def say_where(output: str, size: int, options: dict[str, Any]) -> None:
     """Say where the page is."""
     if output != "-" and not options["quiet"]:
         print_note(f"report in {output} ({size // 1000:,} kB)")
+
+
+def write_capture_page(
+    out: Any,
+    paths: tuple[str, ...],
+    files: tuple[str, ...],
+    options: dict[str, Any],
+    chosen: Filter = ALL,
+    words: Sequence[str] = (),
+    diagnosis: Diagnosis | None = None,
+) -> tuple[TableBuilder, InputError | None, int]:
+    """Write the page of captures. files: as commands name them. chosen: the exchanges that it shows; words: that say
+    so. diagnosis: of all traffic, where it was made already. Return what `build` does, and the page's size in bytes.
+    """
+    with TemporaryFolder("kcli-report-") as folder:
+        source, damage = build(paths, folder, chosen, options)
+        name = f"{listed(files)}{', only '.join(['', *words])}"
+        diagnosis = diagnosis or diagnosed(paths, files, options)
+        seconds = source.capture.time.seconds(chosen.since, chosen.until)
+        return source, damage, write_captures(out, folder, name, diagnosis, seconds)
 
 
 def build(
