@@ -228,7 +228,8 @@ def failed(error: OSError, argv: list[str]) -> int:
     if isinstance(error, BrokenPipeError):
         drop_output()  # the reader has gone (`| head`): end quietly
         return 0
-    text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+    named = f"{error.filename or repr('')}: " if error.filename is not None else ""
+    text = f"{named}{error.strerror}" if error.strerror else str(error)
     complain(f"{text}{meant_by(argv, error) if error.errno == errno.ENOENT else ''}")
     if error.filename == STANDARD_OUTPUT:
         drop_output()

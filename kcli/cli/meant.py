@@ -20,14 +20,8 @@ from kcli.nearest import nearest
 from kcli.shell import quoted
 
 Words = list[str]
-READERS = (
-    "diagnose",
-    "decode pcap",
-    "stats",
-    "records",
-    "report",
-    "audit",
-)  # of captures, what is asked first in front
+# Of captures; what is asked first stands in front.
+READERS = ("diagnose", "decode pcap", "stats", "records", "report", "audit")
 # What options are called elsewhere.
 OTHER_OPTIONS = {
     "--after": "--since", "--before": "--until", "--consumer-group": "--group", "--error-code": "--error",
@@ -113,8 +107,10 @@ def of_swapped(words: Words) -> Iterator[Words]:
             yield [*named, *rest]
 
 
-def is_query(word: str) -> bool:
-    return word.split()[:1] != [word] and word.split()[0].upper() in ("SELECT", "WITH", "FROM", "DESCRIBE", "SHOW")
+def is_query(text: str) -> bool:
+    """Return whether a text is a query by its first word, and has others."""
+    first, *others = text.split() or [""]
+    return bool(others) and first.upper() in ("SELECT", "WITH", "FROM", "DESCRIBE", "SHOW")
 
 
 def of_query(path: Words, words: Words, query: str | None) -> Iterator[Words]:
@@ -194,7 +190,9 @@ def mended(command: click.Command, words: Words) -> Words:
 
 def all_there(command: click.Command, argument: click.Parameter, value: Any) -> bool:
     """Return whether what stands for files is there."""
+    if not isinstance(value, str | tuple):  # click has something of its own in place of what was not given
+        return argument.name != "files" and not argument.required
     if argument.name != "files":
-        return value is not None and not (command.name == "sql" and os.path.lexists(str(value)))
+        return not (command.name == "sql" and os.path.lexists(str(value)))
     given = value if isinstance(value, tuple) else (value,)
-    return bool(given) and all(each == "-" or (each is not None and os.path.lexists(each)) for each in given)
+    return bool(given) and all(each == "-" or os.path.lexists(each) for each in given)

@@ -47,6 +47,12 @@ NOBODY_KNOWS = [
     ["decode", "pcap", "night.pcap", "--limit", "3"],  # stats' is of rows
     ["night.pcap", "--port", "x"],
     ["diagnose", "night.pcap", "also"],
+    ["diagnose", "night.pcap", ""],  # "$NAME" of a variable that is not set
+    ["night.pcap", "diagnose", ""],
+    ["night.pcap", " ", "stats"],
+    ["-q"],
+    ["--by"],
+    ["--format", "json"],
 ]
 
 
@@ -99,3 +105,9 @@ def test_usage_of_a_file_names_it_once(samples: Path, capsys: pytest.CaptureFixt
         assert capsys.readouterr().out.splitlines()[0] == f"Usage: {usage}"
     assert main(["decode", "pcap", "--help"]) == 0
     assert capsys.readouterr().out.startswith("Usage: kcli decode pcap [OPTIONS] FILE|DIR...")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_name_without_letters_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", "night.pcap", ""]) == 3
+    assert capsys.readouterr() == ("", "kcli: '': No such file or directory\n")
