@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kcli.capture.nothing import NothingReadError
-from kcli.counting import counted
+from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 
@@ -73,7 +73,7 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
     rows = [*store.ask(PARTS)]
     yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
     for row in rows:
-        links, to = counted(row["connections"], "connection"), listed(sorted(row["servers"]))
+        links, to = counted(row["connections"], "connection"), few_of(sorted(row["servers"]), NAMED)
         if row["kind"] == "foreign":
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
         elif row["kind"] == "lost" and row["bytes"]:
@@ -98,7 +98,7 @@ def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
         servers.setdefault(spoken, []).extend(row["servers"])
         links[spoken] += row["connections"]
     for spoken, named in servers.items():
-        what = f"{counted(links[spoken], 'connection')} of {spoken} to {listed(sorted(named))}"
+        what = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
         yield Unjudged(what, "--key-log FILE with the secrets of TLS")
 
 
@@ -113,12 +113,6 @@ def tls_text(spoken: Iterable[str]) -> str:
     suites = {each[1] for each in parts}
     named = suites.pop() if len(suites) == 1 else f"{len(suites)} suites,"
     return f"{' and '.join(dict.fromkeys(each[0] for each in parts))}, {named}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first few of names."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def one_way(store: FactStore) -> Iterator[Unjudged]:

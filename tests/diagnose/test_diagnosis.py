@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from kcli.counting import few_of
 from kcli.diagnose import Diagnosis, Scope, diagnose
 from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import diagnose_into
-from kcli.diagnose.scope import listed, tls_text
+from kcli.diagnose.scope import NAMED, tls_text
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.rules import RULES
@@ -39,7 +40,7 @@ def test_tls_that_cannot_be_read_is_a_line_for_each_broker() -> None:
     assert len([each for each in resumed if " of TLS" in each.what]) == 1
     assert tls_text(["TLS"]) == "TLS" and tls_text(["TLS", "TLS 1.3, A"]) == "TLS 1.3, A"
     assert tls_text(["TLS 1.2, B, certificate of CN=a", "TLS 1.2, B, certificate of CN=b"]) == "TLS 1.2, B"
-    assert listed([*"abcde"]) == "a, b, c and 2 more"
+    assert few_of([*"abcde"], NAMED) == "a, b, c and 2 more"
 
 
 def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:

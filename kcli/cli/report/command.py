@@ -23,6 +23,7 @@ from kcli.cli.options.pipes import with_input_aside
 from kcli.cli.report.metadata import are_metadata, write_metadata
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
+from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.temporary import TemporaryFolder
@@ -181,6 +182,4 @@ def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds:
 
 def listed(files: tuple[str, ...]) -> str:
     """Return the files' names, the first ones of many."""
-    names = ["standard input" if file == "-" else Path(file).name or file for file in files]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return few_of(["standard input" if file == "-" else Path(file).name or file for file in files], NAMED)

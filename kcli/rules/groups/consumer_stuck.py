@@ -5,11 +5,11 @@ from kcli.rules.rule import CRITICAL, Rule
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
 # other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. A
 # Fetch that closes a session asks for nothing, and a commit of what was committed before is no work: who polls without
-# reading commits on. A member that has no partition waits, and
-# so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records
-# still come to it: three times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s
-# are put in order: no other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are
-# left out: most, and to put their Fetches in order is dear.
+# reading commits on. A member that has no partition waits, and so does one that is told to (throttled). Who fetches
+# ahead (sarama) is known by its commits, which stop while records still come to it: three times as long as they ever
+# did, where they stop for good. Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that
+# counts. Before that, clients that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is
+# dear.
 # Of members that share a client id, each is known by its connection for Fetches: one that stays open, and whose
 # partitions nobody of that id reads on. Who joins anew and beats less has no coordinator.
 RULE = Rule(
