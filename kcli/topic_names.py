@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
+from kcli.counting import few_of
 from kcli.errors import InputError
 
 # The metadata log: no client can create it, nor write to it.
@@ -55,9 +56,8 @@ def lawful_name(name: str) -> str:
 
 def renaming(names: Sequence[str]) -> str:
     """Return one line with the replacements of topic names that Kafka refuses."""
-    pairs = [f"{name[:KEPT]!r} as {lawful_name(name)}" for name in names[:SHOWN]]
-    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"no topic can have such a name; kept under another: {', '.join(pairs)}{rest}"
+    pairs = [f"{name[:KEPT]!r} as {lawful_name(name)}" for name in names]
+    return f"no topic can have such a name; kept under another: {few_of(pairs, SHOWN)}"
 
 
 def folder_prefix(name: str) -> str:

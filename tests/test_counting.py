@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from kcli.counting import bytes_text, counted, few_of, rounded_bytes, singular, span_text
@@ -61,3 +64,16 @@ def test_a_size_in_two_digits() -> None:
 
 def test_the_first_names_of_many() -> None:
     assert few_of(["a", "b", "c"], 2) == "a, b and 1 more" and few_of(["a"]) == "a"
+    assert few_of(["a"] * 1502, 1) == "a and 1,501 more"
+
+
+# A list that counts what it does not name, in a line of its own or not.
+REST = re.compile(r"""(?<![\s(,]) and \{[^{}]+\} more["']""")
+
+
+def test_one_way_to_count_the_names_that_are_not_shown() -> None:
+    sources = (Path(__file__).parents[1] / "kcli").rglob("*.py")
+    assert {path.name for path in sources if REST.search(path.read_text())} == {
+        "counting.py",
+        "rule.py",  # of addresses that are no list: the first, and a number
+    }

@@ -14,7 +14,7 @@ from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, with_fai
 from kcli.capture.filters import Choice, Name, Time, chosen
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Values
-from kcli.counting import counted
+from kcli.counting import counted, few_of
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.filelike import Files, Stream, files_of
@@ -57,8 +57,7 @@ class Capture:
 
     def files_text(self) -> str:
         """Name the first files."""
-        names, more = ", ".join(self.source.file_names[:3]), len(self.source.file_names) - 3
-        return f"{names} and {more} more" if more > 0 else names
+        return few_of(self.source.file_names, 3)
 
     def __iter__(self) -> Self:
         return self

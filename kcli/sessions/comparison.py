@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kcli.counting import few_of
 from kcli.errors import UsageError
 from kcli.sessions.report import ResponseReport, SessionReport
 from kcli.topic_names import INTERNAL
 
 Level = Literal["strict", "shape", "none"]
 LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
-SHOWN = 5  # names of a list; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,5 @@ def is_internal(partition: str) -> bool:
 
 
 def shown(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are; "none" for an empty list."""
-    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + rest if names else "none"
+    """Return the first names; "none" for an empty list."""
+    return few_of(names) if names else "none"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kcli.counting import few_of
 from kcli.sessions.trace import FetchExchange, Key
 
 
@@ -62,8 +63,6 @@ RULES: Mapping[str, Verdict] = {
     "error-with-partitions": Verdict(BROKER, ERROR, "an error response has no partitions"),
 }
 
-SHOWN = 5
-
 
 def name_of(key: Key, names: Mapping[str, str]) -> str:
     """Return a partition as "topic[index]", by the topic's id where its name is not known."""
@@ -102,9 +101,7 @@ class SessionFinding(NamedTuple):
         """Return the text with the partitions it is about, the first few by name."""
         if not self.partitions:
             return self.text
-        shown = ", ".join(name_of(key, names) for key in self.partitions[:SHOWN])
-        more = len(self.partitions) - SHOWN
-        return f"{self.text}: {shown}" + (f" and {more} more" if more > 0 else "")
+        return f"{self.text}: {few_of([name_of(key, names) for key in self.partitions])}"
 
     def as_dict(self, timestamp: str | None, names: Mapping[str, str]) -> dict[str, Any]:
         """Return the object of `lint --format jsonl`."""

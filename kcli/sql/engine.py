@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from kcli.address_space import is_shortage, left
+from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
@@ -213,8 +214,7 @@ class Engine:
         if not absent:
             return []
         held = [name for name in tables.values() if self.holds(name) and not name.startswith("_")]
-        more = f" and {len(held) - MOST_NAMED} more" if len(held) > MOST_NAMED else ""
-        there = f" (they have {', '.join(held[:MOST_NAMED])}{more})" if held else ""
+        there = f" (they have {few_of(held, MOST_NAMED)})" if held else ""
         return [f"{name}: a table of which the inputs have nothing{there}" for name in absent]
 
     def holds(self, table: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
 from kcli.capture.kafka.error_codes import error_codes
+from kcli.counting import few_of
 from kcli.schemas.errors import error_name
 from kcli.schemas.secrets import ALWAYS, secret_fields
 
@@ -60,8 +61,7 @@ class ClientRequest:
         names = [*self.topics]
         names += [self.body[key] for key in ("groupId", "transactionalId", "key") if self.body.get(key)]
         shown = [printable(str(each)) for each in names if each]
-        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-        return f" [{', '.join(shown[:3])}{more}]" if shown else ""
+        return f" [{few_of(shown, 3)}]" if shown else ""
 
 
 def printable(text: str) -> str:

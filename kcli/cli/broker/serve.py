@@ -20,7 +20,7 @@ from kcli.broker.security.security import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.terminal.lines import print_line, print_note
-from kcli.counting import counted
+from kcli.counting import counted, few_of
 from kcli.errors import InputError, UsageError
 from kcli.schemas.ranges import Range
 from kcli.topic_names import CLUSTER_METADATA, name_fault
@@ -264,9 +264,7 @@ def draft_of(dialect: str | None) -> Iterator[str]:
 
     def named(versions: Mapping[int, Range]) -> str:
         apis = ((tables.api(key), each) for key, each in sorted(versions.items()))
-        known = [f"{api.name} v{each}" for api, each in apis if api is not None]
-        more = len(known) - MOST_NAMED
-        return ", ".join(known[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return few_of([f"{api.name} v{each}" for api, each in apis if api is not None], MOST_NAMED)
 
     if tables.drafted:
         line = f"draft {dialect}: {named(tables.drafted)}"

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
-from kcli.counting import counted
+from kcli.counting import counted, few_of
 from kcli.replay.sessions.outcome import Pair
 
 # Up to so many fetchers are shown in full, and so many lines of differences and problems.
@@ -28,8 +28,7 @@ def kinds(side: dict[str, Any]) -> str:
 
 def errors(side: dict[str, Any]) -> str:
     counts = {**side["errors"], **side["partitionErrors"]}
-    listed = [f"{count} {name}" for name, count in list(counts.items())[:3]]
-    return ", ".join(listed) + (f" and {len(counts) - 3} more" if len(counts) > 3 else "") or "-"
+    return few_of([f"{count} {name}" for name, count in counts.items()], 3) or "-"
 
 
 def latency(side: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kcli.capture.statistics import Figures
 from kcli.cli.terminal.cells import GAP, cut, cut_start, fit, narrowed, pad, width
 from kcli.cli.terminal.columns import left_out_lines
-from kcli.counting import bytes_text
+from kcli.counting import bytes_text, few_of
 from kcli.legible import legible
 
 LEAST = 8  # cells of a column of text that is cut
@@ -151,9 +151,7 @@ def title_of(name: str) -> str:
 
 
 def names_text(figures: Figures) -> str:
-    named = figures.errors_by_name
-    shown = ", ".join(f"{name} {count:,}" for name, count in list(named.items())[:NAMES])
-    return shown + (f" and {len(named) - NAMES} more" if len(named) > NAMES else "")
+    return few_of([f"{name} {count:,}" for name, count in figures.errors_by_name.items()], NAMES)
 
 
 def fitted(

@@ -202,8 +202,7 @@ cdef class PartitionWords:
         """Put the number of entries beyond those a list shows."""
         if count > LISTED:
             self.put(b" and ")
-            self.put_plain(count - LISTED)
-            self.put(b" more")
+            self.put_count(count - LISTED, b" more")
         return 0
 
     cdef int put_counted(self, int64_t number, bytes one) except -1:

@@ -130,3 +130,18 @@ def test_the_words_of_every_shape_are_those_of_values(
     found = rows(path, "core")
     assert found == rows(path, "oracle")
     assert len(found) > 100
+
+
+def test_a_list_of_thousands_is_counted_as_values_count_it(tmp_path: Path) -> None:
+    partitions = range(1_503)
+    data = [{"name": "orders", "partitionData": [{"index": at, "records": b""} for at in partitions]}]
+    done = [
+        {"name": "orders", "partitionResponses": [{"index": at, "errorCode": 0, "baseOffset": 7} for at in partitions]}
+    ]
+    wire = Wire().open().client(request(0, 9, 1, {"acks": -1, "timeoutMs": 1, "topicData": data}))
+    wire.server(response(0, 9, 1, {"responses": done}))
+    path = tmp_path / "wide.pcap"
+    path.write_bytes(pcap(wire.close().packets))
+    found = rows(path, "core")
+    assert found == rows(path, "oracle")
+    assert any("at 7, 7, 7 and 1,500 more" in line for line in found)

@@ -15,7 +15,7 @@ from kcli.cli.decode.pcap.summary import answer_of, errors_text, summarize
 from kcli.cli.terminal.cells import cut, fit
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import paint
-from kcli.counting import bytes_text
+from kcli.counting import bytes_text, few_of
 
 LONGEST = 40  # cells of a client's name in the legend
 MOST_SPEAKERS = 1 << 14  # remembered
@@ -248,5 +248,4 @@ def opening(files: tuple[str, ...]) -> str:
     """Return the first line: what is being read."""
     names = [Path(name).name if name != "-" else "standard input" for name in files]
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()
+    return f"{few_of(names, 3)}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()

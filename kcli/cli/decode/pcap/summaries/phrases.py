@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kcli.counting import few_of
+
 SHOWN = 3  # names of a list; the rest is counted
 LONG = 40  # characters of one value
 
@@ -15,6 +17,4 @@ def cut(text: str, size: int = LONG) -> str:
 
 def listed(names: Iterable[str], size: int = LONG) -> str:
     """Format "orders, refunds, audit and 4 more", each cut to a size."""
-    found = [cut(name, size) for name in names]
-    more = len(found) - SHOWN
-    return ", ".join(found) if more <= 0 else ", ".join(found[:SHOWN]) + f" and {more} more"
+    return few_of([cut(name, size) for name in names], SHOWN)
