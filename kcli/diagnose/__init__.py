@@ -11,10 +11,13 @@ from kcli.finding import CRITICAL, INFO, WARNING, Finding
 from kcli.lazy import importing
 
 if TYPE_CHECKING:
-    from kcli.diagnose.diagnosis import Diagnosis, Scope, diagnose
+    from kcli.diagnose.diagnosis import Diagnosis, diagnose
     from kcli.diagnose.known import Unknown
-    from kcli.diagnose.scope import Unjudged
+    from kcli.diagnose.scope import Scope
+    from kcli.diagnose.unjudged import Unjudged
 
 __all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Scope", "Unjudged", "Unknown", "diagnose"]
 
-__getattr__ = importing(__name__, {"diagnosis": "Diagnosis Scope diagnose", "known": "Unknown", "scope": "Unjudged"})
+__getattr__ = importing(
+    __name__, {"diagnosis": "Diagnosis diagnose", "known": "Unknown", "scope": "Scope", "unjudged": "Unjudged"}
+)

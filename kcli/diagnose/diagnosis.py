@@ -11,8 +11,9 @@ from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names
 from kcli.diagnose.overview import Overview, overview_of
-from kcli.diagnose.scope import Unjudged, unjudged_parts, unread_parts
+from kcli.diagnose.scope import ALL, Scope, in_scope
 from kcli.diagnose.store import FactStore
+from kcli.diagnose.unjudged import Unjudged, unjudged_parts, unread_parts
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding
 from kcli.rules.judgement import checks
@@ -25,38 +26,6 @@ if TYPE_CHECKING:
 
 
 MOST_NAMED = 8  # files in a command
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The choice of findings; None: all. Facts of others still count, to compare with."""
-
-    group: str | None = None
-    client: str | None = None
-    topic: str | None = None
-
-    def named(self) -> list[tuple[str, str]]:
-        """Return the names that are asked for, each behind its kind."""
-        kinds = (("group", self.group), ("client", self.client), ("topic", self.topic))
-        return [(kind, name) for kind, name in kinds if name is not None]
-
-    def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
-        """Return whether the finding may concern them. groups: of each client; topics: names of an id."""
-        return all(
-            wanted is None or kinds_match(finding.subject, kinds, {wanted, *more})
-            for wanted, kinds, more in (
-                (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
-                (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
-                (self.topic, ("topic",), topics),
-            )
-        )
-
-
-def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) -> bool:
-    """Return whether a subject has none of these kinds, or one of the names."""
-    there = [subject[kind] for kind in kinds if kind in subject]
-    found = {str(each) for value in there for each in (value if isinstance(value, list) else [value])}
-    return not there or not found.isdisjoint(names)
 
 
 @dataclass(slots=True)
@@ -74,7 +43,7 @@ class Diagnosis:
     judged: bool
     overview: Overview
     damage: InputError | None = None
-    scope: Scope = Scope()
+    scope: Scope = ALL
     unknown: tuple[Unknown, ...] = ()
 
     @property
@@ -85,7 +54,7 @@ class Diagnosis:
 
 def diagnose(
     paths: Sequence[str],
-    scope: Scope = Scope(),
+    scope: Scope = ALL,
     moved: Callable[[int], None] = lambda count: None,
     decoder: PayloadDecoder | None = None,
     named: Sequence[str] = (),
@@ -100,7 +69,7 @@ def diagnose(
 def diagnose_into(
     store: FactStore,
     paths: Sequence[str],
-    scope: Scope = Scope(),
+    scope: Scope = ALL,
     moved: Callable[[int], None] = lambda count: None,
     options: Mapping[str, Any] | None = None,
     decoder: PayloadDecoder | None = None,
@@ -165,14 +134,3 @@ def judge(
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None
     return found
-
-
-def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:
-    """Return the findings that a scope wants."""
-    if scope == Scope():
-        return found
-    groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
-    named = {
-        row["topic"] for row in store.ask("SELECT topic, topic_id FROM topic_names") if row["topic_id"] == scope.topic
-    }
-    return [each for each in found if scope.wants(each, groups, named)]

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.capture.io.capture_file import StandardInput
-from kcli.diagnose.diagnosis import Scope, judge
+from kcli.diagnose.diagnosis import judge
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names
+from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
@@ -22,9 +23,6 @@ EVERY_S = 5.0  # between two judgements, or so many times as long as the last on
 SHARE = 10
 KEPT_S = 900.0  # facts of exchanges are judged for so long, and then go
 IDLE_S = 0.5  # without a packet: what came so far is looked at
-
-
-ALL = Scope()
 
 
 class LiveInput(Stream):

@@ -11,7 +11,7 @@ from kcli.capture.names import counted_by, names_by
 from kcli.filelike import STDIN
 
 if TYPE_CHECKING:
-    from kcli.diagnose.diagnosis import Scope
+    from kcli.diagnose.scope import Scope
     from kcli.diagnose.store import FactStore
     from kcli.finding import Finding
 

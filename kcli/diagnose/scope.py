@@ -1,155 +1,56 @@
-"""The parts of a capture that no rule can judge, each with its remedy."""
+"""The choice of findings: of a group, a client or a topic."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.nothing import NothingReadError
-from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
-from kcli.errors import InputError
-
-NAMED = 3  # servers
-SHORT_S = 5.0  # what happens again and again, or changes, needs longer
+from kcli.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
-    """what: in words, with counts. remedy: what to do about it. see: a command that shows more; "": none."""
+class Scope:
+    """The choice of findings; None: all. Facts of others still count, to compare with."""
 
-    what: str
-    remedy: str
-    see: str = ""
+    group: str | None = None
+    client: str | None = None
+    topic: str | None = None
 
+    def named(self) -> list[tuple[str, str]]:
+        """Return the names that are asked for, each behind its kind."""
+        kinds = (("group", self.group), ("client", self.client), ("topic", self.topic))
+        return [(kind, name) for kind, name in kinds if name is not None]
 
-def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
-    """Name them, the largest first. seconds: how long the captures are. files: for commands."""
-    return [
-        *undecodable(store, files),
-        *one_way(store),
-        *mid_stream(store),
-        *unknown_schemas(store),
-        *short(store, seconds),
-    ]
-
-
-def unread_parts(damage: InputError | None) -> list[Unjudged]:
-    """Name the part of damaged files that could not be read."""
-    if damage is None or isinstance(damage, NothingReadError):
-        return []
-    return [Unjudged(f"a part of a damaged file: {damage}", "a whole copy of it; what could be read is judged here")]
-
-
-# What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
-PARTS = """
-SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
-       array_agg(DISTINCT server) AS servers
-FROM (SELECT connection, server, bytes, kind,
-             CASE WHEN kind = 'encrypted'
-                  THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls
-      FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
-                           WHEN event = 'not-kafka' THEN 'foreign'
-                           WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
-                           WHEN NOT captured THEN 'lost'
-                           WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
-                      END AS kind
-            FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
-WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind = 'encrypted' THEN server END
-ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THEN 3 ELSE 4 END, connections DESC,
-         min(server)
-"""
-
-
-SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable WHERE event != 'not-kafka'\""""
-
-
-def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
-    """Yield what is no Kafka, and what is Kafka and cannot be read."""
-    if not store.has("undecodable"):
-        return
-    rows = [*store.ask(PARTS)]
-    yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
-    for row in rows:
-        links, to = counted(row["connections"], "connection"), few_of(sorted(row["servers"]), NAMED)
-        if row["kind"] == "foreign":
-            yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
-        elif row["kind"] == "lost" and row["bytes"]:
-            yield Unjudged(
-                f"{row['bytes']:,} bytes on {links} that are not in the capture",
-                "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
+    def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
+        """Return whether the finding may concern them. groups: of each client; topics: names of an id."""
+        return all(
+            wanted is None or kinds_match(finding.subject, kinds, {wanted, *more})
+            for wanted, kinds, more in (
+                (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
+                (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
+                (self.topic, ("topic",), topics),
             )
-        elif row["kind"] == "unreadable" and row["bytes"]:
-            yield Unjudged(
-                f"{row['bytes']:,} bytes on {links} that are there and do not decode",
-                "the table undecodable says where and why",
-                f"{SEE} {files}",
-            )
-
-
-def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
-    """Yield the connections of TLS: a part for each server, or for several that speak the same."""
-    servers: dict[str, list[str]] = {}
-    links: Counter[str] = Counter()
-    for row in rows:
-        spoken = tls_text(row["tls"])
-        servers.setdefault(spoken, []).extend(row["servers"])
-        links[spoken] += row["connections"]
-    for spoken, named in servers.items():
-        what = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
-        yield Unjudged(what, "--key-log FILE with the secrets of TLS")
-
-
-def tls_text(spoken: Iterable[str]) -> str:
-    """Name what a server speaks: version, suite and certificate; the versions alone where there are several suites."""
-    every = sorted(spoken)
-    if len(every) == 1:
-        return every[0]
-    parts = [each.split(", ") for each in every if "," in each]  # others end before they agree on one
-    if not parts:
-        return " and ".join(every)
-    suites = {each[1] for each in parts}
-    named = suites.pop() if len(suites) == 1 else f"{len(suites)} suites,"
-    return f"{' and '.join(dict.fromkeys(each[0] for each in parts))}, {named}"
-
-
-def one_way(store: FactStore) -> Iterator[Unjudged]:
-    for row in store.ask("""
-SELECT count(DISTINCT connection) AS connections FROM calls
-WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_segments > 1) HAVING count(*) > 0
-"""):
-        yield Unjudged(
-            f"answers on {counted(row['connections'], 'connection')}: not one packet of the broker is in the capture",
-            "a capture of both directions",
         )
 
 
-def mid_stream(store: FactStore) -> Iterator[Unjudged]:
-    for row in store.ask("""
-SELECT count(DISTINCT connection) AS connections FROM calls
-WHERE connection IN (SELECT connection FROM tcp WHERE NOT opened) HAVING count(*) > 0
-"""):
-        yield Unjudged(
-            f"logins and versions of {counted(row['connections'], 'connection')} that began before the capture",
-            "a capture that begins before the clients",
-        )
+ALL = Scope()
 
 
-def unknown_schemas(store: FactStore) -> Iterator[Unjudged]:
-    if not store.has("unread_payloads"):
-        return
-    for row in store.ask("""
-SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread_payloads HAVING sum(unknown) > 0
-"""):
-        of = ", ".join(sorted(row["topics"])[:3])
-        yield Unjudged(
-            f"{counted(row['payloads'], 'key or value', 'keys and values')} of {of}, whose schema is not known",
-            "--schema-registry URL, or --schemas DIR",
-        )
+def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) -> bool:
+    """Return whether a subject has none of these kinds, or one of the names."""
+    there = [subject[kind] for kind in kinds if kind in subject]
+    found = {str(each) for value in there for each in (value if isinstance(value, list) else [value])}
+    return not there or not found.isdisjoint(names)
 
 
-def short(store: FactStore, seconds: float) -> Iterator[Unjudged]:
-    if 0 < seconds < SHORT_S and store.has("exchange_facts"):
-        yield Unjudged(f"what takes longer than these {seconds:.1f} s to show", "a capture of a minute or more")
+def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:
+    """Return the findings that a scope wants."""
+    if scope == ALL:
+        return found
+    groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
+    named = {
+        row["topic"] for row in store.ask("SELECT topic, topic_id FROM topic_names") if row["topic_id"] == scope.topic
+    }
+    return [each for each in found if scope.wants(each, groups, named)]

@@ -13,7 +13,7 @@ from kcli.finding import INFO, Finding
 if TYPE_CHECKING:
     from kcli.diagnose.diagnosis import Diagnosis
     from kcli.diagnose.known import Unknown
-    from kcli.diagnose.scope import Unjudged
+    from kcli.diagnose.unjudged import Unjudged
 
 DAY = 86400  # seconds
 LAST_S, LAST_PART = 1.0, 0.05  # what is seen in the last second, or in this part of a capture, may well go on

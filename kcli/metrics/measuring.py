@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.diagnose.diagnosis import Scope
-from kcli.diagnose.following import ALL, EVERY_S, Follower
+from kcli.diagnose.following import EVERY_S, Follower
+from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
 from kcli.filelike import Stream
 from kcli.finding import Finding

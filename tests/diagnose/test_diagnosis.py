@@ -12,8 +12,8 @@ from kcli.counting import few_of
 from kcli.diagnose import Diagnosis, Scope, diagnose
 from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import diagnose_into
-from kcli.diagnose.scope import NAMED, tls_text
 from kcli.diagnose.store import FactStore
+from kcli.diagnose.unjudged import NAMED, tls_text
 from kcli.errors import InputError
 from kcli.rules import RULES
 from kcli.rules.judgement import rules_to_ask

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.diagnose.diagnosis import Scope
 from kcli.diagnose.following import Follower, follow
+from kcli.diagnose.scope import Scope
 from kcli.diagnose.store import FactStore
 from tests.diagnose.captured import DATA, diagnosed
 
