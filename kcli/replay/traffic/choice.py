@@ -10,7 +10,6 @@ from kcli.capture.wanted import matches
 from kcli.redact.rules import words
 from kcli.schemas.apikeys import (
     ADD_PARTITIONS_TO_TXN,
-    API_VERSIONS,
     CREATE_TOPICS,
     FETCH,
     JOIN_GROUP,
@@ -41,7 +40,7 @@ ADMIN = words(
 )
 # Requests whose answers change nothing: nobody waits for them but their own connection.
 READS = words(
-    "Fetch ShareFetch FetchSnapshot IncrementalFetch ListOffsets OffsetFetch ApiVersions OffsetForLeaderEpoch"
+    "Fetch ShareFetch IncrementalFetch ListOffsets OffsetFetch ApiVersions OffsetForLeaderEpoch"
     " DescribeGroups ListGroups DescribeAcls DescribeConfigs DescribeLogDirs DescribeDelegationToken"
     " ListPartitionReassignments DescribeClientQuotas DescribeUserScramCredentials DescribeQuorum DescribeCluster"
     " DescribeProducers DescribeTransactions ListTransactions ConsumerGroupDescribe GetTelemetrySubscriptions"
@@ -102,7 +101,7 @@ class Choice:
 
     def is_write(self, exchange: Exchange) -> bool:
         """Return whether others may wait for its answer."""
-        return exchange.api not in READS and exchange.api_key != API_VERSIONS
+        return exchange.api not in READS
 
 
 def is_of_metadata(exchange: Exchange) -> bool:
