@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from kcli.capture.kafka.clock import SECOND
 
@@ -15,13 +17,53 @@ class CapturedTime:
 
     first_ns: int | None = None
     last_ns: int = 0
-    pauses: list[tuple[int, int]] = field(default_factory=list)
+    pauses: Sequence[tuple[int, int]] = ()
 
-    def seconds(self, since: int | None = None, until: int | None = None) -> float:
-        """Return its length without the pauses, of a part of it (ns since 1970) where that is asked for."""
+    @classmethod
+    def of_files(cls, spans: Iterable[tuple[int, int]]) -> Self:
+        """Return the time of files that are captured at once or one after another. spans: (first, last) of each."""
+        ordered = sorted(spans)
+        if not ordered:
+            return cls()
+        begin, end = ordered[0]
+        pauses = []
+        for first, last in ordered:
+            if first > end:
+                pauses.append((end, first))
+            end = max(end, last)
+        return cls(begin, end, pauses)
+
+    def within(self, since: int | None = None, until: int | None = None) -> CapturedTime:
+        """Return the part of it from one time to another (ns); None: to its end. There may be nothing in it."""
         if self.first_ns is None:
-            return 0.0
+            return CapturedTime()
         first = self.first_ns if since is None else max(self.first_ns, since)
         last = self.last_ns if until is None else min(self.last_ns, until)
-        idle = sum(max(0, min(end, last) - max(begin, first)) for begin, end in self.pauses)
-        return max(0, last - first - idle) / SECOND
+        return CapturedTime(first, last, self.pauses) if first <= last else CapturedTime()
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """Yield its parts between the pauses, as (from, to)."""
+        if self.first_ns is None:
+            return
+        at = self.first_ns
+        for begin, end in self.pauses:
+            if begin >= self.last_ns:
+                break
+            if begin > at:
+                yield at, begin
+            at = max(at, end)
+        if at < self.last_ns:
+            yield at, self.last_ns
+
+    def seconds(self) -> float:
+        """Return its length without the pauses."""
+        return sum(end - begin for begin, end in self.stretches()) / SECOND
+
+    def delays(self) -> Iterator[tuple[int, int]]:
+        """Yield the end of each pause, and for how long nothing was captured up to then (ns)."""
+        idle, last = 0, None
+        for begin, end in self.stretches():
+            if last is not None:
+                idle += begin - last
+                yield begin, idle
+            last = end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.compare.measures import KEYS, Measure
@@ -68,14 +68,13 @@ class Captured:
     """A diagnosed capture whose facts are in `store`."""
 
     def __init__(self, store: FactStore, diagnosis: Diagnosis) -> None:
-        self.store, self.diagnosis = store, diagnosis
-        overview = diagnosis.overview
-        self.seconds = ((overview.last_ns or 0) - (overview.first_ns or 0)) / 1e9  # that blocks are cut of
+        self.store, self.diagnosis, self.time = store, diagnosis, diagnosis.overview.time
+        self.seconds = self.time.seconds()
         self.blocks = 0
         self.execute(ROLES, MEMBERS)
         self.known = {kind: {row[kind] for row in store.ask(sql)} for kind, sql in KNOWN.items()}
         [load], [requests] = store.ask(LOAD), store.ask(REQUESTS)
-        self.load = (load["records"] or requests["requests"]) / max(overview.seconds, 0.001)
+        self.load = (load["records"] or requests["requests"]) / max(self.seconds, 0.001)
         self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}
         self.topics = {row["topic"]: row["records"] for row in store.ask(TOPICS)}
 
@@ -87,9 +86,9 @@ class Captured:
     def cut(self, seconds: float) -> None:
         """Cut the capture in blocks of that many seconds; what is behind the last whole one counts for nothing."""
         self.blocks = int(self.seconds / seconds)
-        first, length = self.diagnosis.overview.first_ns or 0, int(seconds * 1e9)
+        first, length, idle = self.time.first_ns or 0, int(seconds * 1e9), idle_sql([*self.time.delays()])
         self.execute(
-            f"CREATE OR REPLACE MACRO block_of(ns) AS (ns - {first}) // {length}",
+            f"CREATE OR REPLACE MACRO block_of(ns) AS (ns - {first} - {idle}) // {length}",
             f"CREATE OR REPLACE MACRO minutes() AS {seconds / 60!r}",
         )
 
@@ -128,6 +127,18 @@ class Captured:
     def offers(self) -> dict[str, int]:
         """Return the newest version that brokers offered, by API."""
         return {row["api"]: row["newest"] for row in self.store.ask(OFFERS)}
+
+
+def idle_sql(delays: Sequence[tuple[int, int]], before: int = 0) -> str:
+    """Return SQL for how long nothing was captured up to `ns`. delays: see CapturedTime; before: the idle time of what
+    is earlier than all of them."""
+    if not delays:
+        return str(before)
+    middle = len(delays) // 2
+    at, idle = delays[middle]
+    return (
+        f"CASE WHEN ns < {at} THEN {idle_sql(delays[:middle], before)} ELSE {idle_sql(delays[middle + 1 :], idle)} END"
+    )
 
 
 OF_CONNECTIONS = frozenset({"round-trip", "resent"})  # measures whose values are of a connection each

@@ -129,7 +129,7 @@ def judge(
     wanted = in_scope(store, kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    parts = [*unread_parts(damage), *unjudged_parts(store, size.seconds, files)]
+    parts = [*unread_parts(damage), *unjudged_parts(store, time.seconds(), files)]
     found = Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None

@@ -39,7 +39,7 @@ ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The figures. first_ns, last_ns: of packets, since 1970; None without any. seconds: captured (see `CapturedTime`).
+    """The figures. time: that was captured.
 
     clients: client ids; broker_clients: those of them that only brokers use. errors: exchanges with each error, by
     name, the most frequent first. busiest: rows of client_id, requests, rate (of them a second captured; None: that is
@@ -47,9 +47,7 @@ class Overview:
     Produce; where there is none, of a Fetch's answer); of clients that are no brokers.
     """
 
-    first_ns: int | None
-    last_ns: int | None
-    seconds: float
+    time: CapturedTime
     exchanges: int
     brokers: int
     clients: int
@@ -64,5 +62,4 @@ def overview_of(store: FactStore, time: CapturedTime) -> Overview:
     errors = {row["error"]: row["exchanges"] for row in store.ask(ERRORS)}
     seconds = time.seconds()
     busiest = [row | {"rate": row["requests"] / seconds if seconds else None} for row in store.ask(BUSIEST)]
-    last_ns = None if time.first_ns is None else time.last_ns
-    return Overview(time.first_ns, last_ns, seconds, **size, errors=errors, busiest=busiest)
+    return Overview(time, **size, errors=errors, busiest=busiest)

@@ -57,11 +57,11 @@ def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
 
 def period_of(found: Diagnosis) -> Period:
     """Return the time that captures are of."""
-    first, last = found.overview.first_ns, found.overview.last_ns
-    if first is None or last is None:
+    time = found.overview.time
+    if time.first_ns is None:
         return ANY_TIME
-    seconds = (last - first) / 1e9
-    return Period(seconds > DAY, instant(last - int(max(LAST_S, seconds * LAST_PART) * 1e9)))
+    ending = time.last_ns - int(max(LAST_S, time.seconds() * LAST_PART) * 1e9)
+    return Period(time.last_ns - time.first_ns > DAY * 1e9, instant(ending))
 
 
 def time_text(each: Finding, period: Period) -> str:
@@ -92,7 +92,7 @@ def unsaid_subject(each: Finding) -> str:
 def checked_text(found: Diagnosis) -> str:
     """Say what was checked, how much there was to check, and how much was found of whom, or else which names are
     not there."""
-    seconds = span_text(found.overview.seconds)
+    seconds = span_text(found.overview.time.seconds())
     if not found.judged:
         return f"Nothing could be judged: no exchange of Kafka's in {seconds}"
     exchanges = f"{counted(found.overview.exchanges, 'exchange')} in {seconds}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from operator import add
 from typing import Any, NamedTuple
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.capture.latency_buckets import bucket_of
 from kcli.capture.statistics import Figures
 from kcli.finding import Finding
@@ -140,6 +141,7 @@ class LiveFigures:
         self.judged = False  # at least once
         self.started = clock()
         self.settled: float | None = None
+        self.pauses: Sequence[tuple[int, int]] = ()  # between files, see CapturedTime
         self.first_ns = self.last_ns = 0  # when the first exchange was complete, and the latest
         self._waiting: dict[str, list[Any]] = {}
 
@@ -328,7 +330,7 @@ class LiveFigures:
 
     def total_seconds(self) -> float:
         """Return how long the time of all figures is, by the times of packets."""
-        return max((self.last_ns - self.first_ns) / 1e9, 0.001)
+        return max(CapturedTime(self.first_ns, self.last_ns, self.pauses).seconds(), 0.001)
 
     def lags(self) -> dict[tuple[str, str, str], int]:
         """Return the records that consumers are behind by (group, client, topic); group "": not known."""

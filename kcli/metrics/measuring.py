@@ -44,6 +44,7 @@ class MeasuringFollower(Follower):
     ) -> None:
         super().__init__(store, paths, scope, every, **options)
         self.figures, self.due, self.settled = store.figures, 0.0, -1
+        self.figures.pauses = self.source.capture.pauses
 
     def piece_read(self) -> None:
         """See Follower."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
@@ -15,7 +16,7 @@ TOTALS = columns("""
 captures       int64    files that the run has read
 packets        int64    in them
 cut_packets    int64    of them cut off within their headers
-seconds        float64  from the first packet to the last
+seconds        float64  captured: from the first packet to the last, without the time between files
 sample         float64  share of the connections that was read; 1: all
 bytes          int64    of TCP, captured
 lost_bytes     int64    of TCP that no capture has: in gaps, or cut off by the snapshot length
@@ -38,13 +39,12 @@ LOSSES = ("gap", "truncated")  # events that may be about bytes which were not c
 
 def totals_of(context: RunContext, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> dict[str, Any]:
     """Return the totals of a run that has written its files, by name."""
-    firsts = [each.first_ns for each in scattered if each.first_ns]
     made: dict[str, Any] = {
         "captures": len(context.entry.inputs),
         "sample": 1.0 if context.options.sample is None else context.options.sample,
         "packets": sum(each.packets for each in scattered),
         "cut_packets": sum(each.cuts for each in scattered),
-        "seconds": (max(each.last_ns for each in scattered) - min(firsts)) / 1e9 if firsts else 0.0,
+        "seconds": captured(scattered).seconds(),
         "bytes": sum(each.payload for each in scattered),
         "undecoded_bytes": sum(each.event_bytes + each.open_bytes[1] for each in decoded),
         "duplicate_bytes": sum(each.duplicates for each in decoded),
@@ -52,6 +52,16 @@ def totals_of(context: RunContext, scattered: Sequence[ShuffledRange], decoded: 
         "exchanges": sum(each.exchanges + each.open_rows[0] for each in decoded),
     }
     return made | of_connections(context) | of_events(context) | of_findings(context)
+
+
+def captured(scattered: Sequence[ShuffledRange]) -> CapturedTime:
+    """Return the time of the files that ranges are of."""
+    spans: dict[str, tuple[int, int]] = {}
+    for each in scattered:
+        if each.first_ns:
+            first, last = spans.get(each.taken.uri, (each.first_ns, each.last_ns))
+            spans[each.taken.uri] = min(first, each.first_ns), max(last, each.last_ns)
+    return CapturedTime.of_files(spans.values())
 
 
 def of_connections(context: RunContext) -> dict[str, Any]:

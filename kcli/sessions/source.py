@@ -25,6 +25,9 @@ class SessionSink(Sink):
         # What the kernel takes by itself never becomes a value that a filter could look at.
         self.compiled = feeder.tracker.kernel if self.takes_all else None
 
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        self.feeder.tracker.pauses = capture.pauses
+
     def exchange(self, exchange: Exchange) -> None:
         # At once, and not when the piece of the file is done: the kernel has been given what came before.
         if not self.takes_all:

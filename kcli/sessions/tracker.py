@@ -11,9 +11,11 @@ not judged: a session with missing bytes is `blurred`, and only what is seen fro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from kcli.capture.captured_time import CapturedTime
+from kcli.capture.kafka.clock import SECOND
 from kcli.sessions import full_checks, incremental_checks
 from kcli.sessions.draft_tracker import DraftTracker
 from kcli.sessions.epochs import (
@@ -29,8 +31,8 @@ from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange
 
-IDLE_NS = 5 * EVICTION_MS * 1_000_000
-QUIET_NS = EVICTION_MS * 1_000_000  # no fetcher is silent for so long on purpose
+QUIET_S = EVICTION_MS / 1000  # no fetcher is silent for so long on purpose
+IDLE_S = 5 * QUIET_S
 SWEEP = 8192  # fetches between two looks for idle sessions
 SERVER = re.compile(r"^.+?:\d+(?=-)")
 
@@ -60,6 +62,7 @@ class Tracker:
 
     on_finding(SessionFinding), on_end(ObservedSession): called as things happen
     kernel: follows the steady fetches of sessions by itself; None: a new one, of Kafka's own messages
+    pauses: between rotated captures, see CapturedTime: nobody is silent there
     registry: the sessions; sessionless: fetches outside any; offsets: what offsets clients can know of
     """
 
@@ -76,6 +79,7 @@ class Tracker:
         self.offsets = self.registry.offsets
         self.drafts = DraftTracker(self.registry)
         self.fed = 0
+        self.pauses: Sequence[tuple[int, int]] = ()
         self._last_ns = 0
 
     @property
@@ -116,7 +120,7 @@ class Tracker:
     def finish(self) -> None:
         """End all open sessions with the capture."""
         for session in [*self.registry.sessions.values()]:
-            if self._now - session.last_ns > QUIET_NS:
+            if self._silent_for(session, QUIET_S):
                 self.registry.end(session, "not used any more", session.last_ns)
             else:
                 self.registry.end(session, "capture end", self._now)
@@ -128,8 +132,14 @@ class Tracker:
 
     def _sweep(self) -> None:
         """End sessions that were idle for long; the capture need not show their end."""
-        for session in [s for s in self.registry.sessions.values() if self._now - s.last_ns > IDLE_NS]:
+        for session in [s for s in self.registry.sessions.values() if self._silent_for(s, IDLE_S)]:
             self.registry.end(session, "not used any more", session.last_ns)
+
+    def _silent_for(self, session: ObservedSession, seconds: float) -> bool:
+        """Return whether longer was captured since a session's last fetch."""
+        if self._now - session.last_ns <= seconds * SECOND:
+            return False
+        return CapturedTime(session.last_ns, self._now, self.pauses).seconds() > seconds
 
     # Full fetches.
 

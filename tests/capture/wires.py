@@ -27,6 +27,7 @@ __all__ = [
     "pcap",
     "pcapng",
     "rebuilt",
+    "rotated",
     "segment",
     "split",
 ]
@@ -228,3 +229,18 @@ def rebuilt(packet: Packet, headers: bytes, seq: int, payload: bytes) -> Packet:
     size = len(headers) - 14 + len(payload)
     made = headers[:16] + struct.pack(">H", size) + headers[18 : start + 4] + struct.pack(">I", seq % 2**32)
     return Packet(packet.ns, made + headers[start + 8 :] + payload)
+
+
+def rotated(path: Path, folder: Path, pause_s: int) -> list[str]:
+    """Write the halves of a capture, by its time, to files in a new folder, the second later by a pause."""
+    packets = packets_of(path)
+    middle = (packets[0].ns + packets[-1].ns) // 2
+    halves = (
+        [each for each in packets if each.ns < middle],
+        [each._replace(ns=each.ns + pause_s * 10**9) for each in packets if each.ns >= middle],
+    )
+    folder.mkdir()
+    paths = [folder / f"{number}.pcap" for number in (0, 1)]
+    for written, half in zip(paths, halves, strict=True):
+        written.write_bytes(pcap(half, nano=True))
+    return [*map(str, paths)]

@@ -16,6 +16,7 @@ from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
 from kcli.compare.comparison import Change, judge
 from kcli.compare.measures import MEASURES
 from kcli.errors import InputError
+from tests.capture.wires import rotated
 
 DATA = Path(__file__).parent / "data"
 
@@ -115,3 +116,13 @@ def test_what_clients_meet_as_they_start_is_not_new() -> None:
     }
     assert "HEARTBEAT: REBALANCE_IN_PROGRESS" in names
     assert not names & {"JOIN_GROUP: MEMBER_ID_REQUIRED", "API_VERSIONS: UNSUPPORTED_VERSION"}
+
+
+def test_the_time_between_rotated_files_is_in_no_block(tmp_path: Path) -> None:
+    """An hour without packets is no hour without requests."""
+    whole, halves = [str(DATA / "twin-a.pcap.zst")], rotated(DATA / "twin-a.pcap.zst", tmp_path / "halves", 3600)
+    found = compare(whole, halves)
+    assert found.block_seconds < 1 and not found.unlike
+    for each in found.changes:
+        assert each.verdict == SAME and each.values[1] >= each.values[0] - 1, each.title
+    assert found.after.overview.time.seconds() == pytest.approx(found.before.overview.time.seconds(), rel=0.02)

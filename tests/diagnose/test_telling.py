@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.cli.main import main
 from kcli.diagnose import Diagnosis, diagnose
 from kcli.diagnose.overview import Overview
@@ -57,7 +58,7 @@ def test_a_subject_that_the_text_does_not_name_is_told() -> None:
 
 
 def test_what_was_checked_is_told_with_what_was_found() -> None:
-    size = Overview(0, 61_260_000_000, 61.26, 1, 1, 1)
+    size = Overview(CapturedTime(0, 61_260_000_000), 1, 1, 1)
     found = Diagnosis([], [], 51, [], True, size)
     assert checked_text(found) == "51 checks over 1 exchange in 61.3 s: nothing found"
     several = [Finding("f", severity, {}, {}, "") for severity in ("critical", "warning", "warning", "info")]

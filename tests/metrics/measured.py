@@ -12,10 +12,10 @@ __all__ = ["measured"]
 
 
 @cache
-def measured(path: Path) -> LiveFigures:
-    """The figures of one capture."""
+def measured(*paths: Path) -> LiveFigures:
+    """The figures of captures as one."""
     figures = LiveFigures()
     with MeasuredStore(figures) as store:
-        for _ in MeasuringFollower(store, [str(path)]).judgements():
+        for _ in MeasuringFollower(store, [*map(str, paths)]).judgements():
             pass
     return figures

@@ -16,7 +16,7 @@ from kcli.metrics.bounded import LONGEST, OTHER, Names, Series
 from kcli.metrics.figures import LiveFigures, own_ms
 from kcli.pipeline.writing import stored_schema
 from kcli.records import build_batch
-from tests.capture.wires import pcap
+from tests.capture.wires import pcap, rotated
 from tests.diagnose.captured import DATA, diagnosed
 from tests.metrics.measured import measured
 from tests.rules.test_by_hand import Talk
@@ -39,6 +39,12 @@ def test_requests_errors_and_bytes_are_those_of_stats(samples: Path) -> None:
             for row in sink.rows() if row.group is not None
         }  # fmt: skip
         assert counted == expected and len(counted) > 4
+
+
+def test_the_time_between_rotated_files_is_none_of_theirs(samples: Path, tmp_path: Path) -> None:
+    whole = samples / "java44-txn.pcap"
+    halves = map(Path, rotated(whole, tmp_path / "halves", 3600))
+    assert measured(*halves).total_seconds() == pytest.approx(measured(whole).total_seconds(), rel=0.15)
 
 
 def test_share_groups_read_topics(tmp_path: Path) -> None:

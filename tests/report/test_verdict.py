@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kcli import diagnose
+from kcli.capture.captured_time import CapturedTime
 from kcli.diagnose import Diagnosis, Unjudged
 from kcli.diagnose.overview import Overview
 from kcli.diagnose.telling import told
@@ -83,7 +84,9 @@ def test_a_capture_is_judged_by_diagnose() -> None:
     slow = diagnose.Finding(
         "slow-broker", "critical", {"broker": ["3", "b:9092"]}, {}, advice="look at its disk", text="49 answers late"
     )
-    diagnosis = Diagnosis([slow], [], 49, [Unjudged("TLS", "--key-log")], True, Overview(0, 10**9, 1.0, 10, 1, 1))
+    diagnosis = Diagnosis(
+        [slow], [], 49, [Unjudged("TLS", "--key-log")], True, Overview(CapturedTime(0, 10**9), 10, 1, 1)
+    )
     verdict = judge_captures(answers(), diagnosis)
     assert verdict.level == "bad" and verdict.headline == "49 checks over 10 exchanges in 1.0 s: 1 critical"
     assert [each.text for each in verdict.findings] == [

@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 
 from benchmarks.fetch_capture import write_capture
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
+from kcli.capture.sink import Sink
 from kcli.errors import InputError
+from kcli.schemas.apikeys import FETCH
 from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.source import follow as follow_files
 from kcli.sessions.tracker import Tracker
+from tests.capture.messages import request, response
 from tests.capture.wires import Wire, frame, pcap
 from tests.oracle.captures import by_core, by_oracle
 from tests.oracle.sessions.kernel import InterpretedKernel
@@ -93,3 +97,33 @@ def test_exchanges_of_a_key_that_no_table_has_are_passed_over(tmp_path: Path) ->
     source = follow_files([str(path)], Feeder(Tracker(kernel=new_kernel())))
     assert source.engine.packets == len(wire.packets)
     assert source.engine.wire_bytes == sum(len(packet.data) for packet in wire.packets)
+
+
+@pytest.mark.parametrize(("pause_s", "silent_s", "end"), [(3600, 60, "capture end"), (0, 130, "not used any more")])
+def test_nobody_is_silent_between_rotated_captures(pause_s: int, silent_s: int, end: str, tmp_path: Path) -> None:
+    """A session of the first file alone: what counts is for how long the second one does not show it."""
+    first, second = tmp_path / "1.pcap", tmp_path / "2.pcap"
+    write_capture(first, sessions=1, partitions=6, fetches=40)
+    capture = CaptureDecoder([str(first)], Sink())
+    for _ in capture.read():
+        pass
+    last_ns = capture.time.last_ns
+    asked: dict[str, Any] = {
+        "replicaId": -1,
+        "maxWaitMs": 1,
+        "minBytes": 1,
+        "maxBytes": 1,
+        "isolationLevel": 0,
+        "topics": [],
+    }
+    answered: dict[str, Any] = {"throttleTimeMs": 0, "responses": []}
+    later = Wire(("10.0.0.9", 40000), ("10.0.0.2", 9092), last_ns + pause_s * 10**9).open()
+    for number, at in enumerate((0, silent_s)):
+        later.now = last_ns + (pause_s + at) * 10**9
+        later.client(request(FETCH, 4, number, asked)).server(response(FETCH, 4, number, answered))
+    second.write_bytes(pcap(later.packets))
+    ended: list[ObservedSession] = []
+    tracker = Tracker(on_end=ended.append)
+    follow_files([str(first), str(second)], Feeder(tracker))
+    tracker.close()
+    assert [session.end for session in ended] == [end]

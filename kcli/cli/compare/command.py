@@ -73,7 +73,7 @@ def json_lines(found: Any, names: tuple[str, str], _options: dict[str, Any]) -> 
     sides = zip(("before", "after"), names, (found.before, found.after), strict=True)
     yield dumps({
         **{
-            side: {"file": name, "exchanges": of.overview.exchanges, "seconds": round(of.overview.seconds, 3)}
+            side: {"file": name, "exchanges": of.overview.exchanges, "seconds": round(of.overview.time.seconds(), 3)}
             for side, name, of in sides
         },
         "worse": found.is_worse,

@@ -173,7 +173,7 @@ def json_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:
         "checked": found.checked,
         "not_judged": [{"what": each.what, "remedy": each.remedy} for each in found.unjudged],
         "exchanges": found.overview.exchanges,
-        "seconds": round(found.overview.seconds, 3),
+        "seconds": round(found.overview.time.seconds(), 3),
     })  # fmt: skip
 
 

@@ -92,9 +92,9 @@ def screen(
 def size_of(found: Diagnosis) -> Iterator[str]:
     """Yield how much there is, and since when."""
     size = found.overview
-    if size.first_ns is not None:
-        start = datetime.datetime.fromtimestamp(size.first_ns / 1e9, datetime.UTC)
-        yield f"{span_text(size.seconds)} from {start:%Y-%m-%d %H:%M:%S}Z"
+    if size.time.first_ns is not None:
+        start = datetime.datetime.fromtimestamp(size.time.first_ns / 1e9, datetime.UTC)
+        yield f"{span_text(size.time.seconds())} from {start:%Y-%m-%d %H:%M:%S}Z"
     yield counted(size.exchanges, "exchange")
     yield counted(size.brokers, "broker")
     yield clients_text(size)

@@ -108,7 +108,7 @@ def write_capture_page(
         source, damage = build(paths, folder, chosen, options)
         name = f"{listed(files)}{', only '.join(['', *words])}"
         diagnosis = diagnosis or diagnosed(paths, files, options)
-        seconds = source.capture.time.seconds(chosen.since, chosen.until)
+        seconds = source.capture.time.within(chosen.since, chosen.until).seconds()
         return source, damage, write_captures(out, folder, name, diagnosis, seconds)
 
 

@@ -217,7 +217,7 @@ def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
     widths = [source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths]
     if widths:
         return min(widths) / SECOND
-    return source.time.seconds(source.chosen.since, source.chosen.until) or None
+    return source.time.within(source.chosen.since, source.chosen.until).seconds() or None
 
 
 def values_of(sink: StatisticsSink, row: StatisticsRow, seconds: float | None) -> list[Any]:

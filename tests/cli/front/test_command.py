@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.cli.front.captures import client_lines, errors_text
 from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
@@ -91,7 +92,7 @@ def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
 
 
 def size(errors: dict[str, int] | None = None, broker_clients: int = 0) -> Overview:
-    return Overview(0, 10**9, 1.0, 9000, 1, 3, broker_clients, errors or {})
+    return Overview(CapturedTime(0, 10**9), 9000, 1, 3, broker_clients, errors or {})
 
 
 def test_errors_are_named_the_usual_ones_apart() -> None:

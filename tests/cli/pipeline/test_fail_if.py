@@ -8,7 +8,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.pipeline.totals import TOTALS
-from tests.capture.wires import packets_of, pcap
+from tests.capture.wires import packets_of, pcap, rotated
 from tests.pipeline.outputs import rows_of
 
 Captured = pytest.CaptureFixture[str]
@@ -56,6 +56,11 @@ def test_the_totals_of_a_run_and_what_is_divided_by_nothing(samples: Path, tmp_p
     nothing = "bytes / lost_bytes > 0 or bytes % lost_bytes > 0 or lost_bytes / lost_bytes > 0"
     condition = f"{differs} or {nothing} or seconds not between 2.08 and 2.09"
     assert main(words(samples / "java44-txn.pcap", tmp_path, condition)) == 0
+
+
+def test_the_time_between_rotated_files_was_not_captured(samples: Path, tmp_path: Path) -> None:
+    rotated(samples / "java44-txn.pcap", tmp_path / "halves", 3600)
+    assert main(words(tmp_path / "halves", tmp_path, "captures <> 2 or seconds not between 1.9 and 2.09")) == 0
 
 
 @pytest.mark.parametrize(
