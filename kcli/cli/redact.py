@@ -12,6 +12,7 @@ import click
 
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import (
     files_argument,
     port_option,
@@ -42,6 +43,7 @@ SHORTEST_KEY = 16  # bytes
     help="A secret of 16 bytes or more: the same key gives the same names. Without it each run has its own.",
 )
 @click.option("--keep", multiple=True, metavar="KIND,...", help=f"Leave these names as they are: {', '.join(KINDS)}.")
+@refused("the capture stays whole", "--where", "--since", "--until")
 @port_option
 @quiet_option("No progress, no closing summary.")
 @reading_options

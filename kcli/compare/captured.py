@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kcli.compare.measures import KEYS, Measure
 from kcli.diagnose import Diagnosis
+from kcli.diagnose.overview import SIZE, Overview
 from kcli.diagnose.store import FactStore
 from kcli.schemas.errors import COORDINATOR_ERRORS
 
@@ -20,22 +22,22 @@ ROLES = """
 CREATE OR REPLACE TABLE roles AS
 SELECT client_id, CASE WHEN bool_or(inner_client) THEN 'broker' WHEN bool_or(api = 'PRODUCE') THEN 'producer'
                        WHEN bool_or(api IN ('FETCH', 'SHARE_FETCH')) THEN 'consumer' ELSE 'other client' END AS role
-FROM calls GROUP BY client_id
+FROM calls WHERE inside(ns) GROUP BY client_id
 """
 MEMBERS = "CREATE OR REPLACE TABLE members_of AS SELECT role, count(*) AS clients FROM roles GROUP BY role"
 KNOWN = {
-    "api": "SELECT DISTINCT api FROM calls",
+    "api": "SELECT DISTINCT api FROM calls WHERE inside(ns)",
     "role": "SELECT DISTINCT role FROM roles",
-    "topic": "SELECT DISTINCT topic FROM produced UNION SELECT DISTINCT topic FROM fetched",
-    "group_id": "SELECT DISTINCT group_id FROM group_calls",
+    "topic": "SELECT DISTINCT topic FROM produced WHERE inside(ns) "
+    "UNION SELECT DISTINCT topic FROM fetched WHERE inside(ns)",
+    "group_id": "SELECT DISTINCT group_id FROM group_calls WHERE inside(completed_ns)",
 }
-LOAD = "SELECT coalesce(sum(records), 0) AS records FROM batches WHERE api = 'PRODUCE'"
-REQUESTS = "SELECT count(*) AS requests FROM calls"
+LOAD = "SELECT coalesce(sum(records), 0) AS records FROM batches WHERE api = 'PRODUCE' AND inside(ns)"
 SIZES = """
 SELECT api, role, avg(request_bytes + coalesce(response_bytes, 0)) AS bytes
-FROM calls JOIN roles USING (client_id) GROUP BY ALL
+FROM calls JOIN roles USING (client_id) WHERE inside(ns) GROUP BY ALL
 """
-TOPICS = "SELECT topic, sum(records) AS records FROM batches WHERE api = 'PRODUCE' GROUP BY topic"
+TOPICS = "SELECT topic, sum(records) AS records FROM batches WHERE api = 'PRODUCE' AND inside(ns) GROUP BY topic"
 # Errors that clients meet as they start, or agree on a version: which of them is chance.
 STARTING = f"""
 (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') OR error = 'MEMBER_ID_REQUIRED'
@@ -44,20 +46,20 @@ OR (error IN {(*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS")} AND age_ns < 500
 # What a capture has, by kind; a change of these is told, and judged by nothing.
 SETS = {
     "error": "SELECT concat(e.api, ': ', e.error) AS name, count(*) AS count "
-    "FROM (SELECT api, unnest(errors) AS error, ns - first_ns AS age_ns "
+    "FROM (SELECT api, unnest(errors) AS error, ns, ns - first_ns AS age_ns "
     "FROM calls LEFT JOIN clients USING (client_id)) AS e "
-    f"WHERE NOT ({STARTING}) GROUP BY 1",
-    "client": "SELECT client_id AS name, count(*) AS count FROM calls WHERE client_id != '' GROUP BY 1",
+    f"WHERE inside(ns) AND NOT ({STARTING}) GROUP BY 1",
+    "client": "SELECT client_id AS name, count(*) AS count FROM calls WHERE client_id != '' AND inside(ns) GROUP BY 1",
     "software": "SELECT concat_ws(' ', software, software_version) AS name, count(*) AS count "
     "FROM software WHERE software IS NOT NULL GROUP BY 1",
-    "topic": "SELECT topic AS name, count(*) AS count FROM (SELECT topic FROM produced UNION ALL SELECT topic "
-    "FROM fetched) AS t GROUP BY 1",
+    "topic": "SELECT topic AS name, count(*) AS count FROM (SELECT topic FROM produced WHERE inside(ns) "
+    "UNION ALL SELECT topic FROM fetched WHERE inside(ns)) AS t GROUP BY 1",
     "compression": "SELECT concat(compression, ' of ', topic) AS name, count(*) AS count FROM batches "
-    "WHERE api = 'PRODUCE' GROUP BY 1",
+    "WHERE api = 'PRODUCE' AND inside(ns) GROUP BY 1",
 }
 ASKED = """
 SELECT concat(api, ' of ', role, 's') AS name, list_sort(list(DISTINCT api_version)) AS versions, count(*) AS count
-FROM calls JOIN roles USING (client_id) GROUP BY 1 ORDER BY 3 DESC, 1
+FROM calls JOIN roles USING (client_id) WHERE inside(ns) GROUP BY 1 ORDER BY 3 DESC, 1
 """
 OFFERS = "SELECT api, max(newest_version) AS newest FROM offers GROUP BY api ORDER BY api"
 # Parts of names that each run has anew.
@@ -65,16 +67,26 @@ GENERATED = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+"
 
 
 class Captured:
-    """A diagnosed capture whose facts are in `store`."""
+    """A diagnosed capture whose facts are in `store`, or the part of it that the diagnosis tells of. diagnosis: with an
+    overview of that part."""
 
     def __init__(self, store: FactStore, diagnosis: Diagnosis) -> None:
-        self.store, self.diagnosis, self.time = store, diagnosis, diagnosis.overview.time
+        self.store, scope = store, diagnosis.scope
+        self.time = diagnosis.overview.time.within(scope.since, scope.until)
         self.seconds = self.time.seconds()
         self.blocks = 0
-        self.execute(ROLES, MEMBERS)
+        since, until = (0, -1) if self.time.first_ns is None else (self.time.first_ns, self.time.last_ns)
+        self.execute(
+            f"CREATE OR REPLACE MACRO inside(ns) AS ns BETWEEN {since} AND {until}",
+            f"CREATE OR REPLACE MACRO alive(begun, ended) AS begun <= {until} AND ended >= {since}",
+            ROLES,
+            MEMBERS,
+        )
+        [size] = store.ask(f"{SIZE} WHERE inside(ns)")
+        self.diagnosis = replace(diagnosis, overview=Overview(self.time, **size))
         self.known = {kind: {row[kind] for row in store.ask(sql)} for kind, sql in KNOWN.items()}
-        [load], [requests] = store.ask(LOAD), store.ask(REQUESTS)
-        self.load = (load["records"] or requests["requests"]) / max(self.seconds, 0.001)
+        [load] = store.ask(LOAD)
+        self.load = (load["records"] or size["exchanges"]) / max(self.seconds, 0.001)
         self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}
         self.topics = {row["topic"]: row["records"] for row in store.ask(TOPICS)}
 

@@ -14,7 +14,9 @@ from kcli.compare.measures import KEYS, MEASURED, MEASURES, Measure
 from kcli.compare.ranks import beyond_chance, noise_of, rank_test
 from kcli.diagnose import INFO, Diagnosis, Finding
 from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
+from kcli.diagnose.telling import lacking_text
 from kcli.errors import InputError
 
 WORSE, BETTER, CHANGED, UNLIKE, SAME = "worse", "better", "changed", "not comparable", "same"
@@ -119,14 +121,16 @@ def compare(
     before: Sequence[str],
     after: Sequence[str],
     moved: Callable[[int], None] = lambda count: None,
+    scopes: tuple[Scope, Scope] = (ALL, ALL),
     **options: Any,
 ) -> Comparison:
-    """Compare captures; the files of a side are read as one. options: of DecodeOptions. InputError: unreadable."""
+    """Compare captures; the files of a side are read as one. scopes: of each side; options: of DecodeOptions.
+    InputError: unreadable."""
     with ExitStack() as stack:
         sides = []
-        for paths in (before, after):
+        for paths, scope in zip((before, after), scopes, strict=True):
             store = stack.enter_context(FactStore())
-            sides.append(Captured(store, diagnose_into(store, paths, moved=moved, options=options)))
+            sides.append(Captured(store, diagnose_into(store, paths, scope, moved, options)))
         return compared(*sides)
 
 
@@ -148,7 +152,9 @@ def compared(before: Captured, after: Captured) -> Comparison:
 def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
     """Say why captures as a whole can't be compared, or only in part."""
     for name, side in (("before", before), ("after", after)):
-        if side.blocks < FEWEST:
+        if side.diagnosis.unknown:
+            yield f"{name}: {lacking_text(side.diagnosis.unknown)}"
+        elif side.blocks < FEWEST:
             yield f"{name} is {side.seconds:.1f} s long, too short to tell changes from noise"
     apart = topics_apart(before.topics, after.topics)
     if apart > OTHER_TOPICS:

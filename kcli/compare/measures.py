@@ -2,7 +2,8 @@
 
 A query gives `block`, `value`, and the columns that say of what it is: api, role (of the client: producer, consumer,
 broker, or other), topic, group_id, error. The tables `roles` (client_id, role) and `members_of` (role, clients), and
-the macros block_of(ns) and minutes() are of `captured`.
+the macros block_of(ns), alive(first_ns, last_ns) and minutes() are of `captured`. Blocks before the first and behind
+the last do not count.
 
 A round trip is that of the whole line, from the client to where the capture was taken and from there to the broker. The
 shortest is the line's: acknowledgements wait up to 40 ms for data that they can go with, the longer the less there is.
@@ -134,14 +135,14 @@ FROM calls JOIN roles USING (client_id) JOIN members_of USING (role) WHERE throt
 SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        least(syn_ms, CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms END)
        + least(ack_ms, CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms END) AS value
-FROM conns JOIN roles USING (client_id)
+FROM conns JOIN roles USING (client_id) WHERE alive(first_ns, last_ns)
 """, HIGHER, least=1.0, times=2.0, steady=True,
     ),
     Measure(
         "resent", "segments of {role} and its brokers sent again in 1,000, a connection each", "", """
 SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        1000.0 * (c_resent + s_resent) / (c_data_segments + s_data_segments) AS value
-FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments >= 50
+FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments >= 50 AND alive(first_ns, last_ns)
 """, HIGHER, least=5.0, times=3.0,
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
-from kcli.diagnose.known import Unknown, unknown_names
+from kcli.diagnose.known import Unknown, unknown_names, unknown_times
 from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import ALL, Scope, in_scope
 from kcli.diagnose.store import FactStore
@@ -86,7 +86,9 @@ def diagnose_into(
     key_logs = (options or {}).get("key_logs", ())
     found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
     if found.overview.exchanges:
-        found.unknown = (*unknown_names(store, paths, scope, [*found.findings, *found.explained], options or {}),)
+        every = [*found.findings, *found.explained]
+        names = unknown_names(store, paths, scope, every, options or {})
+        found.unknown = (*unknown_times(time, scope), *names)
     if found.unknown:
         found.findings, found.explained = [], []
     return found

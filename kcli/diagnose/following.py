@@ -12,7 +12,7 @@ from typing import Any
 from kcli.capture.io.capture_file import StandardInput
 from kcli.diagnose.diagnosis import judge
 from kcli.diagnose.fact_source import FactSource
-from kcli.diagnose.known import Unknown, unknown_names
+from kcli.diagnose.known import Unknown, unknown_names, unknown_times
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
@@ -109,7 +109,8 @@ class Follower:
         found = judge(self.store, self.source.capture.time, self.files, self.scope, None, key_logs=self.key_logs)
         if found.overview.exchanges:
             every = [*found.findings, *found.explained]
-            missing = [*unknown_names(self.store, [STDIN], self.scope, every, {})]
+            missing = [*unknown_times(self.source.capture.time, self.scope)]
+            missing += unknown_names(self.store, [STDIN], self.scope, every, {})
             self.met |= {kind for kind, _ in self.scope.named()} - {each.kind for each in missing}
             self.unknown = [each for each in missing if each.kind not in self.met]
         self.judged(found.findings)

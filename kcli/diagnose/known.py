@@ -1,4 +1,4 @@
-"""Names that a diagnosis is asked for, and no capture has: of nothing there is nothing to find."""
+"""Names and times that a diagnosis is asked for, and no capture has: of nothing there is nothing to find."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import DecodeOptions
+from kcli.capture.kafka.clock import instant
 from kcli.capture.names import counted_by, names_by
 from kcli.filelike import STDIN
 
 if TYPE_CHECKING:
+    from kcli.capture.captured_time import CapturedTime
     from kcli.diagnose.scope import Scope
     from kcli.diagnose.store import FactStore
     from kcli.finding import Finding
@@ -32,11 +34,18 @@ NAMES: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A name that no capture has. kind: group, client or topic. here: the names of this kind that there are."""
+    """A name that no capture has. kind: group, client or topic; packet, whose name is a time. here: the names of this
+    kind that there are."""
 
     kind: str
     name: str
     here: tuple[str, ...]
+
+
+def unknown_times(time: CapturedTime, scope: Scope) -> Iterator[Unknown]:
+    """Yield the time of a scope where nothing was captured between. time: of the captures."""
+    if scope.times and time.first_ns is not None and time.within(scope.since, scope.until).first_ns is None:
+        yield Unknown("packet", scope.times, (f"{instant(time.first_ns)} to {instant(time.last_ns)}",))
 
 
 def unknown_names(

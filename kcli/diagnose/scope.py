@@ -1,4 +1,4 @@
-"""The choice of findings: of a group, a client or a topic."""
+"""The choice of findings: of a group, a client, a topic, or a time."""
 
 from __future__ import annotations
 
@@ -6,32 +6,53 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kcli.capture.kafka.clock import instant
 from kcli.diagnose.store import FactStore
 from kcli.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The choice of findings; None: all. Facts of others still count, to compare with."""
+    """The choice of findings; None: all. Facts of others, and of other times, still count, to compare with.
+
+    since, until: ns since 1970, of what a finding counts; those without times of their own are of any time.
+    """
 
     group: str | None = None
     client: str | None = None
     topic: str | None = None
+    since: int | None = None
+    until: int | None = None
 
     def named(self) -> list[tuple[str, str]]:
         """Return the names that are asked for, each behind its kind."""
         kinds = (("group", self.group), ("client", self.client), ("topic", self.topic))
         return [(kind, name) for kind, name in kinds if name is not None]
 
+    @property
+    def times(self) -> str:
+        """The time that is asked for, in words: "since 2026-11-21T09:14:02Z"; "": any."""
+        asked = (("since", self.since), ("until", self.until))
+        return " ".join(f"{word} {instant(ns)}" for word, ns in asked if ns is not None)
+
     def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
         """Return whether the finding may concern them. groups: of each client; topics: names of an id."""
-        return all(
+        return self.is_in_time(finding) and all(
             wanted is None or kinds_match(finding.subject, kinds, {wanted, *more})
             for wanted, kinds, more in (
                 (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
                 (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
                 (self.topic, ("topic",), topics),
             )
+        )
+
+    def is_in_time(self, finding: Finding) -> bool:
+        """Return whether some of what a finding counts may be of the time."""
+        first, last = finding.evidence.get("from"), finding.evidence.get("to")
+        if first is None or last is None:
+            return True
+        return (self.since is None or last >= instant(self.since)) and (
+            self.until is None or first <= instant(self.until)
         )
 
 

@@ -100,13 +100,18 @@ def checked_text(found: Diagnosis) -> str:
         return f"{unknown_text(found.unknown)}; looked at {exchanges}"
     counts = counted_by_severity(found.findings) or "nothing found"
     names = ", ".join(f"{kind} {name}" for kind, name in found.scope.named())
-    return f"{found.checked} checks over {exchanges}: {counts}{f' of {names}' if names else ''}"
+    scope = " ".join(each for each in (names and f"of {names}", found.scope.times) if each)
+    return f"{found.checked} checks over {exchanges}: {counts}{scope and f' {scope}'}"
 
 
 def unknown_text(unknown: Sequence[Unknown]) -> str:
+    """Say that what is asked for is nowhere."""
+    return f"nothing matches: {lacking_text(unknown)}"
+
+
+def lacking_text(unknown: Sequence[Unknown]) -> str:
     """Say which names are not there, and which are."""
-    parts = (f"no {each.kind} {each.name}; {here_text(each.kind, each.here)}" for each in unknown)
-    return f"nothing matches: {'; '.join(parts)}"
+    return "; ".join(f"no {each.kind} {each.name}; {here_text(each.kind, each.here)}" for each in unknown)
 
 
 def counted_by_severity(findings: Sequence[Finding]) -> str:

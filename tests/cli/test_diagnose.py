@@ -114,3 +114,35 @@ def test_what_a_page_can_not_be(
     monkeypatch.chdir(tmp_path)
     assert main(["diagnose", BAD, "-q", *words]) == 2
     assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_time_chooses_findings(capsys: Capture) -> None:
+    assert main(["diagnose", BAD, "-q", "--since", "+1.5", "--until", "12:31:20"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "busy-fetch" in lines[0] and lines[-1].endswith(
+        ": 1 warning since 2026-11-22T12:31:18.401823Z until 2026-11-22T12:31:20.000000Z."
+    )
+    assert main(["diagnose", BAD, "-q", "--until", "+0.5s"]) == 0
+    assert ": nothing found until 2026-11-22T12:31:17.401823Z." in capsys.readouterr().out
+    assert main(["diagnose", BAD, "--since", "13:00", "--format", "jsonl"]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith(
+        "kcli: nothing matches: no packet since 2026-11-22T13:00:00.000000Z; "
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["diagnose", BAD, "--where"], ["compare", BAD, BAD, "--where"], ["sql", "SELECT 1", BAD, "--where"],
+        *(
+            [*command, option]
+            for command in (["replay", BAD], ["redact", BAD, "-o", "x"], ["top", BAD], ["pipeline", "run"])
+            for option in ("--where", "--since", "--until")
+        ),
+    ],
+)  # fmt: skip
+def test_options_that_a_command_lacks_are_refused_with_the_reason(words: list[str], capsys: Capture) -> None:
+    assert main([*words, "09:00"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"kcli: {words[-1]}: ") and "No such option" not in said and said.count("\n") == 1

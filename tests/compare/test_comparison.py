@@ -15,6 +15,8 @@ import pytest
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
 from kcli.compare.comparison import Change, judge
 from kcli.compare.measures import MEASURES
+from kcli.diagnose import Scope
+from kcli.diagnose.scope import ALL
 from kcli.errors import InputError
 from tests.capture.wires import rotated
 
@@ -126,3 +128,27 @@ def test_the_time_between_rotated_files_is_in_no_block(tmp_path: Path) -> None:
     for each in found.changes:
         assert each.verdict == SAME and each.values[1] >= each.values[0] - 1, each.title
     assert found.after.overview.time.seconds() == pytest.approx(found.before.overview.time.seconds(), rel=0.02)
+
+
+def test_a_time_of_both_sides_is_compared_as_if_there_were_no_more() -> None:
+    """The last three quarters of each, by the times of its own."""
+    before, after = ([str(DATA / f"linger-{ms}.pcap.zst")] for ms in (0, 20))
+    whole = made("linger-0", "linger-20")
+    ends = [each.overview.time for each in (whole.before, whole.after)]
+    since = [(each.first_ns or 0) + (each.last_ns - (each.first_ns or 0)) // 4 for each in ends]
+    found = compare(before, after, scopes=(Scope(since=since[0]), Scope(since=since[1])))
+    for part, side in ((found.before, whole.before), (found.after, whole.after)):
+        assert part.overview.time.seconds() == pytest.approx(side.overview.time.seconds() * 0.75, rel=0.01)
+        assert 0.55 < part.overview.exchanges / side.overview.exchanges < 0.9
+    of_whole = {(each.measure.name, each.key): each for each in whole.changes}
+    steady = [each for each in found.changes if each.measure.name in ("batching", "written", "rate")]
+    for each in steady:  # rates are of the time, not of the capture
+        if of_whole[each.measure.name, each.key].before > 1:
+            assert each.before == pytest.approx(of_whole[each.measure.name, each.key].before, rel=0.4), each.title
+    assert {each.measure.name for each in steady} == {"batching", "written", "rate"}
+
+
+def test_a_time_that_one_side_has_not_is_told() -> None:
+    path = str(DATA / "twin-a.pcap.zst")
+    found = compare([path], [path], scopes=(Scope(since=2 * 10**18), ALL))
+    assert not found.compared and found.unlike[0].startswith("before: no packet since 2033-")

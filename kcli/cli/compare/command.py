@@ -11,6 +11,7 @@ import click
 from kcli.cli.compare.text import text_lines
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import choosing_findings, filter_of_times, refused
 from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, reading_options
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, print_note
@@ -24,6 +25,8 @@ from kcli.jsontext import dumps
 @click.argument("before")
 @click.argument("after")
 @format_option(("text", "jsonl", "json"), "How to show it: json also has what stayed the same.", default="text")
+@choosing_findings(sides=True)
+@refused("changes are found by API, role and topic, of all that they do", "--where")
 @port_option
 @output_option
 @quiet_option("No progress.")
@@ -40,18 +43,24 @@ def compare(before: str, after: str, **options: Any) -> int:
 
     \b
     kcli compare before.pcap after.pcap
-    kcli compare monday/ tuesday/ --format jsonl
+    kcli compare monday/ tuesday/ --since 09:00 --until 10:00
     """
     require("kcli compare", "sql")
     from kcli.compare import compare as run
+    from kcli.diagnose import Scope
 
     check_files([before, after])
     sides = [captures_in((name,)) for name in (before, after)]
     paths = tuple(path for side in sides for path in side)
+    before_time, after_time = (filter_of_times(options, side) for side in sides)
+    scopes = (
+        Scope(since=before_time.since, until=before_time.until),
+        Scope(since=after_time.since, until=after_time.until),
+    )
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     with open_output(options["output"], [before, after, *paths, *options["key_logs"]]) as out:
         with reading(paths, options["quiet"]) as moved:
-            found = run(sides[0], sides[1], moved, **read)
+            found = run(sides[0], sides[1], moved, scopes, **read)
         write = Lines(out).line
         for line in FORMATS[options["format_"]](found, (before, after), options):
             write(line)

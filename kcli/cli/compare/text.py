@@ -24,7 +24,7 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
     for word, name, side in zip(("before", "after"), names, (found.before, found.after), strict=True):
         size = side.overview
         counts = counted(size.exchanges, "exchange"), counted(size.brokers, "broker"), clients_text(size)
-        text = f"{name}: {', '.join([span_text(size.time.seconds()), *counts])}"
+        text = f"{' '.join([name, side.scope.times]).strip()}: {', '.join([span_text(size.time.seconds()), *counts])}"
         yield from entry(word, text, room, colour=colour)
     for each in found.changes:
         if each.verdict != "same":

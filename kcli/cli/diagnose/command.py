@@ -12,6 +12,7 @@ import click
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import choosing_findings, filter_of_times, refused, words_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 @click.option("--group", metavar="G", help="Only what may concern this consumer group.")
 @click.option("--client", "--client-id", metavar="ID", help="Only what may concern this client.")
 @click.option("--topic", metavar="T", help="Only what may concern this topic.")
+@choosing_findings()
+@refused("findings are of many exchanges; --client, --group, --topic, --since and --until choose them", "--where")
 @click.option("--follow", is_flag=True, help="Show each finding when it appears, of a stream that still goes on.")
 @click.option("--report", "page", metavar="OUT", help="Write the page of `kcli report`, too, with these findings.")
 @metrics_option
@@ -50,11 +53,11 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     A finding has a severity, a subject, figures, what was ruled out and advice. Causes are named, not their
     consequences: a slow broker, not the timeouts of its clients. It ends with what was checked, and what could not be
     judged. With --payloads, or schemas, records that consumers can't deserialize are found, too. Exit code 1: a warning
-    or worse, or a group, client or topic that no file has; 3: nothing could be judged.
+    or worse, or a group, client, topic or time that no file has; 3: nothing could be judged.
 
     \b
     kcli diagnose night.pcap
-    kcli diagnose night.pcap --group orders
+    kcli diagnose night.pcap --group orders --since 03:10 --until 03:20
     kcli diagnose night.pcap --format jsonl
     kcli diagnose night.pcap --report night.html
     kcli diagnose night.pcap --schema-registry http://registry:8081
@@ -75,7 +78,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     if options["page"]:
         require("kcli diagnose --report", "report")
         paths = with_input_aside(paths, lambda _start: False)  # it is read twice
-    scope = Scope(options["group"], options["client"], options["topic"])
+    chosen = filter_of_times(options, paths)
+    scope = Scope(options["group"], options["client"], options["topic"], chosen.since, chosen.until)
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     decoder = decoder_of(options | {"secrets": False}, paths)
     if decoder is not None and (options["follow"] or "-" in paths):
@@ -91,7 +95,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
             write(line)
         out.flush()
         if page is not None:
-            write_capture_page(page, paths, files, options, diagnosis=found)
+            times = {name: options[name] for name in ("since", "until")}
+            write_capture_page(page, paths, files, options, chosen, words_of(times), found)
     if says_alone and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
     if found.damage is not None:

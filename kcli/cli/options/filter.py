@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -73,10 +74,17 @@ OPTIONS = (
         help="Only exchanges for which this SQL condition is true, on columns of kcli sql: latency_ms > 100.",
     ),
 )
-TIMES = (
-    click.option("--since", metavar="T", help=f"Only requests at or after this time ({WHEN})."),
-    click.option("--until", metavar="T", help="Only requests at or before this time."),
-)
+
+
+def times_of(what: str, where: str = "") -> tuple[Callable[[Command], Command], ...]:
+    """Return the options that choose by time. what: is chosen; where: more of it."""
+    return (
+        click.option("--since", metavar="T", help=f"Only {what} at or after this time{where} ({WHEN})."),
+        click.option("--until", metavar="T", help=f"Only {what} at or before this time."),
+    )
+
+
+TIMES = times_of("requests")
 
 
 class FirstPacketError(UsageError):
@@ -110,6 +118,25 @@ def time_options(command: Command) -> Command:
     return with_options(command, TIMES)
 
 
+def choosing_findings(*, sides: bool = False) -> Callable[[Command], Command]:
+    """Return what adds the options that choose what is told by time. sides: of two captures."""
+    return partial(with_options, options=times_of("what was seen", ", of both sides" if sides else ""))
+
+
+def refused(why: str, *names: str) -> Callable[[Command], Command]:
+    """Return what refuses options, which other commands that read captures have. why: it is so here, and what to use in
+    their place."""
+
+    def refuse(_context: click.Context, param: click.Parameter, value: Any) -> None:
+        if value is not None:
+            raise UsageError(f"{param.opts[0]}: {why}")
+
+    return partial(
+        with_options,
+        options=[click.option(name, hidden=True, expose_value=False, callback=refuse) for name in names],
+    )
+
+
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
     for option in reversed(options):
         command = option(command)
@@ -120,7 +147,7 @@ def words_of(options: dict[str, Any]) -> list[str]:
     """Return those options as they were given: "--topic orders"."""
     made = []
     for param in click.command()(filter_options(lambda: None)).params:
-        value = options[param.name or ""]
+        value = options.get(param.name or "")
         for each in value if isinstance(value, tuple) else (value,):
             if each is not None and each is not False:
                 made.append(param.opts[0] if each is True else f"{param.opts[0]} {each}")

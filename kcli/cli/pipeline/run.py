@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, payload_options, payloads_of
@@ -75,6 +76,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
 @click.option("--py-files", metavar="FILE,...", help="Archives for workers on which kcli is not installed.")
+@refused("tables are added to, run after run; queries of them choose", "--where", "--since", "--until")
 @port_option
 @click.option(
     "--shares",

@@ -20,6 +20,7 @@ from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import name_of
+from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.replay.running import counting, ignore, interrupted, standing
 from kcli.cli.terminal.console import is_terminal, warn
@@ -83,6 +84,12 @@ from kcli.temporary import TemporaryFolder
 @click.option("--record", metavar="FILE", help="Save the replay's traffic as a capture (pcapng).")
 @format_option(
     ("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table", paged=False
+)
+@refused(
+    "what is answered depends on all that was asked before; --only, --skip and --client-id choose requests",
+    "--where",
+    "--since",
+    "--until",
 )
 @port_option
 @reading_options

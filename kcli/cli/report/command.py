@@ -102,12 +102,12 @@ def write_capture_page(
     diagnosis: Diagnosis | None = None,
 ) -> tuple[TableBuilder, InputError | None, int]:
     """Write the page of captures. files: as commands name them. chosen: the exchanges that it shows; words: that say
-    so. diagnosis: of all traffic, where it was made already. Return what `build` does, and the page's size in bytes.
+    so. diagnosis: where it was made already. Return what `build` does, and the page's size in bytes.
     """
     with TemporaryFolder("kcli-report-") as folder:
         source, damage = build(paths, folder, chosen, options)
         name = f"{listed(files)}{', only '.join(['', *words])}"
-        diagnosis = diagnosis or diagnosed(paths, files, options)
+        diagnosis = diagnosis or diagnosed(paths, files, chosen, options)
         seconds = source.capture.time.within(chosen.since, chosen.until).seconds()
         return source, damage, write_captures(out, folder, name, diagnosis, seconds)
 
@@ -133,12 +133,13 @@ def build(
     return source, nothing_in(source.capture)
 
 
-def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], options: dict[str, Any]) -> Diagnosis:
-    """Diagnose all traffic of the captures, whatever part the page shows. files: as commands name them."""
-    from kcli.diagnose import diagnose
+def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Diagnosis:
+    """Diagnose all traffic of the captures, whatever part the page shows, for what is of its time. files: as commands
+    name them."""
+    from kcli.diagnose import Scope, diagnose
 
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    return diagnose(paths, named=files, **read)
+    return diagnose(paths, Scope(since=chosen.since, until=chosen.until), named=files, **read)
 
 
 def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis, seconds: float) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kcli.cli.options.duration import Duration
-from kcli.cli.options.filter import filter_of_times, time_options
+from kcli.cli.options.filter import filter_of_times, refused, time_options
 from kcli.cli.options.inputs import (
     format_option,
     formulas_option,
@@ -48,6 +48,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @formulas_option
 @payload_options
 @port_option
+@refused("the query has a WHERE clause of its own", "--where")
 @time_options
 @output_option
 @quiet_option("Do not print the number of rows.")

@@ -12,6 +12,7 @@ import click
 
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options
+from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import check_files, port_option, quiet_option, reading_options
 from kcli.cli.options.listen import listen_address
 from kcli.errors import UsageError
@@ -29,6 +30,7 @@ DRAW_S = 1.0  # between two screens without a key
 )
 @client_options
 @click.option("--listen", metavar="HOST:PORT", help="Where clients connect to the proxy; any free port by default.")
+@refused("/ on the screen chooses rows", "--where", "--since", "--until")
 @port_option
 @quiet_option("Nothing else is said anyway.", used=False)
 @reading_options

@@ -1,0 +1,53 @@
+"""Which findings a scope chooses."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from kcli.diagnose import Diagnosis, Finding, Scope, diagnose
+from kcli.diagnose.telling import checked_text
+from tests.diagnose.captured import DATA
+
+S = 10**9
+TICKETS = str(DATA / "broker-crash-tickets.pcap.zst")
+
+
+@cache
+def found(since: float | None = None, until: float | None = None) -> Diagnosis:
+    """The diagnosis of a time, in seconds behind the capture's first packet."""
+    first = 0 if since is until is None else found().overview.time.first_ns or 0
+    at = [None if each is None else first + int(each * S) for each in (since, until)]
+    return diagnose([TICKETS], Scope(since=at[0], until=at[1]))
+
+
+def test_a_time_chooses_what_is_told_and_not_what_is_judged() -> None:
+    whole = found()
+    [crash] = [each for each in whole.findings if each.finding == "broker-crash"]
+    seconds = whole.overview.time.seconds()
+    told = [found(0, at / 8 * seconds).findings for at in range(1, 9)]
+    counts = [sum(each.finding == "broker-crash" for each in findings) for findings in told]
+    assert counts == sorted(counts) and counts[0] == 0 and counts[-1] == 1
+    assert all(each.evidence == crash.evidence for findings in told for each in findings if each == crash)
+    assert found(0, seconds / 8).overview == whole.overview
+    assert not found(0, seconds / 8).is_grave and whole.is_grave
+    assert checked_text(found(since=1)).rpartition(" since ")[0] == checked_text(whole)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "told"),
+    [(None, 9, False), (None, 10, True), (12, None, True), (13, None, False), (11, 11, True), (13, 14, False)],
+)
+def test_the_time_of_a_finding_overlaps(since: int | None, until: int | None, told: bool) -> None:
+    finding = Finding("f", "info", {}, {"from": "1970-01-01T00:00:10.000000Z", "to": "1970-01-01T00:00:12.000000Z"}, "")
+    scope = Scope(since=since and since * S, until=until and until * S)
+    assert scope.wants(finding, {}, set()) == told
+    assert scope.wants(Finding("packet-loss", "info", {}, {}, ""), {}, set())  # sums have no times
+
+
+def test_a_time_without_a_packet_is_told_as_a_name_that_is_not_there() -> None:
+    late = found(since=3600)
+    [unknown] = late.unknown
+    assert unknown.kind == "packet" and not late.findings and late.judged
+    assert checked_text(late).startswith(f"nothing matches: no packet {late.scope.times}; packets here: 2026-")
