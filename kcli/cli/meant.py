@@ -115,7 +115,7 @@ def is_query(text: str) -> bool:
 
 def of_query(path: Words, words: Words, query: str | None) -> Iterator[Words]:
     """Yield the command for a query that stands behind its files."""
-    if query is not None and (is_query(query) or path == ["sql"]) and path in ([], ["sql"]):
+    if query and (is_query(query) or path == ["sql"]) and path in ([], ["sql"]):
         yield ["sql", query, *(each for each in words if each != query)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -62,8 +61,8 @@ class Inputs:
 def sort_inputs(paths: Sequence[str]) -> Inputs:
     """Sort files and folders. Raises OSError for a missing one, InputError for a folder without anything to read."""
     for path in paths:
-        if path != STDIN and not Path(path).exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if path != STDIN:
+            os.stat(path)  # noqa: PTH116  # of Path, an empty name is the current folder's
     made = Inputs()
     for path in dict.fromkeys(paths):
         if path == STDIN or not Path(path).is_dir():

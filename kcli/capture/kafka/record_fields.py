@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.capture.filters import count_ids
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Sink
 from kcli.capture.wanted import matches
@@ -153,9 +154,13 @@ class RecordSink(Sink):
         for _ in self.capture.read(moved):
             found, self.found = self.found, []
             for exchange, file in found:
+                nameless = set[str]()
                 for field in record_fields(exchange):
                     if self.wants(field):
                         yield CapturedField(exchange, file, self.timed(exchange, field))
+                    elif field.topic is None and field.topic_id and self.partition in (None, field.partition):
+                        nameless.add(field.topic_id)
+                count_ids(self.capture.tally.nameless, nameless - {METADATA_ID})
 
     def unfolded(self, moved: Callable[[int], None]) -> Iterator[tuple[CapturedField, Unfolding]]:
         """Yield the records fields as `fields` does, each with what decompresses: one budget for an exchange."""

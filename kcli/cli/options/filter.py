@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,9 +14,10 @@ import click
 from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
 from kcli.cli.options.duration import Milliseconds
-from kcli.cli.terminal.console import note
-from kcli.counting import here_text
+from kcli.cli.terminal.console import note, warn
+from kcli.counting import counted, here_text
 from kcli.errors import UsageError
+from kcli.shell import quoted
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
@@ -29,6 +31,7 @@ FORMS = (
     "2026-11-21T09:14:02.5Z, 09:14:02 of the capture's day, either with a zone's name or local behind it, "
     "seconds since 1970, or +22.4 or +1m30s after the first packet expected"
 )
+MOST_IDS = 8  # topics in a line
 # What a filter asks for, by the column of `kcli stats` that has what there is.
 ASKED = (
     ("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"),
@@ -232,6 +235,34 @@ def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, An
     if not options["quiet"]:
         there = () if "-" in files else what_there_is(files, asked, options, among)
         note("; ".join(["kcli: nothing matches", *there]))
+
+
+def say_nameless(source: CaptureDecoder[Any], topic: str | None, *, quiet: bool = False) -> None:
+    """Print on stderr how many exchanges --topic could not judge, as nothing had named their topic yet, and what shows
+    them.
+    """
+    if not source.tally.nameless or topic is None:
+        return
+    from kcli.capture.wanted import matches
+    from kcli.core.codec.values import uuid_bytes
+    from kcli.jsontext import loads
+
+    later, never = Counter[str](), Counter[str]()
+    for topic_id, count in source.tally.nameless.items():
+        name = source.bodies.names.get(uuid_bytes(topic_id)) if topic_id else None
+        if name is None:
+            never[topic_id] = count
+        elif matches(loads(name), topic):
+            later[topic_id] = count
+    whys = (
+        (later, "come before the capture names their topic"),
+        (never, "have a topic id that the capture never names"),
+    )
+    for found, why in whys:
+        ids = [each for each, _ in found.most_common() if each][:MOST_IDS]
+        if found:
+            shown = f"; with them: --topic {quoted(','.join([topic, *ids]))}" if ids else ""
+            warn(f"--topic left out {counted(found.total(), 'exchange')} that {why}{shown}", quiet)
 
 
 def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:

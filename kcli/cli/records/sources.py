@@ -15,6 +15,7 @@ from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.capture_files import is_capture, starts_capture
 from kcli.cli.options.file_type import refuse_other_files
+from kcli.cli.options.filter import say_nameless
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.streams import standard_input
 from kcli.core.records import batches as core
@@ -112,6 +113,7 @@ def record_groups(
         sink.topics = topics
         source = CaptureDecoder(captures, sink, options)
         yield from capture_groups(source, problems, moved)
+        say_nameless(source, topic, quiet=quiet)
     for name in segments:
         yield from segment_groups(name, problems, secrets, moved, chosen, quiet)
 

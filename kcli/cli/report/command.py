@@ -12,7 +12,7 @@ from kcli.capture.filters import ALL, Filter
 from kcli.capture.nothing import nothing_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
 from kcli.cli.options.inputs import (
     files_argument,
     port_option,
@@ -75,6 +75,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
         chosen = filter_of(options, paths)
         with open_output(output, [*files, *paths, *options["key_logs"]]) as out:
             source, damage, size = write_capture_page(out, paths, files, options, chosen, words_of(options))
+        say_nameless(source.capture, chosen.topic, quiet=options["quiet"])
         found = source.built or chosen.takes_all
         if damage is not None:
             say_where(output, size, options)

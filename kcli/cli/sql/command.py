@@ -71,6 +71,8 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     question, script = options["question"], options["script"]
     if question and script:
         raise UsageError("--question, --file: one of them at most")
+    if query is not None and not query.strip():
+        raise UsageError("QUERY: empty (SQL expected, as in `kcli sql --list`; without QUERY kcli asks for queries)")
     if query is not None and (question or script or query == "-" or names_file(query)):
         files, query = (query, *files), None
     query = sql_of(question) if question else query

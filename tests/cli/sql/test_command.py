@@ -165,3 +165,14 @@ def test_ctrl_c_ends_a_long_query(query: str, samples: Path) -> None:
             assert process.stderr is not None and process.stderr.read() == b""
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize(
+    "words", [[""], ["", "FILE"], ["FILE", ""], ["SELECT 1", ""], [" ", "FILE"], ["SELECT 1", "FILE", ""]]
+)
+def test_an_empty_word_is_no_folder(words: list[str], samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["sql", *(str(samples / "java44-txn.pcap") if each == "FILE" else each for each in words)])
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1
+    expected = {2: "kcli: QUERY: empty (", 3: "kcli: '': No such file or directory\n"}
+    assert said.err.startswith(expected[code]) and code == (3 if words[0].strip() else 2)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally
 from kcli.capture.unread import unread_phrases
-from kcli.capture.wanted import matches
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
-from kcli.core.codec.values import uuid_bytes
 from kcli.counting import bytes_text, counted, span_text
 from kcli.filelike import name_of
-from kcli.jsontext import loads
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
-from kcli.shell import file_words, quoted
+from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
@@ -64,27 +60,6 @@ def closing(
             lines.append(f"Brokers on port{'s' * (len(table.ports) > 1)} {', '.join(sorted(table.ports, key=int))}.")
         lines += following(tally, table, again, room)
     return lines
-
-
-def nameless_lines(source: CaptureDecoder[Any]) -> Iterator[str]:
-    """Yield how many exchanges --topic could not judge, as nothing had named their topic yet, and what shows them."""
-    asked, names = source.chosen.topic or "", source.bodies.names
-    later, never = Counter[str](), Counter[str]()
-    for topic_id, count in source.tally.nameless.items():
-        name = names.get(uuid_bytes(topic_id)) if topic_id else None
-        if name is None:
-            never[topic_id] = count
-        elif matches(loads(name), asked):
-            later[topic_id] = count
-    whys = (
-        (later, "come before the capture names their topic"),
-        (never, "have a topic id that the capture never names"),
-    )
-    for found, why in whys:
-        if found:
-            ids = ",".join(each for each, _ in found.most_common(LEGEND) if each)
-            left_out = counted(found.total(), "exchange")
-            yield f"--topic left out {left_out} that {why}; with them: --topic {quoted(f'{asked},{ids}')}"
 
 
 def following(tally: Tally, table: Table, again: str, room: int | None) -> Iterator[str]:

@@ -16,7 +16,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Lines as JsonLines
 from kcli.capture.sink import Sink, Values
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is
 from kcli.cli.options.inputs import (
     dialect_option,
     embedded_option,
@@ -203,13 +203,12 @@ def summed_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any =
 def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
-    from kcli.cli.decode.pcap.closing import closing, nameless_lines
+    from kcli.cli.decode.pcap.closing import closing
 
     sys.stdout.flush()
     shown = None if source.chosen.takes_all else source.passed
     read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
-    for line in nameless_lines(source):
-        note(f"kcli: {line}")
+    say_nameless(source, source.chosen.topic)
     for line in closing(source, table, source.file_names, **read):
         note(line)
 

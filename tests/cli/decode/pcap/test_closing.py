@@ -10,6 +10,8 @@ from kcli.capture.counters import Tally
 from kcli.cli.decode.pcap.closing import closing, following
 from kcli.cli.decode.pcap.table import Table
 from kcli.cli.main import main
+from kcli.cli.options.filter import say_nameless
+from kcli.records import build_batch
 from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
@@ -107,3 +109,36 @@ def test_exchanges_before_their_topic_has_a_name_are_told_and_found_by_its_id(
     ]
     assert notes(f"orders,{LATER}") == [f"kcli: --topic left out {never}; with them: --topic orders,{LATER},{NEVER}"]
     assert notes(f"orders,{LATER},{NEVER}") == []
+
+
+@pytest.mark.parametrize("command", ["records", "report -o page.html", "decode pcap", "stats"])
+def test_every_command_with_topics_tells_of_those_without_a_name(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = Wire().open()
+    asked, answer = metadata(90, topic_id=LATER)
+    wire.client(asked).server(answer)
+    records = build_batch([(1, None, b"v", ())])
+    for number, topic_id in enumerate((LATER, NEVER, NEVER)):
+        parts = [{"partitionIndex": 0, "highWatermark": 9, "records": records}]
+        wire.client(request(1, 13, number, {"topics": [{"topicId": topic_id, "partitions": [{"fetchOffset": 3}]}]}))
+        wire.server(response(1, 13, number, {"responses": [{"topicId": topic_id, "partitions": parts}]}))
+    monkeypatch.chdir(tmp_path)
+    Path("a.pcap").write_bytes(pcap(wire.packets))
+    for more, code, lines in ((["orders"], 0, 1), ([f"orders,{NEVER}"], 0, 0), (["orders", "-q"], 0, 0)):
+        assert main([*command.split(), "a.pcap", "--topic", *more]) == code
+        found = [line for line in capsys.readouterr().err.splitlines() if "--topic left out" in line]
+        assert len(found) == lines
+        for line in found:
+            assert "2 exchanges that have a topic id that the capture never names" in line
+            assert line.endswith(f"--topic orders,{NEVER}")
+
+
+def test_a_hint_without_an_id_names_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beyond some thousand ids exchanges are counted together."""
+    source = as_values([str(SAMPLES / "ipv6.pcapng")])
+    source.tally.nameless[""] = 3
+    say_nameless(source, "orders")
+    assert capsys.readouterr().err.splitlines() == [
+        "kcli: --topic left out 3 exchanges that have a topic id that the capture never names"
+    ]
