@@ -71,7 +71,8 @@ def request_verdicts(
     except DecodeError as error:
         return [Verdict("", "", str(error))]
     found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
-    return found if found[0].reason else [TAKEN._replace(reason=left_over(request.body))]
+    left = left_over(request.body)
+    return [TAKEN._replace(reason=left)] if left and not found[0].reason else found
 
 
 def left_over(body: dict[str, Any]) -> str:
@@ -132,14 +133,15 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdi
     Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030).
     """
     try:
-        read_incoming(
+        taken = read_incoming(
             records, MOST_BYTES, version=version, times=TimeLimits(now) if release_order(release) >= (4, 0) else None
         )
     except RefusedError as refused:
         return Verdict("", refused.error, str(refused))
     if version >= MAGIC_2_SINCE and is_transactional(records) and not has_producer(records):
         return Verdict("", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "a transactional batch without a producer id")
-    return TAKEN._replace(reason="; ".join(odd_payloads(records)))
+    odd = odd_payloads([each.head for each in taken])
+    return TAKEN._replace(reason="; ".join(odd)) if odd else TAKEN
 
 
 def produce_refusal(body: dict[str, Any]) -> RefusedError | None:

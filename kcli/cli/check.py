@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kcli.broker.acceptance import Verdict
 
 Command = Callable[..., int]
+KEPT = 64  # lines with verdicts: most messages are taken, all in the same words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +203,13 @@ def records_of(text: bytes, number: int, base64_: bool) -> bytes:
 
 def reply(verdicts: list[Verdict]) -> Reply:
     """Return a line of JSON: the first verdict, and the others if there are some."""
+    return Reply(line_of(tuple(verdicts)), is_no=not verdicts[0].taken)
+
+
+@lru_cache(KEPT)
+def line_of(verdicts: tuple[Verdict, ...]) -> bytes:
     first, *others = (verdict_row(each.place, each) for each in verdicts)
-    return Reply(dumps(first | ({"others": others} if others else {})).encode(), is_no=not verdicts[0].taken)
+    return dumps(first | ({"others": others} if others else {})).encode()
 
 
 def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:

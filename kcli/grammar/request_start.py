@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 from kcli.errors import DecodeError
 
 Buffer = bytes | bytearray | memoryview
@@ -9,12 +11,29 @@ Buffer = bytes | bytearray | memoryview
 PREFIX = 4  # bytes of the length in front of a frame on a connection
 LEAST = 4  # bytes of a frame: API key and version of a request, correlation id of a response
 CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
+BIG, LITTLE = Struct(">i"), Struct("<i")  # the length in front of a frame, and one written wrongly
 
 
 def starts_with_length(data: Buffer, start: int = 0) -> bool:
     """Return whether the length of a frame stands there, and the frame is all that is behind it."""
     left = len(data) - start - PREFIX
     return left >= LEAST and int.from_bytes(data[start : start + PREFIX], "big") == left
+
+
+def chain(data: Buffer, order: Struct = BIG, extra: int = 0) -> list[tuple[int, int]]:
+    """Return (start, end) of each frame, [] where the lengths do not lead to the end. extra: bytes that a length counts
+    besides its frame.
+    """
+    size_at, frames, at, end = order.unpack_from, [], 0, len(data)
+    while at < end:
+        start = at + PREFIX
+        if start > end:
+            return []
+        at = start + size_at(data, at)[0] - extra
+        if not start + LEAST <= at <= end:
+            return []
+        frames.append((start, at))
+    return frames
 
 
 def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kcli.core.records import record_values
 from kcli.errors import InputError
@@ -10,7 +10,6 @@ from kcli.records.acceptance import problem_text
 from kcli.records.batches import Batch, scan
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage
-from kcli.records.unfolding import Unfolding
 
 LZ4 = CODECS.index("lz4")
 NO_EPOCH = -1  # what a producer writes for the leader's epoch
@@ -34,13 +33,13 @@ def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: b
     return lines
 
 
-def odd_payloads(data: bytes | memoryview) -> list[str]:
-    """List what is odd in the payloads of the batches that are whole, though Kafka reads them all the same."""
-    unfold = Unfolding()
-    for batch in scan(data, check=False, damages=[]):
+def odd_payloads(batches: Sequence[Batch]) -> list[str]:
+    """List what is odd in the payloads of batches, though Kafka reads them all the same."""
+    odd = list[str]()
+    for batch in batches:
         if batch.codec == LZ4:
-            unfold(batch.codec, batch.payload or b"", batch.magic)
-    return unfold.odd
+            decompress(batch.codec, batch.payload or b"", batch.magic, odd=odd)
+    return odd
 
 
 def is_fresh(batch: Batch) -> bool:

@@ -5,6 +5,7 @@ The terms are those of Kafka's own message definitions (KIP-482 and the README b
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from kcli.schemas.apikeys import API_VERSIONS, CONTROLLED_SHUTDOWN
@@ -113,6 +114,7 @@ class Releases(NamedTuple):
         return self.since if self.since == self.until else f"{self.since}-{self.until}"
 
 
+@cache
 def release_order(release: str) -> tuple[int, ...]:
     """Return what to sort releases by: "3.10" comes after "3.9"."""
     return tuple(int(part) for part in release.split("."))

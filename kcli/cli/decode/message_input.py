@@ -10,7 +10,7 @@ from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.cli.options.inputs import read_text, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
-from kcli.grammar.request_start import CLIENT_ID, PREFIX
+from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 Reach = Callable[[bytes, bool], int]
@@ -100,18 +100,18 @@ def frames_of(
     Frames after lengths that count themselves or are little endian are found, too; `note` gets that. Raises
     DecodeError. reach: how many bytes of a message can be read; cut: the end of its frame is not there.
     """
-    fits = framed is not False and chain_fits(data)
-    if framed is not False and not fits:
+    fits = framed is not False and bool(chain(data))
+    if framed is not False and not fits and not reads(data):
         from kcli.grammar.slips.framings import framings
 
         for frames, slip in framings(data):
-            if not reads(data) and reads(data[slice(*frames[0])]):
+            if reads(data[slice(*frames[0])]):
                 note(DecodeError("", 0, slip))
                 yield from (Frame(*each) for each in frames)
                 return
-    if framed is None and not fits and is_length(data) and not reads(data) and is_framed(data, reach):
-        yield from uneven_frames(data, note)
-        return
+        if framed is None and is_length(data) and is_framed(data, reach):
+            yield from uneven_frames(data, note)
+            return
     if not (framed or fits):
         yield Frame(0, len(data))
         return
@@ -158,13 +158,3 @@ def uneven_frames(data: bytes, note: Callable[[InputError], None]) -> Iterator[F
             note(DecodeError("", at, f"the length at {at:#x} says {counted(size, 'byte')}, {left} are left: {missing}"))
         yield Frame(at + PREFIX, min(at + PREFIX + size, len(data)))
         at += PREFIX + size
-
-
-def chain_fits(data: bytes) -> bool:
-    at = 0
-    while at + 8 <= len(data):
-        size = int.from_bytes(data[at : at + 4], "big", signed=True)
-        if size < 4:
-            return False
-        at += 4 + size
-    return at == len(data) and at > 0
