@@ -16,6 +16,7 @@ from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 from kcli.records.unfolding import Unfolding
 
 Hook = Callable[[bytes | None, bytes | None], bytes]
+MOST_KEPT = 1 << 20  # bytes of text of a field, behind which its memory is freed
 
 
 @dataclass(slots=True)
@@ -44,6 +45,12 @@ class Findings:
         self.odd += writer.decompress.odd
         writer.decompress.odd.clear()
 
+    def clear(self) -> None:
+        """Forget them, before other bytes are read."""
+        self.batches = self.records = self.wrong_checksums = 0
+        for found in self.problems, self.damages, self.odd:
+            found.clear()
+
 
 def drop_findings(writer: core.BatchText) -> None:
     """Forget what a writer has found, in text that is not used."""
@@ -67,6 +74,42 @@ def new_writer(
     return core.BatchText(unfold, control_members, record, payloads, positions, is_secret_value, holds_secret, types)
 
 
+class RecordsText:
+    """Turns records fields into the JSON text of their batches; those of a message unfold within one budget."""
+
+    def __init__(
+        self,
+        form: str,
+        secrets: bool = False,
+        findings: Findings | None = None,
+        record: Hook | None = None,
+        unfold: Unfolding | None = None,
+    ) -> None:
+        """Prepare a writer, which serves all fields. The arguments are those of `batches_json`, form its `mode`."""
+        self.full, self.secrets, self.findings, self.record = form == "full", secrets, findings, record
+        self.unfold = unfold or Unfolding(shared=True)
+        self.begin = self.unfold.begin  # another message
+        self.writer = new_writer(record, secrets=secrets, unfold=self.unfold)
+
+    def __call__(self, data: memoryview | bytes) -> bytes:
+        """Return the text of a field."""
+        writer, size, findings = self.writer, len(data), self.findings
+        writer.clear()  # of what an exception has left
+        status, at = writer.write(data, 0, size, 0, self.full)
+        if status != core.DONE:
+            chunk = Chunk(data, size, size, 0, True)  # type: ignore[arg-type]
+            damages = [] if findings is None else findings.damages
+            write_chunk(writer, chunk, self.full, False, damages, self.secrets, at)
+        text = writer.take_list()
+        if findings is not None:
+            findings.gather(writer)
+        elif writer.problems or self.unfold.odd:
+            drop_findings(writer)
+        if len(text) > MOST_KEPT:
+            self.writer = new_writer(self.record, secrets=self.secrets, unfold=self.unfold)
+        return text
+
+
 def batches_json(
     data: memoryview | bytes,
     mode: str = "full",
@@ -79,25 +122,25 @@ def batches_json(
     mode "batches". Bytes of no batch are an event among them, with its bytes in mode "full". secrets: show them.
     record: as for `new_writer`. unfold: decompresses, with the budget of the message; None: that of this field alone.
     """
-    writer = new_writer(record, secrets=secrets, unfold=unfold or Unfolding(shared=True))
-    damages = [] if findings is None else findings.damages
-    chunk = Chunk(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
-    write_chunk(writer, chunk, mode == "full", False, damages, secrets)
-    if findings is not None:
-        findings.gather(writer)
-    return b"[" + writer.take() + b"]"
+    return RecordsText(mode, secrets, findings, record, unfold)(data)
 
 
 def write_chunk(
-    writer: core.BatchText, chunk: Chunk, full: bool, lines: bool, damages: list[Damage], secrets: bool = False
+    writer: core.BatchText,
+    chunk: Chunk,
+    full: bool,
+    lines: bool,
+    damages: list[Damage],
+    secrets: bool = False,
+    at: int = 0,
 ) -> tuple[int, bool]:
-    """Write the batches of a chunk; what is no batch as an event, also added to `damages` (positions in the source).
+    """Write the batches of a chunk from `at` on; what is no batch as an event, also added to `damages` (positions in the source).
     secrets: events show them.
 
     Returns where in the source to go on, before the chunk's end where the lines are many, and whether more bytes are
     needed there than the chunk has.
     """
-    at, trusted, data = 0, -1, memoryview(chunk.data)[: chunk.size]
+    trusted, data = -1, memoryview(chunk.data)[: chunk.size]
     while at < chunk.stop:
         status, at = writer.write(data, at, chunk.stop, chunk.base, full, trusted, lines)
         if status == core.DONE:

@@ -18,30 +18,22 @@ from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Node, Selection
+    from kcli.records.text import RecordsText
     from kcli.schemas.model import Api, Field
 
 Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
 SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
 
 
-class RecordsText:
-    """Turns a records field into the text of its batches, which unfold within one budget for an exchange."""
-
-    def __init__(self, form: str, secrets: bool) -> None:
-        from kcli.records.unfolding import Unfolding
-
-        self.form, self.secrets, self.unfold = form, secrets, Unfolding(shared=True)
-        self.begin = self.unfold.begin
-
-    def __call__(self, data: memoryview) -> bytes:
-        from kcli.records import batches_json
-
-        return batches_json(data, self.form, secrets=self.secrets, unfold=self.unfold)
-
-
 def records_hook(form: str, secrets: bool) -> RecordsText | None:
-    """Make what turns a records field into text; None where only its size or bytes are shown."""
-    return RecordsText(form, secrets) if form in ("batches", "full") else None
+    """Make what turns records fields into text, those of an exchange within one budget; None where only their sizes or
+    bytes are shown.
+    """
+    if form not in ("batches", "full"):
+        return None
+    from kcli.records.text import RecordsText
+
+    return RecordsText(form, secrets)
 
 
 class Bodies:

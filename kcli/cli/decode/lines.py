@@ -50,6 +50,7 @@ class DecodedLines:
         """
         self.options, self.shape_of, self.finish, self.requests = options, shape_of, finish, requests
         self.plans: dict[Any, Plan] = {}
+        self.wrong: dict[MessageCodec, Wrong] = {}
 
     def answer(self, text: bytes, number: int) -> Reply:
         """Return the reply to a line. Raises KcliError for a bad one."""
@@ -75,7 +76,10 @@ class DecodedLines:
         records = options["records"]
         if options["embedded"] and body.name in GROUPS:
             return None
-        wrong = Wrong(options, body)
+        wrong = self.wrong.get(body)
+        if wrong is None:
+            wrong = self.wrong[body] = Wrong(options, body)
+        wrong.begin()
         text, _ = body.json(data, at, whole=True, records=records, hook=wrong.hook, secrets=options["secrets"])
         if TRAILING in text or (wrong.hook is not None and wrong.in_records()):
             return None

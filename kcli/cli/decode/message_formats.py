@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.cli.decode.batch_findings import error_lines
 from kcli.cli.decode.message_input import Frame
 from kcli.cli.terminal.console import console, is_terminal
 from kcli.cli.terminal.lines import print_line
@@ -18,7 +19,7 @@ from kcli.grammar.words.word import JsonForm
 from kcli.jsontext import dumps, loads
 
 if TYPE_CHECKING:
-    from kcli.records.text import Findings
+    from kcli.records.text import Findings, RecordsText
 
 PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"
@@ -127,17 +128,13 @@ def print_json(made: dict[str, Any]) -> None:
         print_line(dumps(made))
 
 
-def records_hook(
-    records: str, secrets: bool = False, findings: Findings | None = None
-) -> Callable[[memoryview], bytes] | None:
-    """Return the function that turns a records field into JSON, for a value of --records. findings: takes problems."""
+def records_hook(records: str, secrets: bool = False, findings: Findings | None = None) -> RecordsText | None:
+    """Return what turns a records field into JSON, for a value of --records. findings: takes problems."""
     if records in ("none", "raw"):
         return None
-    from kcli.records import batches_json
-    from kcli.records.unfolding import Unfolding
+    from kcli.records.text import RecordsText
 
-    unfold = Unfolding(shared=True)
-    return lambda data: batches_json(data, records, findings, secrets, unfold=unfold)
+    return RecordsText(records, secrets, findings)
 
 
 class Wrong:
@@ -149,17 +146,24 @@ class Wrong:
         self.hook = None
         if (records := options["records"]) in ("batches", "full"):
             from kcli.records.record_faults import field_faults
-            from kcli.records.text import Findings
+            from kcli.records.text import Findings, RecordsText
 
             self.findings = Findings()
-            write = records_hook(records, options["secrets"], self.findings)
-            assert write is not None
+            self.write = write = RecordsText(records, options["secrets"], self.findings)
+            faults, produced = self.faults, codec.name == PRODUCE
 
             def checked(data: memoryview) -> bytes:
-                self.faults += field_faults(data, produced=codec.name == PRODUCE, checked=True)
+                faults.extend(field_faults(data, produced=produced, checked=True))
                 return write(data)
 
             self.hook = checked
+
+    def begin(self) -> None:
+        """Begin another message."""
+        self.faults.clear()
+        if self.hook is not None:
+            self.findings.clear()
+            self.write.begin()
 
     def problems(self, data: bytes, body: dict[str, Any]) -> list[InputError]:
         """Return the problems of a message. body: its JSON."""
@@ -173,8 +177,6 @@ class Wrong:
         """Return the problems of batches."""
         if self.hook is None:
             return []
-        from kcli.cli.decode.batch_findings import error_lines
-
         lines = error_lines(self.findings, self.faults)
         return [InputError(f"{self.codec.what}: records: {line}") for line in lines]
 

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* What is called for each number or piece of text: a call would cost more than what it does. */
+#define KC_ALWAYS static inline __attribute__((always_inline))
+
 static inline uint16_t kc_be16(const uint8_t *p) { uint16_t v; memcpy(&v, p, 2); return __builtin_bswap16(v); }
 static inline uint32_t kc_be32(const uint8_t *p) { uint32_t v; memcpy(&v, p, 4); return __builtin_bswap32(v); }
 static inline uint64_t kc_be64(const uint8_t *p) { uint64_t v; memcpy(&v, p, 8); return __builtin_bswap64(v); }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
+
 enum { KC_OK = 0, KC_MEMORY = -1, KC_UTF8 = -2 };
 
 typedef struct {
@@ -37,9 +39,6 @@ static int kc_grow(kc_out *out, size_t extra) {
     out->capacity = capacity;
     return KC_OK;
 }
-
-/* These two are called for each piece of text: a call would cost more than what they do. */
-#define KC_ALWAYS static inline __attribute__((always_inline))
 
 KC_ALWAYS int kc_reserve(kc_out *out, size_t extra) {
     return out->capacity - out->size >= extra ? KC_OK : kc_grow(out, extra);

@@ -89,6 +89,17 @@ cdef class BatchText:
         self.out.size = 0
         return text
 
+    def take_list(self):
+        """Take the text so far as a JSON list; the buffer is empty then."""
+        text = PyBytes_FromStringAndSize(NULL, self.out.size + 2)
+        cdef char* p = PyBytes_AS_STRING(text)
+        p[0] = b"["
+        if self.out.size:
+            memcpy(p + 1, self.out.data, self.out.size)
+        p[self.out.size + 1] = b"]"
+        self.out.size = 0
+        return text
+
     def text(self):
         """Return the text so far as a memoryview, valid until the next `write` or `clear`."""
         return view_of(<const uint8_t*> self.out.data, self.out.size) if self.out.size else memoryview(b"")
@@ -123,6 +134,7 @@ cdef class BatchText:
         """
         cdef Py_buffer view
         cdef int code
+        self.raised = None
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             with nogil:
@@ -147,6 +159,7 @@ cdef class BatchText:
         cdef Py_buffer view
         cdef Line line
         cdef int code
+        self.raised = None
         line.before, line.before_size = <const uint8_t*> PyBytes_AS_STRING(before), PyBytes_GET_SIZE(before)
         line.behind, line.behind_size = <const uint8_t*> PyBytes_AS_STRING(behind), PyBytes_GET_SIZE(behind)
         line.numbered, line.next = first is not None, 0 if first is None else first
@@ -168,7 +181,7 @@ cdef class BatchText:
         cdef Problem problem
         cdef size_t before
         cdef int64_t next
-        cdef int code
+        cdef int code, odd
         while at[0] < size and self.out.size <= MOST_TEXT:
             if read_batch(&b, p + at[0], p + size) != KB_OK or b.magic < 2 or batch_checksum(&b) != b.crc:
                 return KC_OK
@@ -179,7 +192,7 @@ cdef class BatchText:
             if b.attributes & KB_CODEC and b.count:
                 code = self.compressed_lines(&b, &problem, line)
             else:
-                code = put_lines(&self.out, &b, b.payload, b.payload_size, &problem, line, self.guarded)
+                code = put_records(&self.out, &b, b.payload, b.payload_size, &odd, &problem, NULL, NULL, self.guarded, line)
             if code:
                 return code
             if problem.code:
@@ -195,7 +208,7 @@ cdef class BatchText:
 
     cdef int compressed_lines(self, Batch* b, Problem* problem, Line* line) noexcept with gil:
         cdef Py_buffer view
-        cdef int code
+        cdef int code, odd
         try:
             used = self.decompress.used
             try:
@@ -205,7 +218,9 @@ cdef class BatchText:
                 problem.code = KR_VALUE
             else:
                 with nogil:
-                    code = put_lines(&self.out, b, <const uint8_t*> view.buf, view.len, problem, line, self.guarded)
+                    code = put_records(
+                        &self.out, b, <const uint8_t*> view.buf, view.len, &odd, problem, NULL, NULL, self.guarded, line
+                    )
                 PyBuffer_Release(&view)
                 if code:
                     return code
@@ -290,7 +305,7 @@ cdef class BatchText:
         cdef Problem problem
         self.in_control = (b.attributes & KB_CONTROL) != 0
         cdef Extra extra = self.on_control if self.in_control else self.on_record
-        cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self, self.guarded)
+        cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self, self.guarded, NULL)
         self.records += problem.record if problem.code else b.count
         if code == KC_OK and problem.code:
             self.note_problem(&problem, position, position + KB_HEADER_2, inside)

@@ -78,9 +78,6 @@ cdef extern from "record_json.h" nogil:
         int64_t hidden
 
     int put_header "kj_header"(Out* out, const Batch* batch, int64_t position, bint valid, bint opened)
-    int put_records "kj_records_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, int* odd, Problem* problem,
-                                     Extra extra, void* self,
-                                   Guard* guard)
     ctypedef struct Line "kj_line":
         const uint8_t* before
         const uint8_t* behind
@@ -88,14 +85,13 @@ cdef extern from "record_json.h" nogil:
         bint numbered, timed
         int64_t next, timestamp
 
-    int put_lines "kj_lines_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, Problem* problem, Line* line,
-                               Guard* guard)
+    int put_records "kj_records_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, int* odd, Problem* problem,
+                                   Extra extra, void* self, Guard* guard, Line* line)
     int put_message "kj_message"(Out* out, const Batch* message, int64_t offset, int64_t timestamp, Extra extra, void* self,
                                  Guard* guard)
     int put_messages "kj_messages"(Out* out, const Batch* wrapper, MessageSet messages, Extra extra, void* self, Guard* guard)
     int put_payload "kj_payload"(Out* out, const char* name, const uint8_t* data, size_t size, bint hidden)
     int64_t record_timestamp "kb_timestamp"(const Batch* batch, int64_t delta)
-    int put_record "kj_record"(Out* out, const Batch* batch, const Record* record, int64_t timestamp, Guard* guard)
     void text_setup "kt_setup"()
 
 

@@ -8,6 +8,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
 
 from kcli.core.codec.messages cimport KC_MEMORY, KC_OK, Out, out_free, out_put
 from kcli.core.codec.layouts cimport *

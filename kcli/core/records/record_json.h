@@ -118,36 +118,6 @@ static inline char *kj_value(char *p, const uint8_t *value, size_t size, kj_guar
     return kt_value(p, value, size);
 }
 
-/* What of a record a batch does not change, behind its offset. tail: bytes that are to have room behind it. */
-static inline int kj_members(kc_out *out, const kb_record *r, int64_t timestamp, kj_guard *guard, size_t tail) {
-    size_t key = r->key ? (size_t)r->key_size : 0, value = r->value ? (size_t)r->value_size : 0;
-    if (kc_reserve(out, kt_room(key) + kt_room(value) + 160 + tail)) return KC_MEMORY;
-    char *p = out->data + out->size;
-    p = kc_i64(KJ_LITERAL(p, ",\"timestamp\":"), timestamp);
-    p = kt_value(KJ_LITERAL(p, ",\"key\":"), r->key, key);
-    p = kj_value(p, r->value, value, guard);
-    if (r->header_count) {
-        out->size = (size_t)(p - out->data);
-        return kj_headers(out, r) || kc_reserve(out, 64 + tail) ? KC_MEMORY : KC_OK;
-    }
-    p = KJ_LITERAL(p, ",\"headers\":[]");
-    out->size = (size_t)(p - out->data);
-    return KC_OK;
-}
-
-/* One record without its closing brace. guard: NULL, or what hides values. */
-static inline int kj_record(kc_out *out, const kb_batch *b, const kb_record *r, int64_t timestamp, kj_guard *guard) {
-    if (kc_reserve(out, 64)) return KC_MEMORY;
-    char *p = out->data + out->size;
-    p = kc_i64(KJ_LITERAL(p, "{\"offset\":"), kb_plus(b->base_offset, r->offset_delta));
-    out->size = (size_t)(p - out->data);
-    if (kj_members(out, r, timestamp, guard, 0)) return KC_MEMORY;
-    p = out->data + out->size;
-    if (b->attributes & KB_APPEND_TIME && r->timestamp_delta) KJ_FIELD(p, "_timestampDelta", r->timestamp_delta);
-    out->size = (size_t)(p - out->data);
-    return KC_OK;
-}
-
 static inline int64_t kb_timestamp(const kb_batch *b, int64_t delta) {
     return b->attributes & KB_APPEND_TIME ? b->max_timestamp : kb_plus(b->base_timestamp, delta);
 }
@@ -161,44 +131,63 @@ typedef struct {
     int64_t next, timestamp;
 } kj_line;
 
-/* The records of a magic 2 batch, each a line. What stopped it is in `problem`. */
-static int kj_lines_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kb_problem *problem, kj_line *line,
-                      kj_guard *guard) {
-    kb_walk walk;
-    kb_record r;
-    int64_t offset;
-    kb_open_records(&walk, &r, data, size, b->count);
-    while (kb_next_record(&walk, &r, problem)) {
-        if (kc_append(out, line->before, line->before_size) || kc_reserve(out, 64)) return KC_MEMORY;
-        char *p = out->data + out->size;
-        offset = line->numbered ? line->next : kb_plus(b->base_offset, r.offset_delta);
-        if (line->numbered && line->next >= 0) line->next = kb_plus(line->next, 1);
-        p = line->numbered && offset < 0 ? KJ_LITERAL(p, "null") : kc_i64(p, offset);
-        out->size = (size_t)(p - out->data);
-        int64_t timestamp = line->timed ? line->timestamp : kb_timestamp(b, r.timestamp_delta);
-        if (kj_members(out, &r, timestamp, guard, line->behind_size)) return KC_MEMORY;
-        memcpy(out->data + out->size, line->behind, line->behind_size);
-        out->size += line->behind_size;
-    }
-    return KC_OK;
-}
-
 /* Puts more members into a record (",..."); not KC_OK: writing stops with that code. */
 typedef int (*kj_extra)(void *self, kc_out *out, const uint8_t *key, int64_t key_size, const uint8_t *value, int64_t value_size);
 
-/* The members of "records" of a magic 2 batch, between the brackets. Returns KC_OK, KC_MEMORY or the code of `extra`; what stopped it is in
- * `problem`, and the records before it are written. */
-static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem,
-                        kj_extra extra, void *self, kj_guard *guard) {
+/* The records of a magic 2 batch: the members of "records", between the brackets; with `line`, each a line, without what else
+ * a batch changes of it. guard: NULL, or what hides values. Returns KC_OK, KC_MEMORY or the code of `extra`; what stopped it is
+ * in `problem`, and the records before it are written.
+ *
+ * One function for both: of what has one caller the compiler keeps everything in registers. */
+static __attribute__((flatten)) int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem,
+                        kj_extra extra, void *self, kj_guard *guard, kj_line *line) {
     kb_walk walk;
     kb_record r;
     int code;
     kb_open_records(&walk, &r, data, size, b->count);
     while (kb_next_record(&walk, &r, problem)) {
-        if (walk.read > 1 && kc_append(out, ",", 1)) return KC_MEMORY;
-        if (kj_record(out, b, &r, kb_timestamp(b, r.timestamp_delta), guard)) return KC_MEMORY;
-        if (extra && (code = extra(self, out, r.key, r.key_size, r.value, r.value_size))) return code;
-        if (kc_append(out, "}", 1)) return KC_MEMORY;
+        size_t key = r.key ? (size_t)r.key_size : 0, value = r.value ? (size_t)r.value_size : 0;
+        size_t around = line ? line->before_size + line->behind_size : 0;
+        int64_t offset = kb_plus(b->base_offset, r.offset_delta), timestamp = kb_timestamp(b, r.timestamp_delta);
+        if (kc_reserve(out, kt_room(key) + kt_room(value) + 256 + around)) return KC_MEMORY;
+        char *p = out->data + out->size;
+        if (line) {
+            memcpy(p, line->before, line->before_size);
+            p += line->before_size;
+            if (line->numbered) {
+                offset = line->next;
+                if (offset >= 0) line->next = kb_plus(offset, 1);
+            }
+            if (line->timed) timestamp = line->timestamp;
+        } else {
+            if (walk.read > 1) *p++ = ',';
+            p = KJ_LITERAL(p, "{\"offset\":");
+        }
+        p = line && line->numbered && offset < 0 ? KJ_LITERAL(p, "null") : kc_i64(p, offset);
+        p = kc_i64(KJ_LITERAL(p, ",\"timestamp\":"), timestamp);
+        p = kt_value(KJ_LITERAL(p, ",\"key\":"), r.key, key);
+        p = kj_value(p, r.value, value, guard);
+        if (r.header_count) {
+            out->size = (size_t)(p - out->data);
+            if (kj_headers(out, &r) || kc_reserve(out, 64 + around)) return KC_MEMORY;
+            p = out->data + out->size;
+        } else {
+            p = KJ_LITERAL(p, ",\"headers\":[]");
+        }
+        if (line) {
+            memcpy(p, line->behind, line->behind_size);
+            p += line->behind_size;
+        } else {
+            if (b->attributes & KB_APPEND_TIME && r.timestamp_delta) KJ_FIELD(p, "_timestampDelta", r.timestamp_delta);
+            if (extra) {
+                out->size = (size_t)(p - out->data);
+                if ((code = extra(self, out, r.key, r.key_size, r.value, r.value_size))) return code;
+                if (kc_reserve(out, 1)) return KC_MEMORY;
+                p = out->data + out->size;
+            }
+            *p++ = '}';
+        }
+        out->size = (size_t)(p - out->data);
     }
     *odd = r.odd;
     return KC_OK;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bytes.h"
+
 enum {
     KR_OK = 0,
     KR_VARINT,        /* a varint of more than 5 bytes, or a varlong of more than 10 */
@@ -51,12 +53,7 @@ typedef struct {
     int64_t says, here;
 } kb_problem;
 
-/* Zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils reads it. Returns NULL with `code` set. */
-static inline const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
-    if (p < end && *p < 0x80) {
-        *value = (int64_t)(*p >> 1) ^ -(int64_t)(*p & 1);
-        return p + 1;
-    }
+static const uint8_t *kb_long_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
     uint64_t v = 0;
     for (int i = 0; i < most; i++) {
         if (p + i >= end) {
@@ -81,6 +78,16 @@ static inline const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, in
     return NULL;
 }
 
+/* Zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils reads it. Returns NULL with `code` set. Most have one
+ * byte, which is to cost no call. */
+KC_ALWAYS const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
+    if (p < end && *p < 0x80) {
+        *value = (int64_t)(*p >> 1) ^ -(int64_t)(*p & 1);
+        return p + 1;
+    }
+    return kb_long_varlong(p, end, most, value, odd, code);
+}
+
 #define KB_FAIL(what, at) return r->wrong = (at), (what)
 #define KB_VARINT(into, most) \
     do { \
@@ -89,7 +96,7 @@ static inline const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, in
         p = next_; \
     } while (0)
 
-static int kb_skip_headers(kb_record *r, const uint8_t *p, const uint8_t *end, const uint8_t **after) {
+static inline int kb_skip_headers(kb_record *r, const uint8_t *p, const uint8_t *end, const uint8_t **after) {
     int64_t n;
     int code = 0;
     for (int32_t i = 0; i < r->header_count; i++) {
@@ -110,7 +117,7 @@ static int kb_skip_headers(kb_record *r, const uint8_t *p, const uint8_t *end, c
 }
 
 /* One record at `p`. r->odd is only ever set, so that it tells of a whole batch. */
-static inline int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *end) {
+KC_ALWAYS int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *end) {
     int code = 0;
     int64_t size, n;
     const uint8_t *start = p;
@@ -167,7 +174,7 @@ typedef struct {
     int64_t says, read;              /* records */
 } kb_walk;
 
-static inline void kb_open_records(kb_walk *walk, kb_record *r, const uint8_t *data, size_t size, int64_t says) {
+KC_ALWAYS void kb_open_records(kb_walk *walk, kb_record *r, const uint8_t *data, size_t size, int64_t says) {
     walk->start = walk->at = data;
     walk->end = data + size;
     walk->says = says;
@@ -177,7 +184,7 @@ static inline void kb_open_records(kb_walk *walk, kb_record *r, const uint8_t *d
 }
 
 /* Reads the next record: 1; 0: there is none, or `problem` says what is wrong. */
-static inline int kb_next_record(kb_walk *walk, kb_record *r, kb_problem *problem) {
+KC_ALWAYS int kb_next_record(kb_walk *walk, kb_record *r, kb_problem *problem) {
     int code = KR_OK;
     if (walk->read < walk->says) {
         code = walk->at == walk->end ? KR_COUNT_MORE : kb_read_record(r, walk->at, walk->end);

@@ -17,14 +17,14 @@ from kcli.schemas.field_codes import CODECS
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded", "unfolded_streams"]
+__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded_streams"]
 
 # Most bytes that a batch may decompress to, and the batches of a message together: 128 MiB.
 MOST_BYTES = 1 << 27
 
 # Most bytes of output for a byte of input, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up), lz4
-# 255; zstd has no such limit (a block of 128 KiB may take 4 bytes).
-RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 16}
+# 255, zstd 32768 (a block of 128 KiB may take 4 bytes).
+RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 15}
 
 # Most bytes of output for a step of input, where a library can't stop at a size of output.
 STEP_OUTPUT = 1 << 27
@@ -33,16 +33,6 @@ STEP_OUTPUT = 1 << 27
 class Codec(Protocol):
     def compress(self, data: Buffer, magic: int, level: int | None) -> bytes: ...
     def decompress(self, data: memoryview, magic: int, most: int, odd: list[str]) -> Buffer: ...
-
-
-class Unfolder(Protocol):
-    """A library's decompressor, which stops at a number of bytes of output and knows whether the stream has ended."""
-
-    eof: bool
-
-    def decompress(self, data: memoryview, most: int) -> bytes:
-        """Return up to `most` bytes of output."""
-        ...
 
 
 class StepUnfolder(Protocol):
@@ -58,10 +48,7 @@ _loaded: dict[int, Codec] = {}
 
 
 def _codec(number: int) -> Codec:
-    codec = _loaded.get(number)
-    if codec is None:
-        module = importlib.import_module(f"kcli.records.codecs.{CODECS[number]}")
-        codec = _loaded[number] = cast(Codec, module)
+    codec = _loaded[number] = cast(Codec, importlib.import_module(f"kcli.records.codecs.{CODECS[number]}"))
     return codec
 
 
@@ -85,9 +72,8 @@ def decompress(
         return view
     if codec >= len(CODECS):
         raise InputError(f"codec {codec}: there is none with this id (0 to 4 expected)")
-    return _codec(codec).decompress(
-        view, magic, min(most, len(view) * RATIOS[codec] + 65536), [] if odd is None else odd
-    )
+    most = min(most, len(view) * RATIOS[codec] + 65536)
+    return (_loaded.get(codec) or _codec(codec)).decompress(view, magic, most, [] if odd is None else odd)
 
 
 def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None) -> bytes:
@@ -95,24 +81,7 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
 
     level None: Kafka's default, as near as the library has it.
     """
-    return bytes(data) if codec == 0 else _codec(codec).compress(data, magic, level)
-
-
-def unfolded(unfolder: Unfolder, data: memoryview, most: int, what: str, *failures: type[Exception]) -> bytes:
-    """Return the output. what: what is unfolded, as "gzip: the stream". failures: what the library raises for damage.
-
-    InputError: damage, a cut end, or more than `most` bytes of output.
-    """
-    codec = what.partition(":")[0]
-    try:
-        made = unfolder.decompress(data, most + 1)
-    except failures as error:
-        raise InputError(f"{codec}: {error}") from None
-    if len(made) > most:
-        raise InputError(f"{codec}: unfolds to more than {most} bytes")
-    if not unfolder.eof:
-        raise InputError(f"{what} ends early, after {len(made)} bytes of output")
-    return made
+    return bytes(data) if codec == 0 else (_loaded.get(codec) or _codec(codec)).compress(data, magic, level)
 
 
 def unfolded_streams(
@@ -124,8 +93,9 @@ def unfolded_streams(
     *failures: type[Exception],
     may_be_cut: Callable[[int], bool] = lambda _: False,
 ) -> bytes:
-    """Decompress streams that stand one behind the other. what: as in `unfolded`.
+    """Decompress streams that stand one behind the other. what: what is unfolded, as "gzip: the stream".
 
+    InputError: damage, a cut end, or more than `most` bytes of output. failures: what the library raises for damage.
     start: begins a stream. follows: tells whether bytes behind a stream are another one; else they are ignored.
     may_be_cut: tells whether the stream that begins at an offset may end early.
     """
@@ -133,14 +103,17 @@ def unfolded_streams(
     step = STEP_OUTPUT // RATIOS[CODECS.index(codec)]
     parts: list[bytes] = []
     size = at = 0
-    while at < len(data) and (not at or follows(data[at:])):
+    end = len(data)
+    while at < end and (not at or follows(data[at:])):
         stream, begin = start(), at
-        while at < len(data) and not stream.eof:
+        while at < end and not stream.eof:
             try:
                 part = stream.decompress(data[at : at + step])
             except failures as error:
                 raise InputError(f"{codec}: {error}") from None
-            at = min(at + step, len(data)) - len(stream.unused_data)
+            at = min(at + step, end)
+            if stream.eof:
+                at -= len(stream.unused_data)
             size += len(part)
             parts.append(part)
             if size > most:

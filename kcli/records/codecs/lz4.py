@@ -9,12 +9,12 @@ put right before the library sees it, and not looked at, as in Kafka's own reade
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING
 
 import lz4.frame
 
 from kcli.errors import InputError
-from kcli.records.codecs import unfolded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAGIC = b"\x04\x22\x4d\x18"
 FLAG_INDEPENDENT, FLAG_BLOCK_CHECKSUM, FLAG_CONTENT_SIZE, FLAG_CONTENT_CHECKSUM = 0x20, 0x10, 0x08, 0x04
 FLAG_DICTIONARY = 0x01
+BLOCK_SIZE = Struct("<I")
 END, UNCOMPRESSED = 0, 1 << 31  # in place of a block's size; in it
 
 # What the library refuses and Kafka does not look at: the field's flag and name, by the library's error.
@@ -47,25 +48,34 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
     size = descriptor_size(data)
     if magic == 0 and data[4 + size] != (checksum := header_checksum(data[4 : 4 + size])):
         data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
-    data = up_to_end(data, odd)
+    data = up_to_end(data, size, odd)
     while True:
         try:
-            return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
-        except InputError as error:
+            made, _taken, is_whole = lz4.frame.decompress_chunk(
+                lz4.frame.create_decompression_context(), data, max_length=most + 1
+            )
+            break
+        except RuntimeError as error:
             found = next((field for sign, field in PASSED_OVER.items() if sign in str(error)), None)
             if found is None:
-                raise
+                raise InputError(f"lz4: {error}") from None
         flag, name = found
         data = without_field(data, flag)
         odd.append(f"lz4: the {name} of the content is wrong, which Kafka does not look at")
+    if len(made) > most:
+        raise InputError(f"lz4: unfolds to more than {most} bytes")
+    if not is_whole:
+        raise InputError(f"lz4: the frame ends early, after {len(made)} bytes of output")
+    return bytes(made)
 
 
-def up_to_end(data: memoryview, odd: list[str]) -> memoryview:
-    """Return the frame up to the block of no bytes where Kafka's reader ends, or stops; else whole."""
-    at = 5 + descriptor_size(data)
-    checksum = 4 * bool(data[4] & FLAG_BLOCK_CHECKSUM)
-    while len(data) - at >= 4 and (size := int.from_bytes(data[at : at + 4], "little")) != END:
-        behind = at + 4 + (size & ~UNCOMPRESSED) + checksum
+def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
+    """Return the frame up to the block of no bytes where Kafka's reader ends, or stops; else whole. descriptor: its size
+    in bytes.
+    """
+    at, last, around = 5 + descriptor, len(data) - 4, 4 + 4 * bool(data[4] & FLAG_BLOCK_CHECKSUM)
+    while at <= last and (size := BLOCK_SIZE.unpack_from(data, at)[0]) != END:
+        behind = at + (size & ~UNCOMPRESSED) + around
         is_empty = size == 1 and bytes(data[at + 4 : at + 5]) < b"\x10"  # a sequence without literals
         if size == UNCOMPRESSED or (is_empty and any(data[behind : behind + 4])):
             odd.append("lz4: a block of no bytes ends the frame, as in Kafka")

@@ -38,13 +38,15 @@ def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> byte
             odd.append("zstd: the last frame is cut, which Kafka takes for the end")
         return taken
 
-    if not hasattr(_kept, "reader"):
-        _kept.reader = zstandard.ZstdDecompressor()
+    try:
+        reader = _kept.reader
+    except AttributeError:
+        reader = _kept.reader = zstandard.ZstdDecompressor()
     return unfolded_streams(
         data,
         most,
         "zstd: the frame",
-        _kept.reader.decompressobj,
+        reader.decompressobj,
         lambda _: True,
         zstandard.ZstdError,
         may_be_cut=may_be_cut,
