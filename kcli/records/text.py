@@ -134,8 +134,8 @@ def write_chunk(
     secrets: bool = False,
     at: int = 0,
 ) -> tuple[int, bool]:
-    """Write the batches of a chunk from `at` on; what is no batch as an event, also added to `damages` (positions in the source).
-    secrets: events show them.
+    """Write the batches of a chunk from `at` on; what is no batch as an event, also added to `damages` (positions in
+    the source). secrets: events show them.
 
     Returns where in the source to go on, before the chunk's end where the lines are many, and whether more bytes are
     needed there than the chunk has.

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from kcli.records.text import Findings, batches_json, new_writer, write_chunk
+from kcli.records.builder import build_batch
+from kcli.records.text import MOST_KEPT, Findings, RecordsText, batches_json, new_writer, write_chunk
 from tests.records.vectors import (
     Case,
     as_kafka,
@@ -87,3 +88,31 @@ def test_a_chunk_says_where_to_go_on_when_it_needs_more() -> None:
     chunk = Chunk(data, len(data) - 5, len(data) - 5, 100, False)
     writer = new_writer()
     assert write_chunk(writer, chunk, False, True, []) == (100 + len(data) - 78, True)
+
+
+def test_one_writer_gives_the_same_text_for_every_field() -> None:
+    """Whatever was read before: damaged fields, much text, a hook that raised."""
+    fields = [case.data for case in [*good(), *bad()]]
+    fields.insert(1, build_batch([(1, None, b"v" * MOST_KEPT, ())]))
+    findings, met = Findings(), list[Findings]()
+    texts = RecordsText("full", findings=findings)
+    for data in fields:
+        findings.clear()
+        texts.begin()
+        alone = Findings()
+        assert texts(data) == batches_json(data, "full", alone)
+        assert findings == alone
+        met.append(alone)
+    assert any(each.damaged for each in met) and not all(each.damaged for each in met)
+
+
+def test_a_hook_that_raises_leaves_nothing_behind() -> None:
+    def refuse(key: bytes | None, value: bytes | None) -> bytes:
+        if value == b"bad":
+            raise KeyError(value)
+        return b""
+
+    texts, sound = RecordsText("full", record=refuse), build_batch([(1, None, b"good", ())])
+    with pytest.raises(KeyError):
+        texts(sound + build_batch([(1, None, b"bad", ())]))
+    assert texts(sound) == batches_json(sound)

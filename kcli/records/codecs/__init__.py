@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from kcli.errors import EncodeError, InputError
 from kcli.schemas.field_codes import CODECS
@@ -17,7 +17,7 @@ from kcli.schemas.field_codes import CODECS
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded_streams"]
+__all__ = ["CODECS", "MOST_BYTES", "Streams", "codec_id", "compress", "decompress", "unfolded_streams"]
 
 # Most bytes that a batch may decompress to, and the batches of a message together: 128 MiB.
 MOST_BYTES = 1 << 27
@@ -28,6 +28,7 @@ RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 15}
 
 # Most bytes of output for a step of input, where a library can't stop at a size of output.
 STEP_OUTPUT = 1 << 27
+STEPS = {CODECS[codec]: STEP_OUTPUT // ratio for codec, ratio in RATIOS.items()}  # bytes of input
 
 
 class Codec(Protocol):
@@ -84,40 +85,47 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
     return bytes(data) if codec == 0 else (_loaded.get(codec) or _codec(codec)).compress(data, magic, level)
 
 
-def unfolded_streams(
-    data: memoryview,
-    most: int,
-    what: str,
-    start: Callable[[], StepUnfolder],
-    follows: Callable[[memoryview], bool],
-    *failures: type[Exception],
-    may_be_cut: Callable[[int], bool] = lambda _: False,
-) -> bytes:
-    """Decompress streams that stand one behind the other. what: what is unfolded, as "gzip: the stream".
+class Streams(NamedTuple):
+    """Streams of a codec, which stand one behind the other. unit: its word for one. failure: what the library raises.
 
-    InputError: damage, a cut end, or more than `most` bytes of output. failures: what the library raises for damage.
-    start: begins a stream. follows: tells whether bytes behind a stream are another one; else they are ignored.
-    may_be_cut: tells whether the stream that begins at an offset may end early.
+    follows: tells whether bytes behind a stream are another one, else they are ignored; None: they are.
+    chunk: bytes that Java takes at a time: the last stream may be cut where another ended among them; 0: never.
     """
-    codec = what.partition(":")[0]
-    step = STEP_OUTPUT // RATIOS[CODECS.index(codec)]
+
+    codec: str
+    unit: str
+    failure: type[Exception]
+    follows: Callable[[memoryview], bool] | None = None
+    chunk: int = 0
+
+
+def unfolded_streams(
+    kind: Streams, start: Callable[[], StepUnfolder], data: memoryview, most: int, odd: list[str]
+) -> bytes:
+    """Decompress streams. start: begins one. odd: takes that the last is cut.
+
+    InputError: damage, a cut end, or more than `most` bytes of output.
+    """
+    codec, unit, failure, follows, chunk = kind
+    step, end = STEPS[codec], len(data)
     parts: list[bytes] = []
     size = at = 0
-    end = len(data)
-    while at < end and (not at or follows(data[at:])):
-        stream, begin = start(), at
-        while at < end and not stream.eof:
+    while at < end and (not at or follows is None or follows(data[at:])):
+        stream, begin, ended = start(), at, False
+        while at < end and not ended:
             try:
                 part = stream.decompress(data[at : at + step])
-            except failures as error:
+            except failure as error:
                 raise InputError(f"{codec}: {error}") from None
-            at = min(at + step, end)
-            if stream.eof:
+            at, ended = min(at + step, end), stream.eof
+            if ended:
                 at -= len(stream.unused_data)
             size += len(part)
             parts.append(part)
             if size > most:
                 raise InputError(f"{codec}: unfolds to more than {most} bytes")
-        if not stream.eof and not may_be_cut(begin):
-            raise InputError(f"{what} ends early, after {size} bytes of output")
+        if not ended:
+            if not (chunk and begin) or (begin - 1) // chunk != (end - 1) // chunk:
+                raise InputError(f"{codec}: the {unit} ends early, after {size} bytes of output")
+            odd.append(f"{codec}: the last {unit} is cut, which Kafka takes for the end")
     return b"".join(parts)

@@ -6,12 +6,12 @@ Members may follow the first, as Java's GZIPInputStream reads them; bytes behind
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from isal import isal_zlib
 
 from kcli.errors import InputError
-from kcli.records.codecs import unfolded_streams
+from kcli.records.codecs import Streams, unfolded_streams
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -32,15 +32,17 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
     return zlib.compress(data, level, GZIP_WINDOW)
 
 
-def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> bytes:
+def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> bytes:
     if len(data) < len(START):
         raise InputError(f"gzip: the stream ends early, after {len(data)} bytes of input")
     if data[: len(START)] != START:
         raise InputError(f"gzip: the stream begins with {data[: len(START)].hex()}, {START.hex()} expected")
-    damage: Any = isal_zlib.error
-    return unfolded_streams(
-        data, most, "gzip: the stream", lambda: isal_zlib.decompressobj(GZIP_WINDOW), is_member, damage
-    )
+    return unfolded_streams(MEMBERS, start, data, most, odd)
+
+
+def start() -> Any:
+    """Begin a member."""
+    return isal_zlib.decompressobj(GZIP_WINDOW)
 
 
 def is_member(data: memoryview) -> bool:
@@ -70,3 +72,6 @@ def end_of_text(data: memoryview, at: int) -> int:
         at += window
         window *= 2
     return len(data) + 1
+
+
+MEMBERS = Streams("gzip", "stream", cast(Any, isal_zlib.error), is_member)

@@ -70,8 +70,9 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
 
 
 def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
-    """Return the frame up to the block of no bytes where Kafka's reader ends, or stops; else whole. descriptor: its size
-    in bytes.
+    """Return the frame up to the block of no bytes where Kafka's reader ends, or stops; else whole.
+
+    descriptor: its size in bytes.
     """
     at, last, around = 5 + descriptor, len(data) - 4, 4 + 4 * bool(data[4] & FLAG_BLOCK_CHECKSUM)
     while at <= last and (size := BLOCK_SIZE.unpack_from(data, at)[0]) != END:

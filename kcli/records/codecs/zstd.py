@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
-from kcli.records.codecs import unfolded_streams
+from kcli.records.codecs import Streams, unfolded_streams
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 DEFAULT_LEVEL = 3
-CHUNK = 131_075  # bytes that Java's reader takes at a time
+FRAMES = Streams("zstd", "frame", zstandard.ZstdError, chunk=131_075)
 
 # A decompressor is worth keeping, and may be used by one thread alone.
 _kept = threading.local()
@@ -31,23 +31,8 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
 
 def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> bytes:
     """Decompress zstd. No bytes at all unfold to none, as in Kafka's reader."""
-
-    def may_be_cut(begin: int) -> bool:
-        taken = begin > 0 and (begin - 1) // CHUNK == (len(data) - 1) // CHUNK
-        if taken:
-            odd.append("zstd: the last frame is cut, which Kafka takes for the end")
-        return taken
-
     try:
         reader = _kept.reader
     except AttributeError:
         reader = _kept.reader = zstandard.ZstdDecompressor()
-    return unfolded_streams(
-        data,
-        most,
-        "zstd: the frame",
-        reader.decompressobj,
-        lambda _: True,
-        zstandard.ZstdError,
-        may_be_cut=may_be_cut,
-    )
+    return unfolded_streams(FRAMES, reader.decompressobj, data, most, odd)

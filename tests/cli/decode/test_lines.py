@@ -76,9 +76,9 @@ def test_padding_of_librdkafka_is_no_error(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_damaged_records_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [produce(BATCH).hex(), produce(WRONG).hex()]
-    code, [sound, wrong] = answers("decode request --records full", lines, tmp_path, capsys)
-    assert code == 3 and "error" not in sound and wrong["error"].endswith("(and 2 more)")
+    lines = [produce(BATCH).hex(), produce(WRONG).hex(), produce(BATCH).hex()]
+    code, [sound, wrong, again] = answers("decode request --records full", lines, tmp_path, capsys)
+    assert code == 3 and "error" not in sound and again == sound and wrong["error"].endswith("(and 2 more)")
     assert wrong["request"]["topicData"][0]["partitionData"][0]["records"]["batches"][0]["crcValid"] is False
     assert answers("decode request", lines, tmp_path, capsys)[0] == 0
 

@@ -51,7 +51,8 @@ def test_a_frame_that_is_cut_ends_the_input_where_another_ended_in_the_same_chun
     odd = list[str]()
     assert zstd.decompress(memoryview(FRAME + skippable(3, 0, b"") + CUT_ENDS[name]), 2, 10**6, odd) == b"hello " * 99
     assert odd == ["zstd: the last frame is cut, which Kafka takes for the end"]
-    for alone in (CUT_ENDS[name], skippable(1, zstd.CHUNK - 8, bytes(zstd.CHUNK - 8)) + CUT_ENDS[name]):
+    size = zstd.FRAMES.chunk - 8
+    for alone in (CUT_ENDS[name], skippable(1, size, bytes(size)) + CUT_ENDS[name]):
         with pytest.raises(InputError, match="ends early"):
             zstd.decompress(memoryview(alone), 2, 10**6, [])
 
