@@ -290,10 +290,17 @@ met AS (
   WHERE failed AND NOT inner_client
     AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.ns BETWEEN s.from_ns AND s.to_ns)
   GROUP BY client_id, api
+),
+waited AS (
+  SELECT count(*) AS joins
+  FROM (SELECT unix_micros(timestamp) * 1000 AS ns, completed_ns FROM group_calls WHERE api = 'JOIN_GROUP') AS c
+  WHERE completed_ns - ns >= 10000000000
+    AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.ns <= s.to_ns AND c.completed_ns >= s.from_ns)
 )
 SELECT concat_ws(',', CASE WHEN (SELECT max(generations) FROM storms) >= 6 THEN 'rebalance-storm' END,
                  CASE WHEN (SELECT max(connections) FROM churn) >= 15 THEN 'connection-churn' END,
-                 CASE WHEN (SELECT max(answers) FROM met) >= 10 THEN 'errors-again' END) AS spares
+                 CASE WHEN (SELECT max(answers) FROM met) >= 10 THEN 'errors-again' END,
+                 CASE WHEN (SELECT joins FROM waited) > 0 THEN 'slow-rebalance' END) AS spares
 """,
     # Clients that waited for a broker that was away, and how long: for an answer, or for another leader.
     "outage_waits": """

@@ -61,15 +61,15 @@ def produced(talk: Talk, times: int, error: int, name: str = "orders", partition
 
 def fetched(
     talk: Talk, times: int, error: int = 0, offset: int = 5, session: tuple[int, int] = (0, -1), granted: int = 0,
-    top: int = 0, throttle: int = 0,
+    top: int = 0, throttle: int = 0, end: int = 9,
 ) -> Talk:  # fmt: skip
-    """top: the error of the whole answer; throttle: how long it tells the client to wait, in ms."""
+    """top: the error of the whole answer; throttle: how long it tells the client to wait, in ms; end: of the log."""
     for _ in range(times):
         asked = {
             "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": session[0], "sessionEpoch": session[1],
             "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": offset}]}],
         }  # fmt: skip
-        part = {"partitionIndex": 0, "errorCode": error, "highWatermark": 9, "logStartOffset": 7}
+        part = {"partitionIndex": 0, "errorCode": error, "highWatermark": end, "logStartOffset": 7}
         answer = {
             "throttleTimeMs": throttle, "errorCode": top, "sessionId": granted,
             "responses": [{"topic": "orders", "partitions": [part]}],
@@ -259,18 +259,20 @@ def test_a_line_that_loses_packets() -> None:
     assert told(findings, "packet-loss").evidence["resent"] >= 12
 
 
-def rounds(client: str, port: int, generations: list[int], reason: str) -> Talk:
-    """A member of a group that joins in each of these generations."""
+def rounds(
+    client: str, port: int, generations: list[int], reason: str, kind: str = "consumer", member: str = ""
+) -> Talk:
+    """A member of a group that joins in each of these generations. kind: its protocol type."""
     talk = Talk(client, port)
     for generation in generations:
         asked = {
-            "groupId": "g", "sessionTimeoutMs": 45000, "rebalanceTimeoutMs": 60000, "memberId": f"{client}-1",
-            "protocolType": "consumer", "protocols": [{"name": "cooperative-sticky", "metadata": b""}],
+            "groupId": "g", "sessionTimeoutMs": 45000, "rebalanceTimeoutMs": 60000, "memberId": member or f"{client}-1",
+            "protocolType": kind, "protocols": [{"name": "cooperative-sticky", "metadata": b""}],
             "reason": reason,
         }  # fmt: skip
         answer = {
             "generationId": generation, "protocolName": "cooperative-sticky", "protocolType": "consumer",
-            "leader": "a", "memberId": f"{client}-1", "members": [],
+            "leader": "a", "memberId": member or f"{client}-1", "members": [],
         }  # fmt: skip
         talk.call(11, 9, asked, answer, 2 * SECOND)
     return talk
@@ -283,6 +285,59 @@ def test_a_group_that_grows_is_no_storm(tmp_path: Path) -> None:
     assert not found(tmp_path, *coming, giving)
     again = rounds("a", 43000, [4, 5, 6], "rebalance failed due to RebalanceInProgressException")
     assert told(found(tmp_path, *coming, again), "rebalance-storm", group="g").evidence["generations"] == 6
+
+
+def test_a_worker_of_connect_that_joins_for_each_connector_is_no_storm(tmp_path: Path) -> None:
+    assert not found(tmp_path, rounds("w", 40000, [1, 2, 3, 4, 5, 6, 7], "", "connect"))
+    flapping = [
+        rounds("w", 40000 + number, [3 * number + 1, 3 * number + 2, 3 * number + 3], "", "connect", f"w-{number}")
+        for number in range(4)
+    ]
+    assert told(found(tmp_path, *flapping), "rebalance-storm", group="g").evidence["joins"] == 12
+
+
+def beating(member: str, port: int, start: int, epochs: list[int]) -> Wire:
+    """A member of the group g (KIP-848) that comes, is told these epochs, and leaves; its client's id is "pods"."""
+    wire = Wire(client=("10.0.0.1", port), seq=(port, 2 * port), start=start).open()
+    for number, (asked, answered) in enumerate(zip([0, *epochs], [*epochs, -1], strict=True), 1):
+        body = {"groupId": "g", "memberId": member, "memberEpoch": -1 if answered < 0 else asked}
+        wire.client(request(68, 0, number, body, "pods"))
+        wire.server(response(68, 0, number, {"memberId": member, "memberEpoch": answered, "heartbeatIntervalMs": 3000}))
+        wire.now += 2 * SECOND
+    return wire
+
+
+def test_members_of_one_client_id_that_come_and_leave_once_are_no_storm(tmp_path: Path) -> None:
+    """KIP-848: a deployment that grows to four, and shrinks. Two that come again and again are one."""
+    start = Wire().now
+    grown = [beating(f"m{number}", 40000 + number, start + number * SECOND, [number + 1, 5, 5]) for number in range(4)]
+    assert not found(tmp_path, *grown)
+    again = [
+        beating(f"m{number}", 40000 + number, start + 3 * number * SECOND, [number + 1, number + 2])
+        for number in range(8)
+    ]
+    assert told(found(tmp_path, *again), "rebalance-storm", group="g").evidence["leaver"] == "pods"
+
+
+def test_a_high_watermark_that_is_back_for_a_moment_is_no_new_topic(tmp_path: Path) -> None:
+    """That of a new leader, until its followers have asked."""
+
+    def talk(after: int) -> Talk:
+        return fetched(fetched(fetched(fetched(Talk(), 2, error=3), 3, end=900), 2, end=300), 8, end=after)
+
+    assert not found(tmp_path, talk(900))
+    assert told(found(tmp_path, talk(310)), "topic-recreated", topic="orders").evidence["shrunk"] == 10
+
+
+def test_replicas_that_are_out_of_sync_refuse_more_than_once(tmp_path: Path) -> None:
+    assert told(found(tmp_path, produced(Talk(), 4, 19), produced(Talk("b", 41000), 6, 0, "payments")),
+                "under-min-isr", topic="orders")  # fmt: skip
+    at_once = Talk()
+    parts = [{"index": number} for number in range(2)]
+    asked = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
+    refused = [{**each, "errorCode": 19, "baseOffset": -1} for each in parts]
+    at_once.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": refused}]})
+    assert not found(tmp_path, produced(at_once, 5, 0))
 
 
 def test_a_broker_that_answers_nobody_and_who_gives_up_on_it(tmp_path: Path) -> None:

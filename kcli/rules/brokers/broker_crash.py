@@ -12,6 +12,7 @@ CONSEQUENCES = (
     "idle-connection-cut",
     "wrong-advertised-listener",
     "rebalance-storm",
+    "slow-rebalance",
     "coordinator-unavailable",
     "packet-loss",
     "quorum-elections",

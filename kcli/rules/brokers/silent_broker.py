@@ -100,8 +100,8 @@ WHERE place = 1
         ),
         **dict.fromkeys(
             (
-                "rebalance-storm", "slow-replication", "under-min-isr", "leader-moves", "coordinator-unavailable",
-                "lagging-consumer", "quorum-elections", "slow-broker",
+                "rebalance-storm", "slow-rebalance", "slow-replication", "under-min-isr", "leader-moves",
+                "coordinator-unavailable", "lagging-consumer", "quorum-elections", "slow-broker",
             ),
             (),
         ),

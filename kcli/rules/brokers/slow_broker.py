@@ -59,7 +59,7 @@ compared AS (
 SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, median_ms, other_answers, other_late,
        other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns, late_ms AS weight,
        (SELECT array_agg(DISTINCT client_id) FROM plain p WHERE p.server = c.server AND p.late) AS clients,
-       CASE WHEN longest_ms < 3000 THEN 'rebalance-storm' END AS spares
+       CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server CROSS JOIN span
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
   AND ((late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
@@ -93,6 +93,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "slow-replication": (),
         "request-timeout-too-short": (),
         "rebalance-storm": (),
+        "slow-rebalance": (),
         "lagging-consumer": (),
         "under-min-isr": (),
         "errors-again": (),

@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Batches refused at one moment alone are no want of replicas: a broker of 4.x that can't ask for a transaction just
+# then answers clients that know no other error the same (KIP-890), and takes them a moment later.
 RULE = Rule(
     finding="under-min-isr",
     title="writes refused for want of replicas in sync",
@@ -71,7 +73,7 @@ turned AS (
   FROM refused
   WHERE topic IS NOT NULL
   GROUP BY topic
-  HAVING count(*) >= 2
+  HAVING count(DISTINCT ns) >= 3 OR max(ns) - min(ns) >= 1000000000
 )
 SELECT t.topic, refused, errors, clients, h.partitions, coalesce(writes, 0) AS unanswered,
        CASE WHEN writes > 0

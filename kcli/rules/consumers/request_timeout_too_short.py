@@ -74,6 +74,7 @@ WHERE gave_up >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
     explains={
         "connection-churn": ("client",),
         "rebalance-storm": ("group",),
+        "slow-rebalance": ("group",),
         "errors-again": ("client",),
         "poll-interval-exceeded": ("client",),
         "fetch-session-evictions": ("client",),

@@ -11,7 +11,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # counts. Before that, clients that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is
 # dear.
 # Of members that share a client id, each is known by its connection for Fetches: one that stays open, and whose
-# partitions nobody of that id reads on. Who joins anew and beats less has no coordinator.
+# partitions nobody of that id reads on. Who joins anew and beats less has no coordinator; who waits for an answer to
+# JoinGroup or SyncGroup waits for another member.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -20,7 +21,8 @@ RULE = Rule(
     sql="""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, member_id, api, unix_micros(timestamp) * 1000 AS ns,
-         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0 AS beats, assignment
+         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0 AS beats, assignment,
+         completed_ns
   FROM group_calls
 ),
 heartbeats AS (
@@ -178,8 +180,12 @@ pace AS (
   GROUP BY client_id
 ),
 rejoined AS (
-  SELECT DISTINCT a.client_id
-  FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.api = 'JOIN_GROUP' AND a.ns BETWEEN i.from_ns AND i.to_ns
+  SELECT a.client_id, max(CASE WHEN i.unit = '' THEN least(completed_ns, i.to_ns) - a.ns ELSE 0 END) AS waited_ns,
+         sum(CASE WHEN a.api = 'JOIN_GROUP' THEN 1 ELSE 0 END) AS joins
+  FROM asked a
+  JOIN idle i
+    ON a.client_id = i.client_id AND a.api IN ('JOIN_GROUP', 'SYNC_GROUP') AND a.ns BETWEEN i.from_ns AND i.to_ns
+  GROUP BY a.client_id
 ),
 beats AS (
   SELECT b.group_id, b.client_id, count(*) AS heartbeats, max(b.ns) AS last_beat_ns
@@ -188,8 +194,10 @@ beats AS (
   JOIN ends e ON b.client_id = e.client_id
   LEFT JOIN rejoined r ON b.client_id = r.client_id
   GROUP BY b.group_id, b.client_id, i.from_ns, i.to_ns
-  HAVING sum(CASE WHEN pause_ns > 2.5 * usual_ns + 1000000000 THEN pause_ns ELSE 0 END) < 0.3 * (i.to_ns - i.from_ns)
-    OR max(r.client_id) IS NULL
+  HAVING coalesce(max(waited_ns), 0) < 0.3 * (i.to_ns - i.from_ns)
+    AND (coalesce(max(joins), 0) = 0
+         OR sum(CASE WHEN pause_ns > 2.5 * usual_ns + 1000000000 THEN pause_ns ELSE 0 END)
+              < 0.3 * (i.to_ns - i.from_ns))
 ),
 held AS (
   SELECT a.client_id, max_by(cardinality(assignment), a.ns) AS partitions
@@ -268,5 +276,5 @@ WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / byte
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",
     source="last-poll-seconds-ago, time-between-poll-max",
-    explains={"lagging-consumer": ("client",)},
+    explains={"lagging-consumer": ("client",), "slow-rebalance": ("client", "group")},
 )

@@ -40,6 +40,7 @@ HAVING f.fenced >= 2 OR sum(CASE WHEN before IS NOT NULL AND before != connectio
     source="KIP-345; group.instance.id",
     explains={
         "rebalance-storm": ("group",),
+        "slow-rebalance": ("group",),
         "connection-churn": ("client",),
         "errors-again": ("client",),
         "consumer-stuck": ("group",),

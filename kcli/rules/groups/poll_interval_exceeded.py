@@ -79,6 +79,7 @@ GROUP BY l.client_id, l.group_id
     source="max.poll.interval.ms 300000, max.poll.records 500; KIP-62",
     explains={
         "rebalance-storm": ("group",),
+        "slow-rebalance": ("group",),
         "consumer-stuck": ("client",),
         "errors-again": ("client",),
         "lagging-consumer": ("client",),

@@ -4,7 +4,8 @@ from kcli.rules.rule import Rule
 
 # A deployment replaces each member once: two or three rounds for each. A storm has the same members join again and
 # again. A member that comes, or leaves, costs a round, and with a cooperative assignor another one, for partitions that
-# are given up: some say so. A client with far more members than were there at once is no deployment.
+# are given up: some say so. A client with far more members than were there at once is no deployment. Workers of Connect
+# join again for each connector that is made or changed: only members that come anew count there.
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
@@ -51,17 +52,25 @@ busiest AS (
 ),
 members AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, member_id,
-         min(completed_ns) = min(CASE WHEN api = 'JOIN_GROUP' THEN completed_ns END) AS came,
-         sum(CASE WHEN api = 'LEAVE_GROUP' THEN 1 ELSE 0 END) AS leaves
+         min(completed_ns) = min(CASE WHEN api = 'JOIN_GROUP' OR api LIKE '%GROUP_HEARTBEAT' AND generation = 0
+                                        THEN completed_ns END) AS came,
+         sum(CASE WHEN api = 'LEAVE_GROUP' OR api LIKE '%GROUP_HEARTBEAT' AND generation < 0 THEN 1
+                  ELSE 0 END) AS leaves
   FROM group_calls
   GROUP BY 1, 2, 3
+),
+connect AS (
+  SELECT m.group_id, sum(CASE WHEN came THEN 1 ELSE 0 END) AS workers
+  FROM members m
+  WHERE group_id IN (SELECT group_id FROM group_calls WHERE protocols LIKE 'connect:%')
+  GROUP BY m.group_id
 ),
 sizes AS (
   SELECT group_id, client_id, max(n) AS size
   FROM (
-    SELECT group_id, client_id, generation, count(DISTINCT member_id) AS n
-    FROM rounds
-    WHERE error IS NULL
+    SELECT group_id, coalesce(client_id, '') AS client_id, answered_generation, count(DISTINCT member_id) AS n
+    FROM group_calls
+    WHERE (api = 'JOIN_GROUP' OR api LIKE '%GROUP_HEARTBEAT' AND answered_generation > 0) AND error IS NULL
     GROUP BY 1, 2, 3
   ) AS s
   GROUP BY group_id, client_id
@@ -121,7 +130,8 @@ LEFT JOIN failed f ON g.group_id = f.group_id
 LEFT JOIN orderly o ON g.group_id = o.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
 LEFT JOIN cooperative p ON g.group_id = p.group_id
-WHERE generations >= 4 AND most_joins >= 4
+LEFT JOIN connect w ON g.group_id = w.group_id
+WHERE generations >= 4 AND most_joins >= 4 AND coalesce(workers, 4) >= 4
   AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + CASE WHEN mute THEN coalesce(comers, 0)
                                                                         ELSE coalesce(given_up, 0) END
   AND (g.last_ns - g.first_ns) / 1e9 >= 4
@@ -146,5 +156,10 @@ WHERE generations >= 4 AND most_joins >= 4
     advice="{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",
-    explains={"connection-churn": ("client",), "errors-again": ("client",), "consumer-stuck": ("group",)},
+    explains={
+        "connection-churn": ("client",),
+        "errors-again": ("client",),
+        "consumer-stuck": ("group",),
+        "slow-rebalance": ("group",),
+    },
 )

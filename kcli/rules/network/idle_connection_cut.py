@@ -68,5 +68,6 @@ HAVING count(*) >= 2 OR sum(resent) >= 4
         "packet-loss": ("host",),
         "connection-churn": ("client",),
         "errors-again": ("client",),
+        "slow-rebalance": ("client",),
     },
 )

@@ -7,6 +7,7 @@ INSTEAD = (
     "reset the offsets of groups knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "
     "with the old id"
 )
+# A new leader's high watermark is back for a moment, until the followers have asked it: no smaller log.
 RULE = Rule(
     finding="topic-recreated",
     title="topics that were made anew under running clients",
@@ -103,12 +104,17 @@ back AS (
 marks AS (
   SELECT topic, partition, high_watermark, ns,
          max(high_watermark) OVER (PARTITION BY topic,
-                                   partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                                   partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
+         max(high_watermark) OVER (PARTITION BY topic,
+                                   partition ORDER BY ns RANGE BETWEEN CURRENT ROW AND 5000000000 FOLLOWING) AS soon
   FROM fetched
   WHERE high_watermark >= 0 AND error IS NULL AND topic IN (SELECT topic FROM errors)
 ),
 shrunk AS (
-  SELECT topic, count(*) AS shrunk FROM marks WHERE high_watermark < 0.5 * before AND before > 40 GROUP BY topic
+  SELECT topic, count(*) AS shrunk
+  FROM marks
+  WHERE high_watermark < 0.5 * before AND before > 40 AND soon < before
+  GROUP BY topic
 )
 SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns, coalesce(i.topic_ids, 0) AS topic_ids,
        coalesce(b.back_to_start, 0) AS back_to_start, coalesce(c.deletes, 0) AS deletes,

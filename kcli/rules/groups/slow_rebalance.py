@@ -1,0 +1,150 @@
+"""A rebalance that waits long for a member."""
+
+from kcli.rules.rule import Rule
+
+# A coordinator answers JoinGroup when all members that it knows have joined: also one that has died, until its session
+# ends, one that works on, until it polls or its rebalance timeout ends, and one that was given an id and never came
+# back with it. SyncGroup waits for the leader of the group. Members hear of a rebalance by their heartbeats, each 3 s,
+# so shorter waits are usual. Who joins last, or never, is waited for; a static member is known by its instance. Who
+# waits says nothing more but LeaveGroup: what goes on without an answer has had one that the capture lacks.
+RULE = Rule(
+    finding="slow-rebalance",
+    title="groups that wait long for a member",
+    when="joins > 0 AND seconds >= 6",
+    sql="""
+WITH asked AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
+         completed_ns, coalesce(instance_id, member_id) AS member, instance_id IS NOT NULL AS is_static,
+         coalesce(error, '') AS error, answered, session_timeout_ms, rebalance_timeout_ms
+  FROM group_calls
+  WHERE group_id IS NOT NULL
+),
+closed AS (
+  SELECT connection, least(coalesce(c_ns, s_ns), coalesce(s_ns, c_ns)) AS closed_ns
+  FROM (
+    SELECT connection, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS c_ns,
+           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS s_ns
+    FROM tcp
+  ) AS ends
+),
+long_waits AS (
+  SELECT *, max(to_ns) OVER (PARTITION BY group_id, api ORDER BY ns
+                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+  FROM (
+    SELECT a.*, CASE WHEN answered THEN completed_ns ELSE coalesce(closed_ns, s.last_ns) END AS to_ns
+    FROM (
+      SELECT *, max(CASE WHEN api != 'LEAVE_GROUP' THEN ns END) OVER (PARTITION BY connection) AS said_ns FROM asked
+    ) AS a
+    LEFT JOIN closed c ON a.connection = c.connection
+    LEFT JOIN heard h ON a.connection = h.connection
+    CROSS JOIN span s
+    WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP') AND (answered OR (h.ns <= a.ns AND said_ns = a.ns))
+  ) AS w
+  WHERE to_ns - ns >= 6000000000
+),
+rounds AS (
+  SELECT *, count(*) OVER (PARTITION BY group_id) AS rounds,
+         row_number() OVER (PARTITION BY group_id ORDER BY to_ns - from_ns DESC, from_ns) AS place
+  FROM (
+    SELECT group_id, api, round, min(ns) AS from_ns, max(to_ns) AS to_ns, bool_or(answered) AS ended,
+           count(DISTINCT connection) AS waiting, array_agg(DISTINCT client_id) AS waiting_clients
+    FROM (
+      SELECT *, sum(CASE WHEN ns <= before_ns THEN 0 ELSE 1 END)
+                  OVER (PARTITION BY group_id, api ORDER BY ns ROWS UNBOUNDED PRECEDING) AS round
+      FROM long_waits
+    ) AS n
+    GROUP BY group_id, api, round
+  ) AS r
+),
+longest AS (
+  SELECT r.*, session_timeout_ms, rebalance_timeout_ms
+  FROM rounds r
+  JOIN (
+    SELECT group_id, max(session_timeout_ms) AS session_timeout_ms, max(rebalance_timeout_ms) AS rebalance_timeout_ms
+    FROM asked
+    GROUP BY group_id
+  ) AS t ON r.group_id = t.group_id
+  WHERE place = 1
+),
+members AS (
+  SELECT r.group_id, a.member, max_by(a.client_id, ns) AS client_id, max_by(a.connection, ns) AS connection,
+         max(CASE WHEN r.api = 'JOIN_GROUP' AND ns < from_ns + 1000000000
+                       AND ns >= from_ns - 1000000 * CAST(coalesce(r.session_timeout_ms, 60000) AS BIGINT)
+                       AND error NOT IN ('UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID') THEN 1
+                  WHEN r.api = 'SYNC_GROUP' AND a.api = 'JOIN_GROUP' AND error = ''
+                       AND completed_ns BETWEEN from_ns - 3000000000 AND from_ns + 1000000000 THEN 1
+                  ELSE 0 END) AS known,
+         max(CASE WHEN ns < to_ns AND error != 'MEMBER_ID_REQUIRED' THEN 1 ELSE 0 END) AS came,
+         bool_or(is_static) AS is_static,
+         min(CASE WHEN a.api = r.api AND error != 'MEMBER_ID_REQUIRED'
+                       AND ns >= from_ns - CASE WHEN r.api = 'SYNC_GROUP' THEN 3000000000 ELSE 0 END
+                    THEN ns END) AS acted_ns,
+         min(CASE WHEN a.api = 'LEAVE_GROUP' AND answered THEN ns END) AS left_ns,
+         sum(CASE WHEN a.api = 'HEARTBEAT' AND ns > from_ns AND ns < to_ns THEN 1 ELSE 0 END) AS beats
+  FROM longest r JOIN asked a ON r.group_id = a.group_id
+  WHERE member != ''
+  GROUP BY r.group_id, a.member
+),
+awaited AS (
+  SELECT m.*, e.client, row_number() OVER (PARTITION BY m.group_id ORDER BY beats DESC, m.client_id, e.client) AS place,
+         CASE WHEN beats > 0 OR acted_ns <= to_ns THEN 'works' WHEN came = 0 THEN 'given'
+              WHEN closed_ns <= to_ns THEN 'closed' ELSE 'silent' END AS state
+  FROM members m
+  JOIN longest r ON m.group_id = r.group_id
+  LEFT JOIN link_ends e ON m.connection = e.connection
+  LEFT JOIN closed n ON m.connection = n.connection
+  WHERE known = 1 AND (acted_ns IS NULL OR acted_ns >= to_ns - 1000000000)
+    AND (left_ns IS NULL OR left_ns > from_ns + 1000000000)
+),
+named AS (
+  SELECT group_id, array_agg(DISTINCT client_id) AS clients, array_agg(client) AS ends, sum(beats) AS heartbeats,
+         count(*) AS awaited, min(CASE WHEN place = 1 THEN client_id END) AS first_client,
+         min(CASE WHEN place = 1 THEN client END) AS first_end, min(CASE WHEN place = 1 THEN state END) AS state,
+         bool_or(is_static) AS is_static
+  FROM awaited
+  GROUP BY group_id
+)
+SELECT r.group_id, a.clients, a.ends, rounds, waiting, waiting_clients, ended, session_timeout_ms,
+       rebalance_timeout_ms, (to_ns - from_ns) / 1e9 AS waited_seconds, coalesce(awaited, 0) AS awaited,
+       coalesce(heartbeats, 0) AS heartbeats, coalesce(state, 'unseen') AS state,
+       CASE WHEN r.api = 'JOIN_GROUP' THEN 'JoinGroup' ELSE 'SyncGroup' END AS request,
+       concat(CASE WHEN first_client IS NULL THEN 'a member that the capture does not show'
+                   ELSE concat(first_client, ' (', first_end, ')') END,
+              CASE WHEN awaited > 1 THEN concat(' and ', awaited - 1, ' more') ELSE '' END) AS whom,
+       CASE state WHEN 'works' THEN ', alive: it had not polled yet'
+                  WHEN 'given' THEN ', which was given a member id and never came back with it'
+                  WHEN 'closed' THEN ', whose connection had ended without LeaveGroup'
+                  WHEN 'silent' THEN ', which did not leave and said nothing more' ELSE '' END AS how,
+       CASE WHEN state = 'works'
+            THEN concat('do less between two polls of {clients}: lower max.poll.records, or hand the work to other ',
+                        'threads; a rebalance waits for it up to max.poll.interval.ms ({rebalance_timeout_ms})')
+            WHEN is_static
+            THEN concat('take static members that are gone for good out of the group ',
+                        '(removeMembersFromConsumerGroup of an Admin); a session.timeout.ms shorter than ',
+                        '{session_timeout_ms}') END AS advised,
+       from_ns AS first_ns, to_ns AS last_ns, (to_ns - from_ns) / 1e9 * waiting AS weight,
+       CASE WHEN to_ns - from_ns >= 10000000000 THEN 'warning' ELSE 'info' END AS severity
+FROM longest r LEFT JOIN named a ON r.group_id = a.group_id
+WHERE a.group_id IS NOT NULL OR to_ns - from_ns >= 10000000000
+""",
+    subject={"group": "group_id", "client": "clients"},
+    evidence=(
+        "waited_seconds",
+        "waiting",
+        "waiting_clients",
+        "awaited",
+        "state",
+        "heartbeats",
+        "request",
+        "rounds",
+        "ended",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+    ),
+    says="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; "
+    "waiting for {request}: {waiting} members",
+    advice="let members leave as they stop, on SIGTERM too: close(), of Streams with leaveGroup(true); for restarts "
+    "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
+    see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",
+    source="session.timeout.ms 45000, max.poll.interval.ms 300000; KIP-62, KIP-345, KIP-394",
+)
