@@ -80,7 +80,8 @@ def exchanges_of(
 
 
 def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
-    """Return headings and a line for each exchange, with what was said last, which is cut where it is too long."""
+    """Return headings, a line for each exchange, with what was said last, which is cut where it is too long, and which
+    columns had no room."""
     table = Table(lambda *_parts: None, width=width, absolute=True)
     rows = [HEADINGS, *(cells_of(each, table) for each in exchanges)]
     sizes = {name: min(max(cell_width(row[at]) for row in rows), WIDEST) for at, name in enumerate(HEADINGS[:-1])}
@@ -91,7 +92,12 @@ def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
         named = dict(zip(HEADINGS, row, strict=True))
         cells = [pad(cut(named[name], size), size, right=name in NUMBERS) for name, size in sizes.items()]
         made.append((" " * GAP).join([*cells, cut(row[-1], room)]))
-    return made
+    return [*made, left_out_text([name for name in HEADINGS[:-1] if name not in sizes])]
+
+
+def left_out_text(names: Sequence[str]) -> str:
+    """Say which columns had no room; "": all had."""
+    return f"left out: {', '.join(names)}" if names else ""
 
 
 def cells_of(exchange: Exchange, table: Table) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.diagnose.text import COLOURS, finding_lines
 from kcli.cli.stats.table import column_lines, fitted_columns, title_of
 from kcli.cli.terminal.cells import cut, width
-from kcli.cli.top.exchanges import Wanted, bytes_of, table_of, wanted_by
+from kcli.cli.top.exchanges import Wanted, bytes_of, left_out_text, table_of, wanted_by
 from kcli.cli.top.rows import SORTS, TABS, Line, lines_of, sorted_lines
 from kcli.counting import counted
 from kcli.diagnose.telling import counted_by_severity
@@ -45,12 +45,14 @@ class Shown(NamedTuple):
 
 @dataclass
 class Page:
-    """A panel above the rows: lines, and the exchanges that they are of, where one can be opened."""
+    """A panel above the rows: lines, and the exchanges that they are of, where one can be opened. headings, footings:
+    lines that stay where they are."""
 
     title: str
     make: Callable[[int], list[str]]
     exchanges: Sequence[Exchange] = ()
     headings: int = 0
+    footings: int = 0
     cursor: int = 0
 
 
@@ -103,7 +105,8 @@ class View:
         """Yield the screen of rows."""
         head = [Shown(self.headline(columns), bold=True), *self.finding_lines(columns), Shown(self.tab_line())]
         yield from head
-        room = max(rows - len(head) - 3, 1)  # headings, what is folded, keys
+        folded = self.folded_text(columns)
+        room = max(rows - len(head) - 3 - bool(folded), 1)  # headings, what is folded, what is left out, keys
         first = max(0, min(self.cursor - room + 1, len(self.lines) - room)) if self.cursor >= room else 0
         tab = TABS[self.tab]
         shown = self.lines[first : first + room]
@@ -120,7 +123,9 @@ class View:
             yield Shown("  nothing yet" if not self.wanted else f"  no name has {self.wanted!r}")
         for _ in range(room - max(len(shown), 1)):
             yield Shown("")
-        yield Shown(self.folded_text(columns) or cut(f"left out: {', '.join(left_out)}" if left_out else "", columns))
+        if folded:
+            yield Shown(folded)
+        yield Shown(cut(left_out_text(left_out), columns))
         yield Shown(f"filter: {self.wanted}_" if self.typing else KEYS)
 
     def page_lines(self, columns: int, rows: int) -> Iterator[Shown]:
@@ -128,8 +133,9 @@ class View:
         page = self.pages[-1]
         yield Shown(page.title, bold=True)
         lines = page.make(columns - 2)
-        head, body = lines[: page.headings], lines[page.headings :]
-        room = max(rows - 2 - len(head), 1)
+        head, body = lines[: page.headings], lines[page.headings : len(lines) - page.footings]
+        foot = [text for text in lines[len(lines) - page.footings :] if text]
+        room = max(rows - 2 - len(head) - len(foot), 1)
         page.cursor = max(0, min(page.cursor, len(body) - 1))
         yield from (Shown(f"  {text}", bold=True) for text in head)
         first = max(0, min(page.cursor - room + 1 if page.exchanges else page.cursor, len(body) - room))
@@ -138,6 +144,7 @@ class View:
             yield Shown(f"{'>' if chosen else ' '} {text}", chosen=chosen)
         for _ in range(room - len(body[first : first + room])):
             yield Shown("")
+        yield from map(Shown, foot)
         yield Shown(OPEN_KEYS if page.exchanges else BACK_KEYS)
 
     def headline(self, columns: int) -> str:
@@ -256,7 +263,7 @@ class View:
         found = self.open(wanted)
         title = f"{column} {name}: the latest {len(found)} exchanges"
         last = max(len(found) - 1, 0)
-        self.pages.append(Page(title, lambda columns: table_of(found, columns), found, headings=1, cursor=last))
+        self.pages.append(Page(title, lambda columns: table_of(found, columns), found, 1, 1, cursor=last))
 
     def findings_text(self, columns: int) -> list[str]:
         """Return all findings in full."""

@@ -90,7 +90,8 @@ def test_rows_are_sorted_and_filtered(view: View) -> None:
 
 def test_fetches_without_news_are_folded(view: View) -> None:
     [live] = [line for line in view.lines if line.name == "pageview-live-1"]
-    assert "folded: 0.1 Fetches/s without news" in texts(view)[-2]
+    assert "folded: 0.1 Fetches/s without news" in texts(view)[-3]
+    assert texts(view)[-2].startswith("left out: ")  # both at once
     press(view, "i")
     [unfolded] = [line for line in view.lines if line.name == "pageview-live-1"]
     assert unfolded.load.exchanges == live.load.exchanges + 1 and texts(view)[-2].startswith("left out: ")
@@ -99,8 +100,10 @@ def test_fetches_without_news_are_folded(view: View) -> None:
 def test_exchanges_have_room_for_what_was_said(view: View) -> None:
     """Columns of less use go; only what was said may be cut, and shows that."""
     found = exchanges_of([str(BEHIND)], None, lambda each: True, READ)[:40]
+    spared = {4: "left out: conn, client, bytes", 6: "left out: bytes", 7: ""}
     for room, headings in ((58, 4), (78, 4), (98, 6), (200, 7)):
-        head, *lines = table_of(found, room)
+        head, *lines, left_out = table_of(found, room)
+        assert left_out == spared[headings]
         assert len(head.split()) == headings and head.endswith("  what") and "time" in head and " ms" in head
         assert max(map(len, lines)) <= room and len(lines) == 40
         start = head.index("what")
@@ -112,7 +115,9 @@ def test_a_row_opens_to_its_exchanges_and_these_to_their_bytes(view: View) -> No
     press(view, "j", "enter")
     lines = texts(view, 120)
     assert lines[0] == "client pageview-edge: the latest 200 exchanges"
-    assert "Produce" in lines[-2] and lines[-2].startswith("> ")
+    assert "Produce" in lines[-2] and lines[-2].startswith("> ") and "left out" not in " ".join(lines)
+    narrow = texts(view, 60)
+    assert narrow[-2] == "left out: conn, client, bytes" and narrow[-3].startswith("> ")
     press(view, "up", "enter")
     lines = texts(view, 120)
     assert lines[0].startswith("Produce v") and "requestApiKey" in lines[2] and "0  PRODUCE" in lines[2]
