@@ -48,6 +48,17 @@ def test_an_outage_explains_the_rounds_of_a_group_about_it_and_no_storm_before(t
     }
 
 
+def test_a_stop_without_leaders_handed_over_may_be_a_kill(tmp_path: Path) -> None:
+    """FIN closes the connections of a process that was killed while idle, too."""
+    named(tmp_path, *outage(26 * SECOND))
+    [stop] = diagnose([str(tmp_path / "b.pcap")]).findings
+    assert (stop.finding, stop.severity, stop.evidence["handed_over"]) == ("broker-restart", "info", 0)
+    assert (
+        " stopped, in order or killed while idle, " in stop.text and "no client was told of a new leader" in stop.text
+    )
+    assert stop.advice.startswith("read the end of the log of that broker")
+
+
 def looks(times: int) -> Talk:
     talk = Talk("scripts", 41000)
     for _ in range(times):

@@ -1,18 +1,32 @@
-"""A broker was restarted in order: nothing is wrong."""
+"""A broker was stopped, and nothing shows that it crashed.
+
+In order where it handed its leaders over before. Else its packets don't tell: the kernel closes the connections of a
+process that was killed while nothing was under way just as the process itself does.
+"""
 
 from kcli.rules.brokers.broker_crash import BACK, CONSEQUENCES, OUTAGES, WAITED
 from kcli.rules.rule import INFO, Rule
 
+HOW = """CASE WHEN handed_over = 0 THEN 'stopped, in order or killed while idle'
+            ELSE 'stopped in order' END"""
+HANDED_OVER = """CASE WHEN handed_over = 0 THEN 'no client was told of a new leader'
+            ELSE concat('clients were told the new leaders (', handed_over,
+                        CASE WHEN handed_over = 1 THEN ' answer)' ELSE ' answers)' END) END"""
+ADVISED = """CASE WHEN handed_over = 0
+                THEN concat('read the end of the log of that broker: an orderly stop writes its steps there, ',
+                            'a killed process nothing (then: dmesg, the OOM killer)') END"""
+
 RULE = Rule(
     finding="broker-restart",
-    title="brokers that were stopped in order",
+    title="brokers that were stopped",
     severity=INFO,
     when="refused_connections > 0",
     sql=f"""
 SELECT broker, broker_name, closed, unanswered, handed_over, refused, (o.gone_ns - span.first_ns) / 1e9 AS at_second,
        (back_ns - o.gone_ns) / 1e9 AS away_seconds, -(o.gone_ns - span.first_ns) / 1e9 AS weight, {BACK} AS back,
        {WAITED} AS waited, w.waiting_clients, w.longest_wait_seconds, o.gone_ns AS first_ns,
-       coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns, spares
+       coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns, spares, {HOW} AS how, {HANDED_OVER} AS told,
+       {ADVISED} AS advised
 FROM {OUTAGES}
 WHERE NOT crashed
 """,
@@ -27,9 +41,8 @@ WHERE NOT crashed
         "waiting_clients",
         "longest_wait_seconds",
     ),
-    says="broker {broker_name} stopped in order, {at_second} s into the capture: clients were told the new leaders "
-    "({handed_over} answers), then it closed {closed} connections (requests left unanswered: {unanswered}); "
-    "{back}{waited}",
+    says="broker {broker_name} {how}, {at_second} s into the capture: {told}, then {closed} connections were closed "
+    "(requests left unanswered: {unanswered}); {back}{waited}",
     advice="nothing; retries of the clients suffice",
     see="sql 'SELECT timestamp, client_id, topic, partition, lost_ms FROM leader_changes ORDER BY timestamp' {files}",
     source="controlled.shutdown.enable; KIP-951",
