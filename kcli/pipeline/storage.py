@@ -145,6 +145,10 @@ def open_filesystem(uri: str) -> tuple[Any, str]:
     require("kcli pipeline", "parquet")
     from pyarrow import ArrowException, fs
 
+    try:
+        uri.encode()
+    except UnicodeEncodeError:  # a name of other bytes, as Python has it
+        raise UsageError(f"{uri}: the pipeline takes paths in UTF-8 alone") from None
     if "://" not in uri:
         return fs.LocalFileSystem(), str(Path(uri).absolute())
     try:

@@ -76,3 +76,5 @@ def test_a_name_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"bad\xff.pcap")).write_bytes(b"")
     with pytest.raises(InputError, match="name is not UTF-8"):
         gather([str(tmp_path)])
+    with pytest.raises(UsageError, match="paths in UTF-8 alone"):
+        StoragePath(os.fsdecode(b"bad\xff"))
