@@ -16,13 +16,13 @@ lasting: list[TemporaryFolder] = []
 class TemporaryFolder:
     """A folder of this user's alone, with all that is put into it, until `cleanup` or the end of its block."""
 
-    def __init__(self, prefix: str, *, shared: bool = False) -> None:
-        """Make the folder in TMPDIR. prefix: of its name. shared: another process, which may end later, writes into it,
-        too; what can't be removed stays. OSError.
+    def __init__(self, prefix: str, *, shared: bool = False, beside: Path | None = None) -> None:
+        """Make the folder in TMPDIR, or beside a path that it may be moved to. prefix: of its name. shared: another
+        process, which may end later, writes into it, too; what can't be removed stays. OSError.
         """
         import tempfile  # a start without such a folder is spared it
 
-        self.name = str(Path(tempfile.gettempdir()) / f"{prefix}{os.urandom(8).hex()}")
+        self.name = str((beside.parent if beside else Path(tempfile.gettempdir())) / f"{prefix}{os.urandom(8).hex()}")
         self.end = weakref.finalize(self, remove, self.name, os.getpid(), shared)
         try:
             os.mkdir(self.name, 0o700)  # noqa: PTH102

@@ -76,6 +76,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "send": "cluster.send:send",
     "sql": "sql.command:sql",
     "snapshot": {
+        "backup": "snapshot.backup:backup",
         "check": "snapshot.check:check",
         "create": "snapshot.create:create",
         "diff": "snapshot.diff:diff",
@@ -150,6 +151,7 @@ HELP = {
     "send": "Send one request to a broker and decode its response.",
     "sql": "Answer questions about captures, segments, snapshots and tables in SQL.",
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
+    "snapshot backup": "Copy a node's metadata log into a new folder, and check the copy.",
     "snapshot check": "Say what another metadata.version does not allow of this metadata.",
     "snapshot create": "Write a snapshot from a metadata log.",
     "snapshot diff": "Show what changed between two snapshots or offsets.",

@@ -69,6 +69,7 @@ PINNED = """
     schema show
     schema vectors
     send
+    snapshot backup
     snapshot check
     snapshot create
     snapshot diff

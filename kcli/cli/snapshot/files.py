@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kcli.cli.terminal.output import SEALED, open_output, open_private
+from kcli.cli.terminal.output import SEALED, open_output, open_private, sync_folder
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,8 +44,4 @@ def publish(part: Path, final: Path) -> None:
     """Give a finished file its name, read-only for its owner as Kafka's are; the directory down to the disk."""
     part.chmod(SEALED)
     part.rename(final)
-    folder = os.open(final.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(final.parent)

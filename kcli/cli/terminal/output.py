@@ -188,6 +188,7 @@ def settle(handle: int, before: os.stat_result | None, mode: int | None, shown: 
 
 
 def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

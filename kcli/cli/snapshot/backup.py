@@ -1,0 +1,134 @@
+"""kcli snapshot backup: a checked copy of a node's metadata log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.cli.options.inputs import dialect_option, quiet_option
+from kcli.cli.snapshot.findings import Look, findings, is_fine, is_whole
+from kcli.cli.terminal.lines import print_line, print_note
+from kcli.cli.terminal.output import PRIVATE, SEALED, sync_folder
+from kcli.counting import bytes_text, counted
+from kcli.errors import InputError, UsageError, all_of
+from kcli.snapshots.reading.files import listing_of, metadata_directory, steady
+from kcli.temporary import TemporaryFolder
+
+if TYPE_CHECKING:
+    from kcli.snapshots.reading.directory import Listing
+
+PARTITION, META = "__cluster_metadata-0", "meta.properties"
+# Beside the log and its snapshots; indexes are made anew by who starts on the log.
+SMALL = ("leader-epoch-checkpoint", "quorum-state", "partition.metadata")
+
+
+@click.command()
+@click.argument("source", metavar="DIR")
+@click.option(
+    "-o", "--output", required=True, metavar="NEW", help="The folder of the copy, which must not be there yet."
+)
+@quiet_option("Print nothing but errors.")
+@dialect_option
+def backup(source: str, output: str, quiet: bool, dialect: str | None) -> int:
+    """Copy the metadata log of a node, its snapshots and meta.properties, into a new folder, and check the copy.
+
+    DIR is `__cluster_metadata-0` or the log directory around it, also of a node that runs: where that drops a part of
+    its log meanwhile, the copy is made once more. NEW gets its name when all of it has passed `kcli snapshot verify`
+    and is on the disk; what is there already is never touched. `kcli snapshot restore NEW` starts a quorum with it.
+    Exit code 1: the files are damaged, and there is no copy.
+
+    \b
+    kcli snapshot backup /var/kafka/meta -o backup/2026-11-27
+    """
+    folder, target = metadata_directory(source), Path(output)
+    refuse_place(folder, target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryFolder(".kcli-", beside=target) as made:
+        found, problems = checked_copy(folder, Path(made), dialect)
+        if problems:
+            raise all_of(problems)
+        errors = [each for each in found if each.is_error]
+        for each in errors:
+            print_note("kcli: ", f"{original(each.file, Path(made), folder)}: {each.message} ({each.rule})")
+        if errors:
+            return 1
+        copied = sorted(path for path in Path(made).rglob("*") if path.is_file())
+        size = sum(path.stat().st_size for path in copied)
+        sync_folder(Path(made) / PARTITION)
+        sync_folder(Path(made))
+        refuse_place(folder, target)  # it may have come meanwhile
+        Path(made).rename(target)
+        sync_folder(target.parent)
+    if not quiet:
+        print_line(str(target))
+        print_note(f"{counted(len(copied), 'file')}, {bytes_text(size)}; kcli snapshot restore starts a quorum with it")
+    return 0
+
+
+def refuse_place(folder: Path, target: Path) -> None:
+    """Raise UsageError where there is something already, or where the copy would lie in what is copied."""
+    if os.path.lexists(target):
+        raise UsageError(f"-o {target}: is there already (a new folder expected)")
+    if folder.resolve() in (target.resolve(), *target.resolve().parents):
+        raise UsageError(f"-o {target}: lies in {folder}, which is copied")
+
+
+def original(copied: str, made: Path, folder: Path) -> Path:
+    """Return the file that a copy is of."""
+    inside = Path(copied).relative_to(made)
+    first, *rest = inside.parts
+    return folder.joinpath(*rest) if first == PARTITION else folder.parent / inside
+
+
+def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
+    """Copy the files of a metadata log; return what is wrong with the copy. A node that writes meanwhile may have it
+    copied again. InputError: there is nothing to copy.
+    """
+
+    def look() -> Look:
+        problems: list[InputError] = []
+        try:
+            copy_files(folder, made)
+        except FileNotFoundError as error:  # it was dropped on the way
+            return [], [InputError(error.strerror or str(error), file=error.filename)]
+        return [*findings(str(made), dialect, problems, replay=False)], problems
+
+    return steady([folder], look, is_fine, is_whole)
+
+
+def copy_files(folder: Path, made: Path) -> None:
+    """Copy the files of a metadata log, and nothing else, in place of an earlier copy."""
+    listing = listing_of(folder)
+    if not listing.snapshots and not listing.segments:
+        raise InputError("no snapshot and no log segment of a metadata log here", file=str(folder))
+    inside = made / PARTITION
+    shutil.rmtree(inside, ignore_errors=True)
+    inside.mkdir(mode=0o700)
+    for name in names_of(listing):
+        copy_file(folder / name, inside / name)
+    properties = folder.parent / META
+    if folder.name == PARTITION and properties.is_file():
+        copy_file(properties, made / META)
+
+
+def names_of(listing: Listing) -> Iterator[str]:
+    """Yield the files to copy: those that are dropped first, first."""
+    for name, _ in (*listing.segments, *listing.snapshots):
+        yield name
+    yield from (name for name in SMALL if name in listing.others)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file to the disk, for its owner alone, as metadata holds the keys of SCRAM."""
+    mode = SEALED if target.suffix == ".checkpoint" else PRIVATE
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+    with source.open("rb") as given, os.fdopen(handle, "wb") as taken:
+        shutil.copyfileobj(given, taken, 1 << 20)
+        taken.flush()
+        os.fsync(taken.fileno())
+        os.fchmod(taken.fileno(), mode)
