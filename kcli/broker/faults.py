@@ -310,5 +310,5 @@ def number(text: str, name: str, value: str) -> int:
 
 def read_rules(path: Path) -> list[str]:
     """Read rules from a file: one a line; empty lines and those that begin with # are skipped."""
-    lines = (line.strip() for line in path.read_text().splitlines())
+    lines = (line.strip() for line in path.read_text("utf-8", "replace").splitlines())
     return [line for line in lines if line and not line.startswith("#")]

@@ -42,7 +42,7 @@ def properties(given: tuple[str, ...]) -> dict[str, str]:
             found[name.strip()] = value.strip()
             continue
         try:
-            text = Path(each).read_text()
+            text = Path(each).read_text("utf-8", "replace")
         except OSError as error:
             raise InputError(error.strerror or str(error), file=each) from None
         found |= {name: value for name, value, _ in parse(text)}

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.terminal.console import warn
+from kcli.client.address import parse_address
 from kcli.client.properties import ClientConfig, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,8 +30,11 @@ def client_options(command: F) -> F:
 
 
 def configure(bootstrap: str | None, settings: Iterable[str], *, quiet: bool = False) -> ClientConfig:
-    """Return the configuration; properties that mean nothing to kcli are named on stderr."""
+    """Return the configuration; properties that mean nothing to kcli are named on stderr. UsageError: the address of a
+    broker is none, which is said before anything else is done."""
     config = load(settings, bootstrap)
+    for each in config["bootstrap.servers"]:
+        parse_address(each)
     if config.ignored and not quiet:
         names = ", ".join(config.ignored)
         warn(f"properties that kcli does not use, ignored: {names}")

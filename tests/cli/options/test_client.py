@@ -26,3 +26,8 @@ def test_quiet_names_nothing_and_errors_stay(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == ""
     with pytest.raises(UsageError, match="did you mean acks"):
         configure(None, ["ackss=all"])
+
+
+def test_an_address_that_is_none_is_told_at_once() -> None:
+    with pytest.raises(UsageError, match="'b' is not HOST:PORT"):
+        configure("a:1,b", [])

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 from click.testing import CliRunner
 
+from kcli.cli.main import main
 from kcli.cli.options.fault import fault_options, take_faults
 
 
@@ -29,3 +31,10 @@ def test_rules_of_the_words_come_before_those_of_the_file(tmp_path: Path) -> Non
     assert CliRunner().invoke(serve, []).exit_code == 0
     assert taken[2:] == [{"faults": [], "seed": None}, {"host": None}]
     assert "A rule." in CliRunner().invoke(serve, ["--help"]).output
+
+
+def test_a_file_that_is_no_text_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rules"
+    path.write_bytes(b"\xfe\xff\0")
+    assert main(["broker", "serve", "--fault-file", str(path)]) == 2
+    assert capsys.readouterr().err.startswith("kcli: fault ")
