@@ -30,6 +30,8 @@ OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
 # Prepared tables of the largest ones, and texts in their SQL that numbered rows make unnecessary.
 OF_NUMBERED = ("calls", "fetched", "produced", "batches", "inner_clients")
 NAMED_ALREADY = re.compile(r"coalesce\((\w+\.)?(client_id|api), (?:''|concat\('API ', api_key\))\)")
+# Texts in other queries that make a client id of its own type a text again.
+UNTYPED = re.compile(r"coalesce\(((?:\w+\.)?client_id), ''\)")
 ENDS_OF_NUMBERS = f"SELECT number AS connection, {ends_sql('word')} FROM connection_words WHERE number > 0"
 # Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
 TOPICS = ("topic", "topic_id")
@@ -189,6 +191,8 @@ class FactStore(RuleTables):
             sql = (
                 f"SELECT {', '.join(f'CAST({each} AS topic_word) AS {each}' for each in TOPICS)} FROM ({sql}) AS named"
             )
+        if UNTYPED.search(sql) and self.is_typed("client_id"):
+            sql = UNTYPED.sub(r"coalesce(\1, CAST('' AS client_id_word))", sql)
         return SOURCES.sub(lambda at: at[0].replace(at[1], self.view_for(at[1], sql, at.start())), sql)
 
     def view_for(self, table: str, sql: str, place: int) -> str:

@@ -43,27 +43,15 @@ shared AS (
   HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
 ),
 fetches AS (
-  SELECT c.client_id, CASE WHEN s.client_id IS NULL THEN '' ELSE CAST(connection AS STRING) END AS unit, ns,
-         ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
-  FROM calls c LEFT JOIN shared s ON c.client_id = s.client_id
-  WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
-    AND c.client_id IN (SELECT client_id FROM ends)
-),
-slices AS (
-  SELECT client_id, unit, slice, count(*) AS fetches, max(ns) AS ns
-  FROM (SELECT client_id, unit, ns, CAST(floor(ns / 3e9) AS BIGINT) AS slice FROM fetches) AS f
-  GROUP BY client_id, unit, slice
-),
-fetching AS (
-  SELECT s.client_id, unit, sum(fetches) AS fetches,
-         count(*) <= max(slice) - min(slice) OR min(end_ns) - max(ns) > 3000000000 AS pauses
-  FROM slices s JOIN ends e ON s.client_id = e.client_id
-  GROUP BY s.client_id, unit
-),
-work AS (
-  SELECT client_id, unit, from_ns AS ns, lead(ns) OVER (PARTITION BY client_id, unit ORDER BY ns) AS next_ns
-  FROM fetches
-  WHERE (client_id, unit) IN (SELECT client_id, unit FROM fetching WHERE pauses)
+  SELECT client_id, connection, count(*) AS fetches, min(ns) AS ns, max_by(from_ns, ns) AS from_ns
+  FROM (
+    SELECT c.client_id, CASE WHEN s.client_id IS NOT NULL THEN connection END AS connection, ns,
+           ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
+    FROM calls c LEFT JOIN shared s ON c.client_id = s.client_id
+    WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
+      AND c.client_id IN (SELECT client_id FROM ends)
+  ) AS f
+  GROUP BY client_id, connection, CAST(floor(ns / 1e9) AS BIGINT)
 ),
 commit_steps AS (
   SELECT c.client_id, ns, CASE WHEN s.client_id IS NULL THEN '' ELSE member_id END AS unit, onward
@@ -77,26 +65,26 @@ commit_steps AS (
   LEFT JOIN shared s ON c.client_id = s.client_id
 ),
 commit_times AS (SELECT DISTINCT client_id, unit, ns FROM commit_steps WHERE onward),
-gaps AS (
-  SELECT w.client_id, unit, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed,
-         false AS by_commits
-  FROM work w JOIN ends e ON w.client_id = e.client_id
+seconds AS (
+  SELECT client_id, coalesce(CAST(connection AS STRING), '') AS unit, connection, false AS by_commits, 0 AS times,
+         fetches, ns, from_ns
+  FROM fetches
   UNION ALL
-  SELECT c.client_id, unit, c.ns, coalesce(next_ns, end_ns), next_ns IS NOT NULL, true
-  FROM (SELECT *, lead(ns) OVER (PARTITION BY client_id, unit ORDER BY ns) AS next_ns FROM commit_times) AS c
-  JOIN ends e ON c.client_id = e.client_id
+  SELECT client_id, unit, NULL, true, count(*), 0, min(ns), max(ns)
+  FROM commit_times
+  GROUP BY client_id, unit, CAST(floor(ns / 1e9) AS BIGINT)
 ),
-counted AS (
-  SELECT client_id, unit, sum(times) AS times, sum(fetches) AS fetches
+gaps AS (
+  SELECT s.client_id, unit, connection, by_commits, from_ns, coalesce(next_ns, end_ns) AS to_ns,
+         next_ns IS NOT NULL AS resumed, times, fetches
   FROM (
-    SELECT client_id, unit, 0 AS times, fetches
-    FROM fetching
-    UNION ALL
-    SELECT client_id, unit, count(*), 0
-    FROM commit_times
-    GROUP BY client_id, unit
-  ) AS w
-  GROUP BY client_id, unit
+    SELECT client_id, unit, connection, by_commits, from_ns,
+           lead(ns) OVER (PARTITION BY client_id, unit, by_commits ORDER BY ns) AS next_ns,
+           sum(times) OVER (PARTITION BY client_id, unit) AS times,
+           sum(fetches) OVER (PARTITION BY client_id, unit) AS fetches
+    FROM seconds
+  ) AS s
+  JOIN ends e ON s.client_id = e.client_id
 ),
 ranked AS (
   SELECT *, row_number() OVER (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC) AS place,
@@ -105,36 +93,42 @@ ranked AS (
   WHERE to_ns - from_ns > 1500000000
 ),
 widest AS (
-  SELECT r.*, times, fetches
-  FROM ranked r JOIN counted c ON r.client_id = c.client_id AND r.unit = c.unit
+  SELECT *
+  FROM ranked
   WHERE place = 1 AND to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
     AND to_ns - from_ns >= CASE WHEN resumed OR by_commits THEN 10000000000 ELSE 6000000000 END
     AND (NOT by_commits OR times >= 5)
+),
+fed AS (
+  SELECT client_id, unit, to_ns, min(came_ns) OVER (PARTITION BY client_id ORDER BY ns
+                                                    RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS came_ns
+  FROM (
+    SELECT client_id, unit, to_ns, from_ns + 1000000000 AS ns, CAST(NULL AS BIGINT) AS came_ns
+    FROM widest
+    WHERE by_commits
+    UNION ALL
+    SELECT client_id, NULL, NULL, max(ns), min(ns)
+    FROM fetched
+    WHERE records_bytes > 0 AND client_id IN (SELECT client_id FROM widest WHERE by_commits)
+    GROUP BY client_id, CAST(floor(ns / 1e9) AS BIGINT)
+  ) AS f
 ),
 longest AS (
   SELECT *
   FROM widest
   WHERE NOT by_commits
-  UNION ALL
-  SELECT l.*
-  FROM widest l
-  WHERE by_commits
-    AND EXISTS (SELECT 1
-                FROM fetched f
-                WHERE f.client_id = l.client_id AND f.records_bytes > 0
-                  AND f.ns BETWEEN l.from_ns + 1000000000 AND l.to_ns - 6000000000)
+    OR (client_id, unit) IN (SELECT client_id, unit FROM fed WHERE unit IS NOT NULL AND came_ns <= to_ns - 6000000000)
 ),
 staying AS (
-  SELECT l.client_id, l.unit, l.from_ns, l.to_ns
-  FROM longest l JOIN tcp t ON CAST(t.connection AS STRING) = l.unit
-  WHERE l.unit != '' AND NOT l.by_commits
-    AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, l.to_ns) >= l.to_ns
+  SELECT l.client_id, l.unit, l.connection, l.from_ns, l.to_ns
+  FROM longest l JOIN tcp t ON t.connection = l.connection
+  WHERE coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, l.to_ns) >= l.to_ns
 ),
 held_by AS (
   SELECT DISTINCT l.client_id, l.unit, f.topic, f.partition, l.from_ns, l.to_ns
   FROM staying l
   JOIN fetched f
-    ON f.client_id = l.client_id AND CAST(f.connection AS STRING) = l.unit
+    ON f.client_id = l.client_id AND f.connection = l.connection
     AND f.ns BETWEEN l.from_ns - 10000000000 AND l.from_ns
 ),
 reads_behind AS (
@@ -171,10 +165,10 @@ pace AS (
            / nullif(sum(CASE WHEN pause_ns > 0 THEN pause_ns END), 0) AS bytes_per_ns
   FROM (
     SELECT c.client_id, response_bytes,
-           lead(c.ns) OVER (PARTITION BY c.client_id, connection ORDER BY c.ns) - completed_ns AS pause_ns
+           lead(c.ns) OVER (PARTITION BY c.client_id, c.connection ORDER BY c.ns) - completed_ns AS pause_ns
     FROM calls c
     JOIN idle i
-      ON c.client_id = i.client_id AND c.ns <= i.from_ns AND (i.unit = '' OR CAST(connection AS STRING) = i.unit)
+      ON c.client_id = i.client_id AND c.ns <= i.from_ns AND (i.connection IS NULL OR c.connection = i.connection)
     WHERE api = 'FETCH' AND NOT by_commits
   ) AS answers
   GROUP BY client_id
