@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 
 from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted
@@ -13,7 +13,7 @@ from kcli.replay.traffic.outcome import ApiOutcome, Difference, Outcome, Pace, S
 
 LISTED = 20  # lines of differences
 HEADINGS = ("API", "", "exchanges", "errors", "asked", "answered", "records", "p50 ms", "p99 ms")
-LEFT = ("API", "", "errors")
+RIGHT = frozenset(HEADINGS) - {"API", "", "errors"}
 
 
 def show_outcome(outcome: Outcome, seconds: float) -> None:
@@ -30,14 +30,11 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     out.print(f"{counted(done, 'request')} sent{rate}: {verdict}", style="red" if lines else "green")
     if text := pace_text(outcome.pace):
         out.print(text)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in LEFT else "right")
+    rows = []
     for name in sorted(outcome.apis):
         api = outcome.apis[name]
-        table.add_row(name, *map(shown, cells("captured", api.captured)))
-        table.add_row("", *map(shown, cells("live", api.live)))
-    out.print(table)
+        rows += [[name, *cells("captured", api.captured)], ["", *cells("live", api.live)]]
+    print_rows(HEADINGS, rows, right=RIGHT)
     list_lines(out, lines)
     for name in sorted(outcome.apis):
         for text, count in outcome.apis[name].problems.items():

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
+from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted, few_of
@@ -63,7 +63,7 @@ def show_pairs(found: list[Pair]) -> None:
         for each in found:
             show_pair(out, each)
     else:
-        show_rows(out, found)
+        show_rows(found)
     limited(out, "differs: ", [str(difference) for difference in differences])
     limited(out, "not in the capture: ", [f"{reason} ({count:,})" for reason, count in unknown.most_common()])
     limited(out, "", [f"{each.live.label}, fetch {at}: {text}" for each in found for at, text in each.problems])
@@ -81,27 +81,22 @@ def show_pair(out: Console, each: Pair) -> None:
     run = f", run {each.run}" if each.run > 1 else ""
     title = f"{each.captured.label}   Fetch v{captured['apiVersion']} -> v{live['apiVersion']}{run}"
     out.print(shown(title, "bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for heading in ("", "captured", "live"):
-        table.add_column(heading)
-    for name, cell in ROWS:
-        table.add_row(f"  {name}", shown(cell(captured)), shown(cell(live)))
+    rows = [[f"  {name}", cell(captured), cell(live)] for name, cell in ROWS]
     names = " / ".join((captured["latencyMs"] or live["latencyMs"] or {}).keys())
     if names:
-        table.add_row(f"  latency ms ({names})", latency(captured), latency(live))
-    out.print(table)
+        rows.append([f"  latency ms ({names})", latency(captured), latency(live)])
+    print_rows(("", "captured", "live"), rows)
 
 
-def show_rows(out: Console, found: list[Pair]) -> None:
+def show_rows(found: list[Pair]) -> None:
     """Print a row for each fetcher, captured over live in each cell."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("session", "", "full", "incr.", "errors", "delivered", "records", "p50 ms", "p99 ms", "differs"):
-        table.add_column(heading, justify="left" if heading in ("session", "", "errors") else "right")
+    headings = ("session", "", "full", "incr.", "errors", "delivered", "records", "p50 ms", "p99 ms", "differs")
+    rows = []
     for each in found:
         for side, report in (("captured", each.captured), ("live", each.live)):
             label, count = (report.label, "") if side == "captured" else ("", f"{len(each.differences):,}")
-            table.add_row(*map(shown, row(report.as_dict(), side, label)), count)
-    out.print(table)
+            rows.append([*row(report.as_dict(), side, label), count])
+    print_rows(headings, rows, right=frozenset(headings) - {"session", "", "errors"})
 
 
 def row(figures: dict[str, Any], side: str, label: str) -> list[str]:

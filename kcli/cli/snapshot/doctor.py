@@ -10,7 +10,9 @@ import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.snapshot.live import client_config_option, is_live
-from kcli.cli.terminal.cells import align
+from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.columns import print_rows
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from kcli.snapshots.quorum.answers import Answer
 
 PAUSE = 1.2  # seconds, in which a running controller writes something, if only that nothing was written
+
+INDENT = " " * 10  # below a finding's severity
 
 
 @click.command()
@@ -56,8 +60,8 @@ def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet
         tables.append(answer_table(answers))
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     if form == "text" and not quiet:
-        for line in (line for table in tables for line in align(table)):
-            print_line(line)
+        for headings, *rows in tables:
+            print_rows(headings, rows)
     for each in found:
         show(each, form)
     conclude(problems, quiet)
@@ -125,8 +129,9 @@ def show(found: Finding, form: str) -> None:
     if form == "jsonl":
         print_line(dumps(found.row()))
         return
-    print_line(
-        f"{found.severity if found.severity == 'info' else found.severity.upper():<8}  {found.finding}: {found.text}"
-    )
-    if found.severity != "info":
-        print_line(f"          do: {found.advice}")
+    severity, room = found.severity if found.severity == "info" else found.severity.upper(), terminal_room()
+    first, *rest = broken(f"{found.finding}: {found.text}", None if room is None else room - len(INDENT))
+    print_line(f"{severity:<8}  {first}")
+    more = broken(f"do: {found.advice}", room, INDENT) if found.severity != "info" else ()
+    for line in (*(f"{INDENT}{each}" for each in rest), *more):
+        print_line(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.snapshot.live import client_config_option, is_live
-from kcli.cli.terminal.cells import align
+from kcli.cli.terminal.columns import row_lines
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
@@ -89,7 +91,7 @@ def drift(
     if isinstance(view, InputError):
         raise view
     with open_output(output, folders) as out:
-        Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else view.lines())
+        Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else view.lines(terminal_room(output)))
     for text in view.verdicts() if not quiet else ():
         print_note(text)
     conclude(problems, quiet)
@@ -122,7 +124,9 @@ def live_drift(
         raise UsageError("directories or HOST:PORT, not both")
     with TemporaryFolder("kcli-metadata-") as name, open_output(output, []) as out:
         view = compare_live(",".join(sources), settings, quiet, Path(name), dialect)
-        Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else [*align(view.table()), *view.lines()])
+        headings, *rows = view.table()
+        shown = chain(row_lines(headings, rows, terminal_room(output)), view.lines())
+        Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else shown)
     if not quiet:
         print_note(view.verdict)
     return 1 if view.is_drift else 0
@@ -180,14 +184,14 @@ class View:
         """Return how many records a node lacks of the longest log."""
         return max(each.end for each in self.nodes) - node.end
 
-    def lines(self) -> Iterator[str]:
-        """Yield the nodes in columns, then the differences."""
-        table = [["node", "log end", "epoch", "behind", "compared at"]]
+    def lines(self, room: int | None) -> Iterator[str]:
+        """Yield the nodes in columns, then the differences. room: cells of a line; None: as many as it takes."""
+        table = []
         for node in self.nodes:
             place = self.place(node)
             shown = "nowhere: no other node shows a state that it shows" if place is None else f"{place}"
             table.append([node.name, f"{node.end}", f"{node.epoch}", f"{self.behind(node)}", shown])
-        yield from align(table)
+        yield from row_lines(("node", "log end", "epoch", "behind", "compared at"), table, room)
         for name, each in self.partings.items():
             yield f"{name}: {parting_text(each)}"
         for drifted in self.found:

@@ -13,6 +13,7 @@ from kcli.cli.options.inputs import (
     format_option,
     quiet_option,
 )
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError
@@ -114,7 +115,7 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
     else:
         from kcli.cli.snapshot.plan_view import plan_lines
 
-        for line in plan_lines(answer):
+        for line in plan_lines(answer, terminal_room()):
             print_line(line)
     conclude(problems, quiet)
     return 0

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.cli.terminal.cells import align
+from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.columns import row_lines
 from kcli.counting import counted, rounded_bytes
 
 MOST_TYPES = 4  # in a line
 
 
-def plan_lines(answer: dict[str, Any]) -> list[str]:
-    """Return the whole answer: the policy, growth, each file's loss, each broker's."""
-    lines = [*policy_lines(answer), *growth_lines(answer), "", *file_lines(answer), ""] if "growth" in answer else []
-    return lines + [loss_line(row) for row in answer["brokerLoss"]]
+def plan_lines(answer: dict[str, Any], room: int | None) -> Iterator[str]:
+    """Yield the whole answer: the policy, growth, each file's loss, each broker's. room: cells of a line; None: as many
+    as it takes.
+    """
+    if "growth" in answer:
+        for text in (*policy_lines(answer), *growth_lines(answer)):
+            yield from broken(text, room) if text else [""]
+        yield from ("", *file_lines(answer, room), "")
+    for row in answer["brokerLoss"]:
+        yield from broken(loss_line(row), room)
 
 
 def growth_lines(answer: dict[str, Any]) -> Iterator[str]:
@@ -42,14 +49,14 @@ def share(each: dict[str, Any], growth: dict[str, Any]) -> str:
     return f"{each['bytes'] / max(sum(row['bytes'] for row in growth['types']), 1):.0%}"
 
 
-def file_lines(answer: dict[str, Any]) -> Iterator[str]:
+def file_lines(answer: dict[str, Any], room: int | None) -> Iterator[str]:
     """Yield a table: each file, and what its loss takes."""
-    table = [["file", "offsets", "size", "covered by", "its loss takes"]]
+    table = []
     for each in answer["files"]:
         start, end = each["offsets"]
         size, covered = rounded_bytes(each["sizeInBytes"]), each["coveredBy"] or "-"
         table.append([each["file"], f"{start:,} to {end:,}", size, covered, taken_text(each)])
-    yield from align(table)
+    yield from row_lines(("file", "offsets", "size", "covered by", "its loss takes"), table, room)
 
 
 def taken_text(each: dict[str, Any]) -> str:

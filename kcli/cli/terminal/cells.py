@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from kcli.legible import legible
 
@@ -75,11 +75,13 @@ def fit(text: str, size: int) -> str:
     return pad(cut(text, size), size)
 
 
-def align(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return rows of as many values each as lines of columns."""
+def align(rows: Iterable[Sequence[str]], right: Container[str] = ()) -> list[str]:
+    """Return rows of as many values each as lines of columns. right: first values of those that are aligned right."""
     cells = [[legible(cell) for cell in row] for row in rows]
     sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    return [(" " * GAP).join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]
+    ends = [name in right for name in cells[0]] if cells else []
+    aligned = ([pad(*cell, right=end) for cell, end in zip(zip(row, sizes), ends)] for row in cells)  # noqa: B905
+    return [(" " * GAP).join(row).rstrip() for row in aligned]
 
 
 def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:

@@ -1,18 +1,21 @@
-"""Rows under headings: a rich table on a terminal, aligned columns in a pipe; or the same rows as JSON."""
+"""Rows under headings, in columns that fit the terminal; or the same rows as JSON."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
-from kcli.cli.terminal.cells import align, wrap
-from kcli.cli.terminal.console import console, is_terminal, shows_colour
+from kcli.cli.terminal.cells import GAP, align, line_size, narrowed, pad, width, wrap
+from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import paint, print_line
 from kcli.jsontext import dumps
+from kcli.legible import legible
 
 Row = Sequence[str]
 
+NARROW = 12  # cells of a column whose texts go on below, at least
 WHERE_ALL_IS = "all: | less -S"
 
 
@@ -24,32 +27,36 @@ def left_out_lines(names: Iterable[str], room: int | None) -> Iterator[str]:
             yield paint(line, shows_colour(sys.stdout), dim=True)
 
 
-def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "") -> None:
-    """Print rows of text, each as long as the headings; the last column may be long."""
-    if is_terminal(sys.stdout):
-        print_table(headings, rows, title)
-        return
+def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "", right: Container[str] = ()) -> None:
+    """Print rows of text, each as long as the headings. right: headings of the columns whose values end below each
+    other.
+    """
+    room, colour = terminal_room(), shows_colour(sys.stdout)
     if title:
-        print_line(title)
-    for line in align([headings, *rows]):
+        print_line(paint(title, colour, bold=True))
+    for line in row_lines(headings, [*rows], room, right):
         print_line(line)
 
 
-def print_table(headings: Row, rows: Iterable[Row], title: str) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from kcli.cli.terminal.screen import shown
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, heading in enumerate(headings):
-        table.add_column(shown(heading), no_wrap=number < len(headings) - 1, overflow="fold")
-    for row in rows:
-        table.add_row(*map(shown, row))
-    screen = console()
-    if title:
-        screen.print(shown(title, "bold"))
-    screen.print(table)
+def row_lines(headings: Row, rows: Sequence[Row], room: int | None, right: Container[str] = ()) -> Iterator[str]:
+    """Yield the lines of rows. room: cells of a line, None: as many as it takes; what is too long for its column goes
+    on below, and the last columns are left out, which is said, where all would be too narrow.
+    """
+    if room is None:
+        yield from align([headings, *rows], right)
+        return
+    sizes = [max(map(width, map(legible, column))) for column in zip(headings, *rows, strict=True)]
+    shown = len(sizes)
+    while shown > 2 and line_size([min(each, NARROW) for each in sizes[:shown]]) > room:
+        shown -= 1
+    sizes = narrowed(sizes[:shown], room - GAP * (shown - 1), NARROW)
+    colour = shows_colour(sys.stdout)
+    for place, row in enumerate((headings, *rows)):
+        for cells in zip_longest(*(wrap(cell, size) for cell, size in zip(row, sizes, strict=False)), fillvalue=""):
+            parts = zip(headings, cells, sizes, strict=False)
+            line = (" " * GAP).join(pad(cell, size, right=name in right) for name, cell, size in parts).rstrip()
+            yield paint(line, colour, bold=True) if place == 0 else line
+    yield from left_out_lines([name for name in headings[shown:] if name], room)
 
 
 def print_json(values: Iterable[Mapping[str, Any]], form: str) -> None:
