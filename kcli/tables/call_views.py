@@ -185,19 +185,24 @@ NAMED_TOPICS = f"""
       nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
              UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
                    WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named)),
-      hints AS (SELECT topic_id, topic, count(*) AS hits, 'committed' AS how
+      committers AS (SELECT DISTINCT client_id, topic, partition, committed_offset
+                     FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL),
+      single AS (SELECT client_id FROM fetch_partitions WHERE topic_id IN (SELECT topic_id FROM nameless)
+                 GROUP BY client_id HAVING count(DISTINCT topic_id) = 1
+                 INTERSECT SELECT client_id FROM committers GROUP BY client_id HAVING count(DISTINCT topic) = 1),
+      hints AS (SELECT topic_id, topic, 'committed' AS how,
+                       sum(CASE WHEN client_id IN (SELECT client_id FROM single) THEN 2 ELSE 1 END) AS hits
                 FROM (SELECT DISTINCT f.client_id, f.topic_id, f.partition, fetch_offset, c.topic
                       FROM (SELECT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
                              WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)
                             UNION ALL SELECT client_id, topic_id, partition, last_stable_offset FROM fetch_partitions
                              WHERE last_stable_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
-                      JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset
-                            FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL) AS c
+                      JOIN committers AS c
                         ON f.client_id = c.client_id AND f.partition = c.partition
                         AND f.fetch_offset = c.committed_offset) AS met
                 GROUP BY topic_id, topic
                 UNION ALL
-                SELECT i.topic_id, n.topic, count(*), 'same batch' FROM (SELECT DISTINCT topic_id, partition, crc
+                SELECT i.topic_id, n.topic, 'same batch', count(*) FROM (SELECT DISTINCT topic_id, partition, crc
                        FROM record_batches WHERE topic IS NULL AND topic_id IN (SELECT topic_id FROM nameless)) AS i
                 JOIN (SELECT DISTINCT topic, partition, crc FROM record_batches WHERE topic IS NOT NULL) AS n
                        ON i.partition = n.partition AND i.crc = n.crc

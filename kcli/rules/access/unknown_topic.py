@@ -2,21 +2,22 @@
 
 from kcli.rules.rule import Rule
 
+# It explains connections that are used once where those ask for the topic: several processes may have one client id.
 RULE = Rule(
     finding="unknown-topic",
     title="topics that do not exist",
     when="errors LIKE '%,UNKNOWN_TOPIC_OR_PARTITION,%' OR errors LIKE '%,INVALID_TOPIC_EXCEPTION,%'",
     sql="""
 WITH refused AS (
-  SELECT client_id, topic, completed_ns AS ns, error
+  SELECT connection, client_id, topic, completed_ns AS ns, error
   FROM metadata_topics
   WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_TOPIC_EXCEPTION') AND topic IS NOT NULL
   UNION ALL
-  SELECT client_id, topic, ns, error
+  SELECT connection, client_id, topic, ns, error
   FROM fetched
   WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
   UNION ALL
-  SELECT client_id, topic, ns, error
+  SELECT connection, client_id, topic, ns, error
   FROM produced
   WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
 ),
@@ -39,8 +40,9 @@ SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, arr
             THEN 'correct the name in {client_id}: a topic has letters, digits, ".", "_" and "-", at most 249 of them'
             END AS advised,
        (max(ns) - min(ns)) / 1e9 AS seconds, count(*) / greatest((max(ns) - min(ns)) / 1e9, 1) AS per_second,
-       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
-FROM refused r
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
+       CASE WHEN count(DISTINCT r.connection) < 0.3 * max(c.connections) THEN 'connection-churn' END AS spares
+FROM refused r LEFT JOIN clients c ON coalesce(r.client_id, '') = c.client_id
 WHERE r.topic NOT IN (SELECT topic FROM good WHERE topic IS NOT NULL)
 GROUP BY 1, 2
 HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2

@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Who is refused asks Metadata anew each time; who gets no answer waits for it, and asks hardly more than once: there a
+# listener counts all of whose addresses are out of reach.
 RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",
@@ -11,6 +13,7 @@ RULE = Rule(
 WITH tried AS (
   SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS accepted,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
+         sum(CASE WHEN s_rst_ns IS NULL AND NOT accepted THEN last_ns - first_ns ELSE 0 END) / 1e9 AS waited_seconds,
          array_agg(DISTINCT host) AS hosts, min(first_ns) AS first_ns
   FROM conns
   GROUP BY server
@@ -33,19 +36,26 @@ sent AS (
   WHERE a.address != a.server
   GROUP BY a.node_id, a.address
 ),
+blind AS (
+  SELECT a.server
+  FROM advertised a LEFT JOIN tried t ON t.address = a.address
+  GROUP BY a.server
+  HAVING sum(coalesce(t.accepted, 0)) = 0
+),
 lost AS (
-  SELECT s.node_id, s.address, s.listeners, t.attempts, t.refused, t.hosts
+  SELECT s.node_id, s.address, s.listeners, t.attempts, t.refused, t.waited_seconds, t.hosts
   FROM sent s JOIN tried t ON t.address = s.address
-  WHERE t.accepted = 0 AND t.attempts >= 2
+  WHERE t.accepted = 0 AND (t.attempts >= 2 OR t.waited_seconds >= 3)
   UNION ALL
-  SELECT s.node_id, s.address, s.listeners, 0, 0, NULL
+  SELECT s.node_id, s.address, s.listeners, 0, 0, 0, NULL
   FROM sent s
   WHERE s.address NOT IN (SELECT address FROM tried)
 ),
 away AS (
   SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
   FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
-  WHERE k.client_id NOT IN (SELECT client_id FROM working) AND k.asked >= 3
+  WHERE k.client_id NOT IN (SELECT client_id FROM working)
+    AND (k.asked >= 3 OR (l.attempts > 0 AND k.server IN (SELECT server FROM blind)))
 )
 SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,
@@ -57,10 +67,12 @@ SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts,
          WHERE q.client_id IN (SELECT w.client_id FROM away w)
        ) AS groups,
        CASE WHEN max(attempts) = 0 THEN 'nobody even tried (does its name resolve?)'
+            WHEN max(refused) = 0 THEN concat('no attempt to connect there was answered (', max(attempts), ')')
             ELSE concat(max(attempts), ' attempts to connect there, ', max(refused),
                         ' refused, none taken') END AS outcome
 FROM away
 GROUP BY node_id, address
+HAVING sum(asked) >= 3 OR max(waited_seconds) >= 3
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),

@@ -7,8 +7,8 @@ from kcli.rules.rule import Rule
 # all the time, and the time goes by between its Fetches, not at the broker nor on the line. Who fetches ahead
 # (librdkafka, sarama) falls behind by its commits, of each group by itself. Where clients that share an id read one
 # partition at once, each connection has a course of its own. A produced record counts from its answer on, before which
-# readers do not see it; what came since the commit before may have been read. First of all are left out who ends less
-# than 20 records behind: most, and the rest is dear.
+# readers do not see it, nor before its transaction ends where they read what is committed; what came since the commit
+# before may have been read. First of all are left out who ends less than 20 records behind: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -34,6 +34,17 @@ last_ends AS (
 late_readers AS (
   SELECT client_id, topic FROM last_reads GROUP BY client_id, topic HAVING sum(lag) >= 20
 ),
+held_ends AS (
+  SELECT client_id, topic, partition, up_to
+  FROM (
+    SELECT topic, partition, max(last_stable_offset) AS up_to
+    FROM fetched
+    WHERE error IS NULL AND last_stable_offset >= 0 AND high_watermark >= 0
+    GROUP BY topic, partition
+    HAVING max_by(high_watermark - last_stable_offset, ns) >= 20
+  ) AS h
+  CROSS JOIN (SELECT DISTINCT client_id FROM calls WHERE isolation_level = 1) AS c
+),
 every_commit AS (
   SELECT coalesce(client_id, '') AS client_id, group_id, topic, partition, unix_micros(timestamp) * 1000 AS ns,
          committed_offset
@@ -47,9 +58,10 @@ late_committers AS (
     FROM every_commit
     GROUP BY client_id, group_id, topic, partition
   ) AS c
-  JOIN last_ends USING (topic, partition)
+  JOIN last_ends e USING (topic, partition)
+  LEFT JOIN held_ends h USING (client_id, topic, partition)
   GROUP BY client_id, group_id, topic
-  HAVING sum(greatest(up_to - committed_offset, 0)) >= 20
+  HAVING sum(greatest(least(e.up_to, coalesce(h.up_to, e.up_to)) - committed_offset, 0)) >= 20
 ),
 committed AS (SELECT e.* FROM every_commit e JOIN late_committers l USING (client_id, group_id, topic)),
 known_ends AS (
@@ -65,7 +77,7 @@ known_ends AS (
   ) AS e
   GROUP BY topic, partition, up_to
 ),
-marks AS (
+seen_by_then AS (
   SELECT client_id, group_id, topic, partition, ns, committed_offset,
          max(up_to) OVER (PARTITION BY topic,
                           partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ends_at
@@ -77,6 +89,13 @@ marks AS (
     SELECT topic, partition, ns, NULL, client_id, group_id, committed_offset
     FROM committed
   ) AS m
+),
+marks AS (
+  SELECT m.client_id, group_id, m.topic, m.partition, ns, committed_offset,
+         least(ends_at, coalesce(h.up_to, ends_at)) AS ends_at
+  FROM seen_by_then m
+  LEFT JOIN held_ends h ON m.client_id = h.client_id AND m.topic = h.topic AND m.partition = h.partition
+  WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL
 ),
 read_at_once AS (
   SELECT client_id, topic, partition
@@ -100,7 +119,6 @@ places AS (
   SELECT client_id, topic, group_id, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0),
          true
   FROM marks
-  WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL
 ),
 moved AS (
   SELECT client_id, topic, unit, by_commits, sum(last_offset - first_offset) AS read,

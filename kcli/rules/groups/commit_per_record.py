@@ -33,7 +33,7 @@ single AS (
   GROUP BY group_id, client_id
 )
 SELECT a.group_id, a.client_id, commits, per_second, single, records, seconds, first_ns, last_ns,
-       commits AS weight, CASE WHEN waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares
+       per_second AS weight, CASE WHEN waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares
 FROM often a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
 WHERE records > 0 AND commits >= 0.4 * records
 """,

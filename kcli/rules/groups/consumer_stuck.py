@@ -3,13 +3,13 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
-# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. A
-# Fetch that closes a session asks for nothing, and a commit of what was committed before is no work: who polls without
-# reading commits on. A member that has no partition waits, and so does one that is told to (throttled). Who fetches
-# ahead (sarama) is known by its commits, which stop while records still come to it: three times as long as they ever
-# did, where they stop for good. Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that
-# counts. Before that, clients that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is
-# dear.
+# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. It
+# may happen two or three times, where the client fetches on for longer than that. A Fetch that closes a session asks
+# for nothing, and a commit of what was committed before is no work: who polls without reading commits on. A member
+# that has no partition waits, and so does one that is told to (throttled). Who fetches ahead (sarama) is known by its
+# commits, which stop while records still come to it: three times as long as they ever did, where they stop for good.
+# Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts. Before that, clients
+# that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is dear.
 # Of members that share a client id, each is known by its connection for Fetches: one that stays open, and whose
 # partitions nobody of that id reads on. Who joins anew and beats less has no coordinator; who waits for an answer to
 # JoinGroup or SyncGroup waits for another member.
@@ -76,9 +76,10 @@ seconds AS (
 ),
 gaps AS (
   SELECT s.client_id, unit, connection, by_commits, from_ns, coalesce(next_ns, end_ns) AS to_ns,
-         next_ns IS NOT NULL AS resumed, times, fetches
+         next_ns IS NOT NULL AS resumed, times, fetches, end_ns - since_ns AS lived_ns
   FROM (
     SELECT client_id, unit, connection, by_commits, from_ns,
+           min(ns) OVER (PARTITION BY client_id, unit, by_commits) AS since_ns,
            lead(ns) OVER (PARTITION BY client_id, unit, by_commits ORDER BY ns) AS next_ns,
            sum(times) OVER (PARTITION BY client_id, unit) AS times,
            sum(fetches) OVER (PARTITION BY client_id, unit) AS fetches
@@ -87,15 +88,26 @@ gaps AS (
   JOIN ends e ON s.client_id = e.client_id
 ),
 ranked AS (
-  SELECT *, row_number() OVER (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC) AS place,
-         lead(to_ns - from_ns) OVER (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC) AS other_ns
+  SELECT *, row_number() OVER w AS place, lead(to_ns - from_ns) OVER w AS other_ns,
+         max(to_ns - from_ns) OVER (PARTITION BY client_id, unit, by_commits) AS most_ns
   FROM gaps
   WHERE to_ns - from_ns > 1500000000
+  WINDOW w AS (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC)
+),
+stops AS (
+  SELECT *, sum(CASE WHEN 2 * (to_ns - from_ns) >= most_ns THEN 1 ELSE 0 END) OVER u AS stops,
+         sum(CASE WHEN 2 * (to_ns - from_ns) >= most_ns THEN to_ns - from_ns ELSE 0 END) OVER u AS stopped_ns,
+         max(CASE WHEN 2 * (to_ns - from_ns) < most_ns THEN to_ns - from_ns ELSE 0 END) OVER u AS rest_ns
+  FROM ranked
+  WINDOW u AS (PARTITION BY client_id, unit, by_commits)
 ),
 widest AS (
   SELECT *
-  FROM ranked
-  WHERE place = 1 AND to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
+  FROM stops
+  WHERE place = 1
+    AND (to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
+      OR (NOT by_commits AND stops <= 3 AND to_ns - from_ns > 4 * rest_ns
+        AND lived_ns - stopped_ns >= to_ns - from_ns))
     AND to_ns - from_ns >= CASE WHEN resumed OR by_commits THEN 10000000000 ELSE 6000000000 END
     AND (NOT by_commits OR times >= 5)
 ),

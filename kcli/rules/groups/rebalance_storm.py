@@ -3,9 +3,10 @@
 from kcli.rules.rule import Rule
 
 # A deployment replaces each member once: two or three rounds for each. A storm has the same members join again and
-# again. A member that comes, or leaves, costs a round, and with a cooperative assignor another one, for partitions that
-# are given up: some say so. A client with far more members than were there at once is no deployment. Workers of Connect
-# join again for each connector that is made or changed: only members that come anew count there.
+# again. A member that comes, or leaves, costs a round, those that do so together one, and with a cooperative assignor
+# another one, for partitions that are given up: some say so, where it is not redacted. A client with far more members
+# than were there at once is no deployment. Workers of Connect join again for each connector that is made or changed:
+# only members that come anew count there.
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
@@ -54,6 +55,7 @@ members AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, member_id,
          min(completed_ns) = min(CASE WHEN api = 'JOIN_GROUP' OR api LIKE '%GROUP_HEARTBEAT' AND generation = 0
                                         THEN completed_ns END) AS came,
+         min(CASE WHEN api = 'JOIN_GROUP' AND error IS NULL THEN answered_generation END) AS first_generation,
          sum(CASE WHEN api = 'LEAVE_GROUP' OR api LIKE '%GROUP_HEARTBEAT' AND generation < 0 THEN 1
                   ELSE 0 END) AS leaves
   FROM group_calls
@@ -76,7 +78,7 @@ sizes AS (
   GROUP BY group_id, client_id
 ),
 orderly AS (
-  SELECT group_id, sum(comers) AS comers, sum(goers) AS goers
+  SELECT group_id, client_id
   FROM (
     SELECT m.group_id, m.client_id, sum(CASE WHEN came THEN 1 ELSE 0 END) AS comers, sum(leaves) AS goers,
            max(size) AS size
@@ -84,10 +86,39 @@ orderly AS (
     GROUP BY m.group_id, m.client_id
   ) AS c
   WHERE comers <= 2 * size AND goers <= 2 * size
+),
+departures AS (
+  SELECT group_id, client_id, member_id, api,
+         max(generation) OVER (PARTITION BY group_id ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+           AS generation
+  FROM (
+    SELECT group_id, client_id, NULL AS member_id, NULL AS api, ns, generation
+    FROM epochs
+    UNION ALL
+    SELECT group_id, coalesce(client_id, ''), member_id, api, completed_ns, NULL
+    FROM group_calls
+    WHERE api = 'LEAVE_GROUP' OR api LIKE '%GROUP_HEARTBEAT' AND generation < 0
+  ) AS d
+),
+expected AS (
+  SELECT group_id, count(DISTINCT came_in) AS comers, count(DISTINCT left_in) AS goers
+  FROM (
+    SELECT group_id, client_id, coalesce(CAST(first_generation AS STRING), member_id) AS came_in, NULL AS left_in
+    FROM members
+    WHERE came
+    UNION ALL
+    SELECT d.group_id, client_id, NULL,
+           CASE WHEN api != 'LEAVE_GROUP' THEN member_id
+                WHEN generation < last_generation THEN CAST(generation AS STRING) END
+    FROM departures d JOIN groups g ON d.group_id = g.group_id
+    WHERE api IS NOT NULL
+  ) AS e
+  JOIN orderly o USING (group_id, client_id)
   GROUP BY group_id
 ),
 cooperative AS (
-  SELECT group_id, bool_and(protocols LIKE 'consumer: cooperative%') AND NOT bool_or(coalesce(reason, '') != '') AS mute
+  SELECT group_id, bool_and(protocols LIKE 'consumer: cooperative%')
+                     AND NOT bool_or(replace(coalesce(reason, ''), 'x', '') != '') AS mute
   FROM group_calls
   WHERE protocols IS NOT NULL
   GROUP BY group_id
@@ -127,7 +158,7 @@ FROM groups g
 JOIN busiest b ON g.group_id = b.group_id
 LEFT JOIN leaves l ON g.group_id = l.group_id
 LEFT JOIN failed f ON g.group_id = f.group_id
-LEFT JOIN orderly o ON g.group_id = o.group_id
+LEFT JOIN expected e ON g.group_id = e.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
 LEFT JOIN cooperative p ON g.group_id = p.group_id
 LEFT JOIN connect w ON g.group_id = w.group_id

@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import OF_TOPIC, Rule
 
+# Half of the bytes, or less of them where all other partitions that are written to get a little each.
 RULE = Rule(
     finding="hot-partition",
     title="partitions that take far more than their share",
@@ -24,8 +25,8 @@ totals AS (
 uneven AS (
   SELECT *
   FROM totals
-  WHERE used >= 3 AND records >= 200 AND batches >= 40 AND active >= 5 AND most / bytes >= 0.5
-    AND hot_records / records >= 0.3
+  WHERE used >= 3 AND records >= 200 AND batches >= 40 AND active >= 5 AND hot_records / records >= 0.3
+    AND (most / bytes >= 0.5 OR (most / bytes >= 0.4 AND most >= 4 * (bytes - most) / (used - 1)))
 ),
 counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
 everyone AS (

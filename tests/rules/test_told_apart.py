@@ -1,0 +1,153 @@
+"""Causes that look like others, or like nothing at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.capture.wires import FIN, SYN, Wire
+from tests.records.slips.making import batch_bytes
+from tests.rules.test_by_hand import SECOND, Talk, found, rounds, told
+from tests.rules.test_sharing import later
+
+
+def script(number: int, *, topic: str, error: int) -> Wire:
+    """A connection that asks for one topic and is over."""
+    made = later(Talk("cron", 42000 + number), number * SECOND // 2)
+    told = {"errorCode": error, "name": topic, "topicId": "AAAAAAAAAAAAAAAAAAAAAA", "partitions": []}
+    made.call(3, 12, {"topics": [{"name": topic}]}, {"brokers": [], "topics": [told]}, SECOND // 100)
+    made.wire.add(0, FIN)
+    return made.wire
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_missing_topic_explains_new_connections_that_ask_for_it(own: bool, tmp_path: Path) -> None:
+    """A process that asks for what is not there may share its client id with a script that starts for each line."""
+    asker = Talk("cron", 41000)
+    for _ in range(12):
+        missing = {"errorCode": 3, "name": "nosuch", "topicId": "AAAAAAAAAAAAAAAAAAAAAA", "partitions": []}
+        asker.call(3, 12, {"topics": [{"name": "nosuch"}]}, {"brokers": [], "topics": [missing]})
+    scripts = [script(each, topic="nosuch" if own else "orders", error=3 if own else 0) for each in range(20)]
+    causes = {each.finding for each in found(tmp_path, asker, *scripts)}
+    assert causes == ({"unknown-topic"} if own else {"unknown-topic", "connection-churn"})
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_an_address_that_never_answers_is_asked_about_once(answered: bool, tmp_path: Path) -> None:
+    """Who waits for a connection does not ask Metadata again."""
+    asker = Talk("van", 41000)
+    brokers = [{"nodeId": 1, "host": "10.0.0.3", "port": 9092, "rack": None}]
+    asker.call(3, 12, {"topics": []}, {"brokers": brokers, "topics": []})
+    tried = [
+        Wire(client=("10.0.0.1", 46000), server=("10.0.0.3", 9092), seq=(46000, 0), start=asker.wire.now + at * SECOND)
+        for at in (0, 1, 3, 7)
+    ]
+    for again in tried:
+        again.add(0, SYN, ack=0)
+    if answered:
+        others = Talk("others", 43000, broker=3)
+        for _ in range(16):
+            others.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+        assert not found(tmp_path, asker, *tried, others), "one connection is lost to an address that takes others"
+    else:
+        finding = told(found(tmp_path, asker, *tried), "wrong-advertised-listener", client=["van"])
+        assert "no attempt to connect there was answered (1)" in finding.text
+
+
+@pytest.mark.parametrize("isolation", [0, 1])
+def test_who_reads_what_is_committed_does_not_fall_behind_an_open_transaction(isolation: int, tmp_path: Path) -> None:
+    """The last stable offset hardly moves, and the end goes on."""
+    reader = Talk("reader", 41000)
+    for at in range(24):
+        asked = {
+            "maxWaitMs": 500, "minBytes": 1, "isolationLevel": isolation, "sessionEpoch": -1,
+            "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": 40}]}],
+        }  # fmt: skip
+        part = {"partitionIndex": 0, "highWatermark": 40 + 30 * at, "lastStableOffset": 40 + at}
+        reader.call(1, 11, asked, {"responses": [{"topic": "orders", "partitions": [part]}]})
+        if at % 4 == 0:
+            parts = [{"partitionIndex": 0, "committedOffset": 20 + at}]
+            commit = {"groupId": "g", "generationIdOrMemberEpoch": 1, "memberId": "reader-1",
+                      "topics": [{"name": "orders", "partitions": parts}]}  # fmt: skip
+            taken = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}]}
+            reader.call(8, 7, commit, taken)
+    causes = {each.finding for each in found(tmp_path, reader)}
+    assert causes == (set() if isolation else {"lagging-consumer"})
+
+
+def member(stops: list[int], goes_on: int) -> list[Talk]:
+    """A member that beats, fetches for as many seconds before and behind each stop, and a producer that goes on."""
+    reader, beats, source = Talk("jam", 50000), Talk("jam", 50001), Talk("source", 50002)
+    asked = [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": 1}]}]
+    seconds = goes_on
+    for stop in [*stops, 0]:
+        for _ in range(2 * goes_on):
+            part = {"partitionIndex": 0, "highWatermark": 99}
+            answer = {"responses": [{"topic": "orders", "partitions": [part]}]}
+            reader.call(1, 11, {"maxWaitMs": 500, "minBytes": 1, "sessionEpoch": -1, "topics": asked}, answer)
+        reader.wire.now += stop * SECOND
+        seconds += stop + goes_on
+    for _ in range(seconds - goes_on):
+        beats.call(12, 3, {"groupId": "g", "generationId": 1, "memberId": "jam-1"}, {}, SECOND)
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        wrote = {"responses": [{"name": "orders", "partitionResponses": [{"index": 0, "baseOffset": source.number}]}]}
+        source.call(0, 9, {"acks": 1, "topicData": [{"name": "orders", "partitionData": parts}]}, wrote, SECOND)
+    return [reader, beats, source]
+
+
+def test_a_member_may_be_stuck_twice_and_one_that_polls_seldom_is_not(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, *member([14, 13], goes_on=12)), "consumer-stuck", client="jam", group="g")
+    assert finding.evidence["resumed"] and finding.severity == "warning"
+    assert not found(tmp_path, *member([13, 13], goes_on=1)), "a batch each 13 s is its way of work"
+
+
+def leaving(talk: Talk, member_id: str) -> Talk:
+    left = {"groupId": "g", "members": [{"memberId": member_id, "groupInstanceId": None, "reason": ""}]}
+    return talk.call(13, 5, left, {"errorCode": 0, "members": []})
+
+
+@pytest.mark.parametrize("flaps", [True, False])
+def test_members_that_come_and_go_together_cost_a_round_each_time(flaps: bool, tmp_path: Path) -> None:
+    """All start at once and end at once; one of another id comes and goes."""
+    last = 9 if flaps else 3
+    staying = [rounds(name, 40000 + at, [*range(1, last + 1)], "") for at, name in enumerate("abcd")]
+    flapping = []
+    for number in range(last // 2):
+        talk = later(Talk("flap", 41000 + number), 4 * number * SECOND + SECOND)
+        member_id = f"flap-{number}"
+        asked = {
+            "groupId": "g", "sessionTimeoutMs": 45000, "rebalanceTimeoutMs": 60000, "memberId": member_id,
+            "protocolType": "consumer", "protocols": [{"name": "range", "metadata": b""}],
+        }  # fmt: skip
+        answer = {
+            "generationId": 2 * number + 2, "protocolName": "range", "protocolType": "consumer", "leader": "a",
+            "memberId": member_id, "members": [],
+        }  # fmt: skip
+        flapping.append(leaving(talk.call(11, 9, asked, answer, SECOND), member_id))
+    findings = found(tmp_path, *(leaving(each, f"{each.client}-1") for each in staying), *flapping)
+    if flaps:
+        assert told(findings, "rebalance-storm", group="g").evidence["most_leaves"] == 4
+    else:
+        assert not findings
+
+
+@pytest.mark.parametrize("hot", [True, False])
+def test_less_than_half_of_the_bytes_is_much_where_others_get_little(hot: bool, tmp_path: Path) -> None:
+    """Of eight partitions the one gets 45 in 100, the others 8 each; or two 40 and 30, and one the rest."""
+    talk = Talk("writer", 41000)
+    for number in range(300):
+        place = number % 20
+        rest = 2 + number // 20 % 7 if hot else 4
+        partition = 1 if place < (9 if hot else 8) else rest if hot or place > 13 else 2
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
+            {"name": "orders", "partitionData": [{"index": partition, "records": batch_bytes([(b"k", b"v" * 90)])}]},
+        ]}  # fmt: skip
+        part = {"index": partition, "errorCode": 0, "baseOffset": number}
+        answer = {"responses": [{"name": "orders", "partitionResponses": [part]}]}
+        talk.call(0, 9, asked, answer, SECOND // 20)
+    findings = found(tmp_path, talk)
+    if hot:
+        assert told(findings, "hot-partition", partition="orders-1", client="writer").evidence["share"] == 0.45
+    else:
+        assert not findings
