@@ -22,6 +22,7 @@ from kcli.cli.options.inputs import (
     read_message,
     secrets_option,
 )
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
@@ -70,7 +71,7 @@ def batch(file: str, **given: Any) -> None:
             return
         source = memory_source(data)
         if format_ == "table":
-            found = write_table(source, out)
+            found = write_table(source, out, room=terminal_room(given["output"]))
         else:
             from kcli.records.parallel_json import LineForm
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kcli.calendar import date_text, has_date
 from kcli.cli.decode.batch_sources import OpenSource
+from kcli.cli.terminal.cells import GAP, without_spared
+from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import Lines
 from kcli.errors import UsageError
 
@@ -14,8 +16,13 @@ if TYPE_CHECKING:
     from kcli.records.parallel_json import LineForm
     from kcli.records.text import Findings, Hook
 
-HEADINGS = ("position", "offsets", "count", "magic", "codec", "time", "latest", "size", "crc", "")
-TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}"
+# Headings with the cells of their columns, and how those are aligned: lines are written as batches are read.
+COLUMNS = {
+    "position": ">12", "offsets": ">25", "count": ">7", "magic": ">5", "codec": "<6", "time": "<6", "latest": "<24",
+    "size": ">9", "crc": "<8",
+}  # fmt: skip
+SPARED = ("position", "time", "magic", "latest", "size", "codec")  # columns that go first where there is little room
+LEAST = 8  # cells of what is odd about a batch
 
 
 def hook_of(topic: str | None, dialect: str | None, secrets: bool, embedded: bool = False) -> Hook | None:
@@ -42,42 +49,57 @@ def write_lines(
     return write_json_lines(source.read, out.write, form, seekable=source.seekable, progress=bar, size=source.size)
 
 
-def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None) -> Findings:
-    """Write a line for each batch, below HEADINGS. Return the problems."""
+def write_table(
+    source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None, room: int | None = None
+) -> Findings:
+    """Write a line for each batch, below headings, and which columns had no room. room: cells of a line; None: as many
+    as it takes. Return the problems.
+    """
     from kcli.jsontext import loads
     from kcli.records.parallel_json import LineForm, write_json_lines
 
     write = Lines(out).lines
-    write([TABLE.format(*HEADINGS)])
+    sizes = {name: int(form[1:]) for name, form in COLUMNS.items()}
+    kept = [*(sizes if room is None else without_spared(sizes, SPARED, room - GAP - LEAST))]
+    write([line_of(kept, {name: name for name in kept})])
 
     def emit(text: memoryview) -> None:
-        write(table_line(loads(line)) for line in bytes(text).splitlines())
+        write(line_of(kept, cells_of(loads(line))) for line in bytes(text).splitlines())
 
     form = LineForm(full=False, positions=True)
-    return write_json_lines(source.read, emit, form, seekable=source.seekable, progress=bar, size=source.size)
+    found = write_json_lines(source.read, emit, form, seekable=source.seekable, progress=bar, size=source.size)
+    write(left_out_lines([name for name in COLUMNS if name not in kept], room))
+    return found
 
 
-def table_line(row: dict[str, Any]) -> str:
+def line_of(names: Iterable[str], cells: dict[str, Any]) -> str:
+    """Return the line of a batch. cells: by column, with what is odd about it as ""; or "*", a text in place of all."""
+    if "*" in cells:
+        return str(cells["*"])
+    return (" " * GAP).join([*(f"{cells[name]:{COLUMNS[name]}}" for name in names), cells.get("", "")]).rstrip()
+
+
+def cells_of(row: dict[str, Any]) -> dict[str, Any]:
     if "event" in row:
-        return f"{row['offset']:>12}  {row['event']}: {row['bytes']} bytes: {row['reason']}"
+        return {"*": f"{row['offset']:>12}  {row['event']}: {row['bytes']} bytes: {row['reason']}"}
     marks = [name for name, flag in (("txn", "isTransactional"), ("control", "isControl")) if row[flag]]
     if (row["producerId"] or -1) >= 0:
         marks.append(f"producer {row['producerId']}:{row['producerEpoch']} seq {row['baseSequence']}")
     if row["partitionLeaderEpoch"] is not None:
         marks.append(f"epoch {row['partitionLeaderEpoch']}")
     marks += [f"{row['_error']['path']}: {row['_error']['reason']}"] if "_error" in row else []
-    return TABLE.format(
-        row["_position"],
-        f"{'?' if row['baseOffset'] is None else row['baseOffset']}-{row['lastOffset']}",
-        "?" if row["count"] is None else row["count"],
-        row["magic"],
-        row["compression"],
-        {"CreateTime": "create", "LogAppendTime": "append"}.get(row["timestampType"], "-"),
-        time_text(row["maxTimestamp"]),
-        row["sizeInBytes"],
-        f"{row['crc']:08x}" if row["crcValid"] else "WRONG",
-        ", ".join(marks),
-    ).rstrip()
+    return {
+        "position": row["_position"],
+        "offsets": f"{'?' if row['baseOffset'] is None else row['baseOffset']}-{row['lastOffset']}",
+        "count": "?" if row["count"] is None else row["count"],
+        "magic": row["magic"],
+        "codec": row["compression"],
+        "time": {"CreateTime": "create", "LogAppendTime": "append"}.get(row["timestampType"], "-"),
+        "latest": time_text(row["maxTimestamp"]),
+        "size": row["sizeInBytes"],
+        "crc": f"{row['crc']:08x}" if row["crcValid"] else "WRONG",
+        "": ", ".join(marks),
+    }
 
 
 def time_text(milliseconds: int) -> str:

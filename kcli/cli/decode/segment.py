@@ -23,7 +23,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     secrets_option,
 )
-from kcli.cli.terminal.console import is_terminal, progress, warn
+from kcli.cli.terminal.console import is_terminal, progress, terminal_room, warn
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
@@ -78,7 +78,7 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
             if len(paths) > 1:
                 title(out, path, format_)
             try:
-                decode_file(path, out, format_, form_of(path, given), quiet)
+                decode_file(path, out, format_, form_of(path, given), quiet, terminal_room(output))
             except InputError as error:
                 if failure:
                     warn(str(failure), quiet)
@@ -127,14 +127,14 @@ def form_of(path: str, given: Mapping[str, Any]) -> LineForm:
     return LineForm(full, hook, payloads=given["exact"], positions=given["position"], secrets=secrets)
 
 
-def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: bool) -> None:
+def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: bool, room: int | None) -> None:
     from kcli.records.segments import kind_of, read_rows
 
     kind = kind_of(path)
     if kind in (None, "log"):
         with open_source(path) as source, progress(source.size, path, quiet or is_terminal(sys.stdout)) as bar:
             refuse_others(source.start(), name_of(path))
-            found = write_table(source, out, bar) if format_ == "table" else write_lines(source, out, form, bar)
+            found = write_table(source, out, bar, room) if format_ == "table" else write_lines(source, out, form, bar)
         if not found.batches and not found.damages:
             warn(f"{name_of(path)}: no record batches (empty)", quiet)
         report_findings(found, name_of(path), quiet)

@@ -38,7 +38,10 @@ def segment_screen(path: str, _kind: str) -> int:
         facts, findings = verified(each)
         print_broken(f"{name_of(each)}  {', '.join(facts_of(facts))}")
         wrong += shown(f"{finding.severity}: at {finding.offset}: {finding.message}" for finding in findings)
-    print_line("" if wrong else "Batches, checksums, offsets and records checked: nothing found.")
+    if wrong:
+        print_line("")
+    else:
+        print_broken("Batches, checksums, offsets and records checked: nothing found.")
     next_commands(path, "decode segment {}", "records {} --values")
     return 1 if wrong else 0
 

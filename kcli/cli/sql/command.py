@@ -152,5 +152,5 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
 def print_list() -> None:
     from kcli.cli.sql.results import list_lines
 
-    for line in list_lines():
+    for line in list_lines(terminal_room()):
         print_line(line)

@@ -63,7 +63,7 @@ def answer(engine: Engine, query: str, form: str, *, quiet: bool, escaped: bool 
     """Write the answer to what was typed. escaped: see `write_answer`."""
     word, _, name = query.partition(" ")
     if word in SHOWN:
-        for line in HELP if word in ("help", ".help", "?") else list_lines():
+        for line in HELP if word in ("help", ".help", "?") else list_lines(terminal_room()):
             print_line(line)
         return
     if word == ".schema":

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kcli.calendar import moment_text
-from kcli.cli.terminal.cells import cut, narrowed, pad, width
+from kcli.cli.terminal.cells import GAP, broken, cut, narrowed, pad, width
 from kcli.cli.terminal.lines import Lines, print_note, without_formula
 from kcli.counting import counted
 from kcli.jsontext import dumps
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MEASURED = 500  # rows whose values say how wide the columns of a table are
 WIDEST = 60  # cells of a column on a terminal
 LEAST = 6  # ... where many columns have to share it
+WORDS = 20  # ... of a text beside others
 UNCUT = 28  # ... of a value that is never cut, as a time: where these find no room, rows become blocks
 PADDED = 100  # ... in a pipe, where longer values are not cut
 
@@ -197,23 +198,31 @@ WRITERS: dict[str, Callable[[Any, BinaryIO], int]] = {
 }
 
 
-def list_lines() -> Iterator[str]:
-    """Yield the tables with their columns, and example questions."""
+def list_lines(room: int | None) -> Iterator[str]:
+    """Yield the tables with their columns, and example questions. room: cells of a line; None: as many as it takes."""
     from kcli.pipeline.queries import QUESTIONS
     from kcli.sql.definitions import TABLES
     from kcli.sql.examples import EXAMPLES
 
+    def listed(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+        for *cells, text in rows:
+            head = "".join(f"  {cell:{size}}" for cell, size in zip(cells, widths, strict=True))
+            if room is not None and room - len(head) - GAP < WORDS:
+                yield f"  {'  '.join(cells)}"
+                yield from broken(text, room, "    ")
+                continue
+            first, *rest = broken(text, None if room is None else room - len(head) - GAP)
+            yield f"{head}  {first}"
+            yield from (" " * (len(head) + GAP) + line for line in rest)
+
     for table in TABLES.values():
-        yield f"{table.name}: {table.text}"
-        size = max(map(len, table.names))
-        for column in table.columns:
-            kind = KINDS.get(column.kind, column.kind) + (", or null" if column.nullable else "")
-            yield f"  {column.name:{size}}  {kind:19}  {column.text}"
+        yield from broken(f"{table.name}: {table.text}", room)
+        kinds = [KINDS.get(each.kind, each.kind) + (", or null" if each.nullable else "") for each in table.columns]
+        rows = [(each.name, kind, each.text) for each, kind in zip(table.columns, kinds, strict=True)]
+        yield from listed(rows, (max(map(len, table.names)), 19))
         yield ""
     yield "Questions (kcli sql --question NAME FILE...):"
-    size = max(len(each.name) for each in QUESTIONS)
-    for each in QUESTIONS:
-        yield f"  {each.name:{size}}  {each.title}"
+    yield from listed([(each.name, each.title) for each in QUESTIONS], [max(len(each.name) for each in QUESTIONS)])
     yield ""
     yield "Examples (kcli sql QUERY FILE...):"
     for question, query in EXAMPLES:
