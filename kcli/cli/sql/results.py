@@ -226,7 +226,7 @@ def list_lines(room: int | None) -> Iterator[str]:
     yield ""
     yield "Examples (kcli sql QUERY FILE...):"
     for question, query in EXAMPLES:
-        yield f"  {question}"
+        yield from broken(question, room, "  ")
         yield f"    {query}"
 
 
