@@ -233,7 +233,8 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
         lambda of: error_names(*of.taken["errors"]),
     ),
     column(
-        "completed_ns", "int64", "ns since 1970: the packet with which it was whole; the order of `kcli decode pcap`",
+        "completed_ns", "int64",
+        "ns since 1970: the packet with which it was whole, or given up; the order of `kcli decode pcap`",
         lambda of: integers(of.rows.completed, "int64"),
     ),
     column("error", "string?", "the first of `errors`, null without one", ExchangeArrays.error),
