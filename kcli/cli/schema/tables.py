@@ -13,8 +13,9 @@ from kcli.cli.options.inputs import (
     quiet_option,
 )
 from kcli.cli.schema.choice import bare, known_version, named
+from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.columns import print_json, print_rows
-from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.console import terminal_room, warn
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
@@ -168,8 +169,9 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
     else:
         print_line(f"{title}: no fields")
     if version is None:
-        for line in provenance(message):
-            print_line(line)
+        for text in provenance(message):
+            for line in broken(text, terminal_room()):
+                print_line(line)
 
 
 @click.command()

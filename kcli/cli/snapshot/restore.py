@@ -13,6 +13,8 @@ import click
 
 from kcli.cli.options.file_type import refuse_other_snapshots
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError, all_of
@@ -98,7 +100,13 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
     unfit = any(each.severity == "error" for each in found)
     for each in found:
         if not options.quiet or each.severity == "error":
-            say(options.form, f"{each.severity:<5}  {each.what}", severity=each.severity, what=each.what)
+            if options.form == "jsonl":
+                print_line(dumps({"severity": each.severity, "what": each.what}))
+                continue
+            lines = broken(each.what, terminal_room(), " " * 7)
+            print_line(f"{each.severity:<5}  {next(lines)[7:]}")
+            for line in lines:
+                print_line(line)
     if unfit:
         return 1
     rewritten = restoration.with_voters(image, chosen) or len(loaded.sources) > 1 or not is_snapshot(loaded.sources[0])
