@@ -333,6 +333,7 @@ ELSEWHERE = {
     "sql": "tests/cli/sql/test_command.py",
     "schema export": "tests/cli/schema/test_export.py",
     "schema import": "tests/cli/schema/test_importing.py",
+    "snapshot backup": "tests/cli/snapshot/test_backup.py",
     "snapshot create": "tests/cli/snapshot/test_create.py",
     "snapshot extract": "tests/cli/snapshot/test_extract.py",
     "snapshot fetch": "tests/cli/snapshot/test_fetch.py",
