@@ -36,7 +36,7 @@ ENDS_OF_NUMBERS = f"SELECT number AS connection, {ends_sql('word')} FROM connect
 # Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
 TOPICS = ("topic", "topic_id")
 TYPED = {"topic_names": TOPICS} | {
-    name: tuple(each for each in ("client_id", "group_id", "topic") if each in table.names)
+    name: tuple(each for each in ("client_id", "group_id", "member_id", "topic") if each in table.names)
     for name, table in FACTS.items()
     if name.endswith("_said")
 }

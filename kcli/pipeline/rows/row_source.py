@@ -81,6 +81,7 @@ class RowSource(Sink):
     learns = False
     chosen_columns: Mapping[str, Container[str]] = {}  # of tables that need not be whole
     by_day = True  # a batch holds rows of one day, and those that lack topic names stand apart
+    rows_at_once = 20_000  # of exchanges, at most, that the core makes columns of before they are put
 
     def __init__(
         self,
@@ -130,6 +131,7 @@ class RowSource(Sink):
         whole = "exchanges" in wanted
         self.taker = ExchangeRows(
             self,
+            rows=self.rows_at_once,
             forwarded=(*self.rows.makers, *(() if self.records is None else WITH_RECORDS)),
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,

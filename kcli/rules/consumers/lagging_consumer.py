@@ -32,7 +32,11 @@ last_ends AS (
   GROUP BY topic, partition
 ),
 late_readers AS (
-  SELECT client_id, topic FROM last_reads GROUP BY client_id, topic HAVING sum(lag) >= 20
+  SELECT client_id, topic
+  FROM last_reads
+  WHERE client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
+  GROUP BY client_id, topic
+  HAVING sum(lag) >= 20
 ),
 held_ends AS (
   SELECT client_id, topic, partition, up_to
@@ -82,8 +86,7 @@ seen_by_then AS (
          max(up_to) OVER (PARTITION BY topic,
                           partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ends_at
   FROM (
-    SELECT topic, partition, ns, up_to, CAST(NULL AS STRING) AS client_id, CAST(NULL AS STRING) AS group_id,
-           CAST(NULL AS BIGINT) AS committed_offset
+    SELECT topic, partition, ns, up_to, NULL AS client_id, NULL AS group_id, NULL AS committed_offset
     FROM known_ends
     UNION ALL
     SELECT topic, partition, ns, NULL, client_id, group_id, committed_offset
@@ -114,7 +117,6 @@ places AS (
   JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
   LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
   WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
-    AND f.client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
   UNION ALL
   SELECT client_id, topic, group_id, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0),
          true
