@@ -84,6 +84,29 @@ def test_texts_that_repeat_compare_as_texts_do(
     ]
 
 
+WHO = (
+    "SELECT coalesce(client_id, '') AS who, typeof(coalesce(client_id, '')) AS kind FROM metadata_calls_said ORDER BY 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("small", "most", "kind"), [(-1, 4096, "ENUM"), (-1, 0, "VARCHAR"), (1 << 22, 4096, "VARCHAR")]
+)
+def test_a_client_id_that_may_be_null_keeps_its_type(
+    small: int, most: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what requests say of a client would be joined with its exchanges text by text."""
+    monkeypatch.setattr(stores, "SMALL", small)
+    monkeypatch.setattr(stores, "MOST_WORDS", most)
+    with FactStore() as store:
+        for number, client in enumerate(("zoe", None, "adam")):
+            store.put("metadata_calls_said", (number, client, 9, False, 1, None))
+        store.flush()
+        found = [*store.ask(WHO)]
+    assert [each["who"] for each in found] == ["", "adam", "zoe"]
+    assert {each["kind"].partition("(")[0] for each in found} == {kind}
+
+
 def test_a_table_that_has_the_columns_that_are_read_is_made_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "SMALL", -1)
     made = dict.fromkeys(TABLES["produce_partitions"].names) | {

@@ -3,8 +3,8 @@
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
 
-# Some clients (franz-go) spin for a moment as a leader moves: half of the seconds have to be busy. First of all are left
-# out who asks less than 30 times a second: most, and medians are dear.
+# Some clients (franz-go) spin for a moment as a leader moves: half of the seconds have to be busy. First of all are
+# left out who asks less than 30 times a second: most, and medians are dear.
 RULE = Rule(
     finding="busy-fetch",
     title="a consumer asks without waiting",
