@@ -14,8 +14,9 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.prepared import PREPARED, ends_sql
 from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of, query_around
-from kcli.tables.arrays import batch_of_rows
-from kcli.tables.definition import schema_of
+from kcli.tables.arrays import batch_of_rows, nulls_at
+from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
+from kcli.tables.definition import Column, schema_of
 from kcli.tables.duckdb_engine import SOURCES
 
 SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
@@ -35,6 +36,7 @@ UNTYPED = re.compile(r"coalesce\(((?:\w+\.)?client_id), ''\)")
 ENDS_OF_NUMBERS = f"SELECT number AS connection, {ends_sql('word')} FROM connection_words WHERE number > 0"
 # Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
 TOPICS = ("topic", "topic_id")
+ID = [Column("topic_id", "string", "")]
 TYPED = {"topic_names": TOPICS} | {
     name: tuple(each for each in ("client_id", "group_id", "member_id", "topic") if each in table.names)
     for name, table in FACTS.items()
@@ -58,6 +60,7 @@ class FactStore(RuleTables):
         self.held_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
         self.nameless = False  # whether a row has a topic by its id alone
+        self.nameless_ids: set[str] = set()  # of partitions
         self.words: Words | None = None  # the numbers of texts; None: rows are few, and have the texts
         self.kinds_made: set[str] = set()  # of texts
         self.views_made: list[str] = []  # on numbered rows
@@ -82,6 +85,8 @@ class FactStore(RuleTables):
 
         if table in OF_TOPICS and batch.column("topic").null_count:
             self.nameless = True
+            if table != "record_batches":
+                self.nameless_ids |= nameless_in(batch)
         if self.words is not None and table in LARGEST:
             batch = self.words.numbered(table, batch)
         else:
@@ -187,10 +192,15 @@ class FactStore(RuleTables):
         elif table == "link_ends":
             self.make_words("connection")
             return ENDS_OF_NUMBERS
-        elif table == "topic_by_id" and self.is_typed("topic"):
-            sql = (
-                f"SELECT {', '.join(f'CAST({each} AS topic_word) AS {each}' for each in TOPICS)} FROM ({sql}) AS named"
-            )
+        elif table == "topic_by_id":
+            if self.nameless_ids.issubset(self.said_ids()):
+                sql = SAID_TOPICS  # there is none to look for
+            if self.is_typed("topic"):
+                casts = ", ".join(f"CAST({each} AS topic_word) AS {each}" for each in TOPICS)
+                sql = f"SELECT {casts} FROM ({sql}) AS named"
+        if NAMELESS_IDS in sql:
+            self.make_nameless_ids()
+            sql = sql.replace(NAMELESS_IDS, "nameless_ids")
         if UNTYPED.search(sql) and self.is_typed("client_id"):
             sql = UNTYPED.sub(r"coalesce(\1, CAST('' AS client_id_word))", sql)
         return SOURCES.sub(lambda at: at[0].replace(at[1], self.view_for(at[1], sql, at.start())), sql)
@@ -239,6 +249,20 @@ CREATE TABLE {kind}_words AS
 SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END AS word FROM words_given
 """)
         self.connection.unregister("words_given")
+
+    def said_ids(self) -> set[str]:
+        """Return the ids of topics that messages name."""
+        return {each for batch in self.batches("topic_names") for each in batch.column("topic_id").to_pylist()}
+
+    def make_nameless_ids(self) -> None:
+        """Make the table of the ids of topics that partitions have without a name."""
+        if "nameless_ids" not in self.made:
+            kind = "topic_word" if self.is_typed("topic") else "VARCHAR"
+            given = batch_of_rows([(each,) for each in sorted(self.nameless_ids)], schema_of(ID))
+            self.connection.register("ids_given", given)
+            self.execute(f"CREATE TABLE nameless_ids AS SELECT CAST(topic_id AS {kind}) AS topic_id FROM ids_given")
+            self.connection.unregister("ids_given")
+            self.made.add("nameless_ids")
 
     def may_be_nameless(self) -> bool:
         """Return whether topics are known by their ids alone; see RuleTables."""
@@ -315,3 +339,19 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
             for path in self.files.pop(table, ()):
                 path.unlink()
         self.words, self.nameless = None, False
+        self.nameless_ids.clear()
+
+
+def nameless_in(batch: Any) -> set[str]:
+    """Return the ids of topics whose names rows lack."""
+    import numpy
+    import pyarrow
+
+    topics, ids = (
+        each if pyarrow.types.is_dictionary(each.type) else each.dictionary_encode()
+        for each in (batch.column("topic"), batch.column("topic_id"))
+    )
+    places = numpy.frombuffer(ids.indices.buffers()[1], numpy.int32)[ids.indices.offset :][: len(ids)]
+    nameless, missing = nulls_at(topics.indices, slice(None)), nulls_at(ids.indices, slice(None))
+    known = ids.dictionary.to_pylist()
+    return {known[place] for place in numpy.unique(places[nameless if missing is None else nameless & ~missing])}

@@ -11,17 +11,10 @@ from kcli.rules.precedence import without_consequences
 from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
 from kcli.rules.signs import SIGNS
 from kcli.rules.tables import RuleTables
+from kcli.tables.call_views import NAMELESS_IDS
 
 # Topic ids that stand in place of names.
-NAMELESS = """
-SELECT DISTINCT topic_id
-FROM (
-  SELECT topic_id FROM fetch_partitions WHERE topic IS NULL
-  UNION ALL
-  SELECT topic_id FROM produce_partitions WHERE topic IS NULL
-) AS t
-WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)
-"""
+NAMELESS = f"SELECT topic_id FROM {NAMELESS_IDS} WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)"
 # The clients' ends of their connections, of each as many as a finding lists.
 CLIENT_ENDS = f"""
 SELECT client_id, e.client, connections

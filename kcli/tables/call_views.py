@@ -176,15 +176,19 @@ METADATA_PARTITIONS: tuple[ViewColumn, ...] = (
         for each in RULE_FACTS["partition_states"].columns[1:]
     ),
 )
+# The ids of topics that partitions have without a name.
+NAMELESS_IDS = """
+(SELECT DISTINCT topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
+                                UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
+ WHERE topic IS NULL AND topic_id IS NOT NULL) AS nameless_ids
+""".strip()
 # A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or where
 # that ends for it (who waits there says no offset in a session), or as a batch (by its checksum) was written by name
 # and read by id. Each of these twice at least, and seldom of another name.
 SAID_TOPICS = "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 NAMED_TOPICS = f"""
 (WITH named AS ({SAID_TOPICS}),
-      nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
-             UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
-                   WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named)),
+      nameless AS (SELECT topic_id FROM {NAMELESS_IDS} WHERE topic_id NOT IN (SELECT topic_id FROM named)),
       committers AS (SELECT DISTINCT client_id, topic, partition, committed_offset
                      FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL),
       single AS (SELECT client_id FROM fetch_partitions WHERE topic_id IN (SELECT topic_id FROM nameless)
