@@ -128,6 +128,7 @@ CASES: dict[str, list[str]] = {
         "FROM/**/events {garbage}",
         "{name} {capture}", "FROM/**/events {name}", "FROM/**/records {world}", "SELECT/**/error('{name}') {capture}",
     ],
+    "snapshot backup": ["{world} -o {out}/{name}", "{name} -o {out}/x", "{world} -o {name}", "{garbage} -o {out}/x"],
     "snapshot check": ["{first}", "{world}", "{garbage}", "{name}", "{first} --against {name}"],
     "snapshot create": ["--log {world} -o {out}/{name} --at-offset 5", "--log {name}"],
     "snapshot diff": ["{first} {second}", "{first} {garbage}", "{first} {name}", "{first} {second} --secrets"],

@@ -56,6 +56,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "OUT": ("OUT", "-", "OTHER"),
     "FILE": ("OUT", "-", "OTHER"),
     "DIR": ("OUT",),
+    "NEW": ("OUT",),
     "LOGDIR": ("OUT",),
     "ID@HOST:PORT[:DIRECTORY_ID],...": ("1@h:9093", "1@h:1:AAAAAAAAAAAAAAAAAAAAAg,2@[::1]:1", "1@h", "1@h:0", "x"),
     "FILE|DIR": ("OUT", "-"),
