@@ -33,7 +33,7 @@ from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
 from kcli.cli.terminal.lines import print_note
-from kcli.client.address import Address
+from kcli.client.address import Address, parse_bootstrap
 from kcli.errors import KcliError, UsageError
 from kcli.extras import require
 from kcli.proxy import Proxy
@@ -126,6 +126,7 @@ def proxy(
     kcli proxy --bootstrap kafka:9092 --listen :9192 --advertise proxy.example --map 101=:9301
     """
     config = configure(bootstrap, settings, quiet=quiet)
+    parse_bootstrap(config["bootstrap.servers"])  # before anything is made, or said
     host, port = listen_address("--listen", listen)
     places = Places(host, port, mapping(mapped), advertised_host(advertise))
     output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))

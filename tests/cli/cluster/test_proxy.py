@@ -237,6 +237,7 @@ def test_packets_on_standard_output() -> None:
     [
         (["--bootstrap", "127.0.0.1:1"], 4, "refused the connection"),
         ([], 2, "no broker to talk to"),
+        (["--tls", "-o", "x"], 2, "no broker to talk to"),
         (["--bootstrap", "127.0.0.1:1", "--listen", "9192"], 2, "HOST:PORT expected"),
         (["--bootstrap", "127.0.0.1:1", "--config", "no.such=1"], 2, "no client property"),
         (["--bootstrap", "127.0.0.1:1", "-o", "-", "--format", "table"], 2, "can't both go to standard output"),
@@ -269,6 +270,7 @@ def test_what_makes_no_sense(
     said = capfd.readouterr().err  # of its view, too
     assert complaint in said
     assert sum(line.startswith("kcli: ") for line in said.splitlines()) == 1
+    assert "ssl.truststore" not in said or "--bootstrap" in arguments
     assert not list(tmp_path.iterdir())
 
 
