@@ -6,11 +6,10 @@ groups the rest is counted as one, the others.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,7 +103,7 @@ class Figures:
         self.buckets.update(other.buckets)
         self.codes.update(other.codes)
         if other.links:
-            self.links = other.links | (self.links or set())
+            self.links = other.links | self.links if self.links else other.links
 
     def percentiles(self, shares: Sequence[float]) -> list[float | None]:
         """Return the latencies (ms) below which those shares (ascending) of the responses lie; None
@@ -157,11 +156,15 @@ class TcpFigures(NamedTuple):
     retransmissions: int
     opened: int
 
-    def joined(self, other: TcpFigures) -> TcpFigures:
-        """Return the figures of both."""
-        trips = [each.round_trip_ms for each in (self, other) if each.round_trip_ms is not None]
-        resent, opened = self.retransmissions + other.retransmissions, self.opened + other.opened
-        return TcpFigures(min(trips, default=None), resent, opened)
+
+# The same of one connection, plain as there are many: the round trip in ns, -1: not known; retransmissions; handshakes.
+LinkTcp = tuple[int, int, int]
+
+
+def joined(found: Iterable[LinkTcp]) -> LinkTcp:
+    """Return the figures of all of them."""
+    trips, resent, opened = zip(*found, strict=True)
+    return min((trip for trip in trips if trip >= 0), default=-1), sum(resent), sum(opened)
 
 
 class StatisticsRow(NamedTuple):
@@ -194,7 +197,7 @@ class StatisticsSink(Sink):
         self.capture, self.bodies, chosen = capture, capture.bodies, capture.chosen
         self.groups: dict[tuple[Any, ...] | None, Figures] = {}
         self.added: list[tuple[tuple[Any, ...] | None, Figures]] = []
-        self.tcp: dict[str, TcpFigures] = {}
+        self.tcp: dict[str, LinkTcp] = {}
         self.kept = self.links = 0
         self.too_many = False  # connections, to say of each group which are its own
         self.counts: Any = None
@@ -218,12 +221,13 @@ class StatisticsSink(Sink):
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
         """Note what TCP says of a connection. round_trip: ns, -1: not known."""
-        made = TcpFigures(round_trip / 1e6 if round_trip >= 0 else None, retransmissions, int(round_trip >= 0))
-        known = self.tcp.get(connection)
-        if known is not None or len(self.tcp) < MOST_CONNECTIONS:
-            self.tcp[connection] = made if known is None else known.joined(made)
-        else:
+        tcp = self.tcp
+        if len(tcp) >= MOST_CONNECTIONS and connection not in tcp:
             self.too_many = True
+            return
+        made = round_trip, retransmissions, 1 if round_trip >= 0 else 0
+        if (known := tcp.setdefault(connection, made)) is not made:
+            tcp[connection] = joined((known, made))
 
     # Exchanges as values
 
@@ -248,7 +252,8 @@ class StatisticsSink(Sink):
             self.links += 1
             self.too_many = self.too_many or self.links > MOST_CONNECTIONS
             if not self.too_many:
-                figures.links = {exchange.connection, *(figures.links or ())}
+                figures.links = figures.links or set()
+                figures.links.add(exchange.connection)
 
     def figures(self, key: tuple[Any, ...] | None) -> Figures:
         """Return the figures of a group, or those of the rest where there are too many groups."""
@@ -316,8 +321,11 @@ class StatisticsSink(Sink):
             links = {(group or {}).get("connection", "")}
         else:
             links = set() if self.too_many else figures.links or set()
-        known = [self.tcp[each] for each in links if each in self.tcp]
-        return StatisticsRow(group, figures, functools.reduce(TcpFigures.joined, known) if known else None)
+        known = [found for found in map(self.tcp.get, links) if found is not None]
+        if not known:
+            return StatisticsRow(group, figures)
+        trip, resent, opened = joined(known)
+        return StatisticsRow(group, figures, TcpFigures(trip / 1e6 if trip >= 0 else None, resent, opened))
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedError
 from kcli.capture.parallel.worker import Counts
-from kcli.capture.statistics import MOST_CONNECTIONS, MOST_GROUPS, Figures, StatisticsSink, TcpFigures
+from kcli.capture.statistics import MOST_CONNECTIONS, MOST_GROUPS, Figures, LinkTcp, StatisticsSink, joined
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
@@ -23,7 +23,7 @@ class Made(NamedTuple):
     """The counts of a process."""
 
     groups: list[Group]
-    tcp: dict[str, TcpFigures]
+    tcp: dict[str, LinkTcp]
     counts: Counts
 
 
@@ -63,7 +63,7 @@ class SharedStatistics(SharedReading):
         sink = self.capture.sink
         for made in results:
             sink.added += made.groups
-            for connection, figures in made.tcp.items():
+            for connection, tcp in made.tcp.items():
                 known = sink.tcp.get(connection)
-                sink.tcp[connection] = figures if known is None else known.joined(figures)
+                sink.tcp[connection] = tcp if known is None else joined((known, tcp))
             self.include(made.counts)

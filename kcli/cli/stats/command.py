@@ -130,7 +130,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     if table.left and not options["quiet"]:
         note(f"{counted(table.left, 'more row')} (--limit {options['limit']})")
     require_exchanges(source)
-    if source.sink.rows() or source.chosen.takes_all:
+    if table.rows or table.left or source.chosen.takes_all:
         return 0
     say_what_there_is(paths, source.chosen, options)
     return 1
