@@ -91,8 +91,8 @@ def decode_value(kind: int, version: int, value: bytes) -> dict[str, Any]:
         return {"coordinatorEpoch": int.from_bytes(value[2:6], "big", signed=True)}
     from kcli.grammar import messages
 
-    fields, _ = messages.data(MESSAGES[kind], version).read(value, 0)
-    return dict(fields)
+    codec = messages.data(MESSAGES[kind], version)
+    return codec.json_value(codec.read(value, 0)[0])
 
 
 def unknown(kind: int | None, version: int | None, value: bytes | None, reason: str) -> dict[str, Any]:

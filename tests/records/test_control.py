@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import struct
 
 import pytest
@@ -24,6 +25,13 @@ def test_a_leader_change_is_decoded_by_its_own_message() -> None:
     found = decode_control(b"\0\0\0\2", value)
     assert found["type"] == "LEADER_CHANGE" and found["version"] == 0
     assert found["data"]["leaderId"] == 2 and found["data"]["voters"][0]["voterId"] == 3
+
+
+def test_tagged_fields_that_nobody_knows_are_shown() -> None:
+    """As in a checkpoint of Kafka's preview releases, which had an own form of the header."""
+    value = bytes.fromhex("0000000102000000010002000000010000")
+    shown = json.loads(b"{" + control_members(b"\0\0\0\3", value)[1:] + b"}")["_control"]
+    assert shown["data"]["_unknownTaggedFields"] == [{"tag": 0, "data": ""}, {"tag": 0, "data": "AA=="}]
 
 
 def test_what_cannot_be_told_keeps_its_bytes() -> None:
