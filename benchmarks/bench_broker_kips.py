@@ -33,6 +33,7 @@ DIALECT = "kip-1018"
 LATENCY_MS = 20
 # The KIP's consumer: 64 partitions, 16 of them led by one broker.
 LOCAL = 15
+MOST_AT_ONCE = 10_000  # partitions that a request may make
 CONFIGS = {"remote.storage.enable": "true", "local.retention.bytes": "1000000", "segment.bytes": str(64 << 20)}
 
 
@@ -166,12 +167,11 @@ def resident(pid: int) -> int:
 
 async def make_many(bootstrap: str, partitions: int) -> None:
     connection = await connect(bootstrap)
-    most = 100_000
-    shape = {"numPartitions": min(most, partitions), "replicationFactor": 1}
-    topics = [shape | {"name": f"t{at}"} for at in range(-(-partitions // most))]
-    for topic in topics:
-        await call(connection, CREATE_TOPICS, 7, {"topics": [topic], "timeoutMs": 600_000})
-    await call(connection, CREATE_TOPICS, 7, {"topics": [topics[0] | {"name": "last"}], "timeoutMs": 600_000})
+    shape = {"numPartitions": min(MOST_AT_ONCE, partitions), "replicationFactor": 1}
+    names = [*(f"t{at}" for at in range(-(-partitions // MOST_AT_ONCE))), "last"]
+    for name in names:
+        answer = await call(connection, CREATE_TOPICS, 7, {"topics": [shape | {"name": name}], "timeoutMs": 600_000})
+        assert answer["topics"][0]["errorCode"] == 0, answer["topics"][0]["errorMessage"]
     await connection.close()
 
 

@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from tests.real.maven import compiled, jars
 PARTITIONS, IN_BATCH, SIZE = 12, 16, 1000
 CHUNKS = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
 CHUNK_CONFIG = "message.downconversion.chunk.bytes"
-PRODUCE, FETCH, ALTER_CONFIGS = 0, 1, 44
+PRODUCE, FETCH = 0, 1
 OLD, NEW = 3, 12
 
 
@@ -42,8 +43,9 @@ async def connect(bootstrap: str) -> BrokerConnection:
     return await BrokerConnection.open(parse_bootstrap([bootstrap])[0], config)
 
 
-async def fill(connection: BrokerConnection, megabytes: int) -> int:
+async def fill(bootstrap: str, megabytes: int) -> int:
     """So many MB in the topic, in all; how many records."""
+    connection = await connect(bootstrap)
     value = bytes(32 + at % 64 for at in range(SIZE))
     records = build_batch([(1_700_000_000_000, None, value, ())] * IN_BATCH)
     data = [{"index": index, "records": records} for index in range(PARTITIONS)]
@@ -52,14 +54,8 @@ async def fill(connection: BrokerConnection, megabytes: int) -> int:
     for _ in range(turns):
         answer = await call(connection, PRODUCE, 8, body)
         assert not any(each["errorCode"] for each in answer["responses"][0]["partitionResponses"])
+    await connection.close()
     return turns * PARTITIONS * IN_BATCH
-
-
-async def set_chunk(connection: BrokerConnection, size: int) -> None:
-    change = {"name": CHUNK_CONFIG, "configOperation": 0, "value": str(size)}
-    wanted = {"resourceType": 4, "resourceName": "", "configs": [change]}
-    answer = await call(connection, ALTER_CONFIGS, 0, {"resources": [wanted], "validateOnly": False})
-    assert answer["responses"][0]["errorCode"] == 0, answer
 
 
 async def read_all(connection: BrokerConnection, version: int, until: int) -> tuple[int, float]:
@@ -89,26 +85,31 @@ def next_offset(records: bytes, each: int) -> int:
     return int.from_bytes(records[:8], "big") + len(records) // size * each
 
 
-async def bench(bootstrap: str, megabytes: int, rounds: int) -> int:
-    connection = await connect(bootstrap)
-    count = await fill(connection, megabytes)
-    until = count // PARTITIONS
+def bench(data: Path, megabytes: int, rounds: int) -> int:
+    """The records that were read; the chunk's size is a broker's from its start on."""
+    with served("--topic", f"t:{PARTITIONS}", data=data) as broker:
+        count = asyncio.run(fill(broker.bootstrap, megabytes))
+    print(f"   {count:,} records of {SIZE} bytes in {PARTITIONS} partitions, magic 2 to 1 through the wire", flush=True)
     figures: dict[str, list[float]] = {}
     for _ in range(rounds):
         for chunk in CHUNKS:
-            await set_chunk(connection, chunk)
-            size, seconds = await read_all(connection, OLD, until)
-            figures.setdefault(f"{chunk >> 10} kB", []).append(size / 1e6 / seconds)
-        size, seconds = await read_all(connection, NEW, until)
-        figures.setdefault("not converted", []).append(size / 1e6 / seconds)
-    await set_chunk(connection, 128 << 10)
-    await connection.close()
-    print(f"   {count:,} records of {SIZE} bytes in {PARTITIONS} partitions, magic 2 to 1 through the wire")
+            with served("--config", f"{CHUNK_CONFIG}={chunk}", data=data) as broker:
+                figures.setdefault(f"{chunk >> 10} kB", []).append(asyncio.run(rate(broker, OLD, count)))
+                if chunk == CHUNKS[-1]:
+                    figures.setdefault("not converted", []).append(asyncio.run(rate(broker, NEW, count)))
     best = max(statistics.median(rates) for name, rates in figures.items() if name.endswith("kB"))
     for name, rates in figures.items():
-        rate = statistics.median(rates)
-        print(f"   {name:>14} {rate:8.0f} MB/s  {rate / best:5.2f} of the best chunk")
+        each = statistics.median(rates)
+        print(f"   {name:>14} {each:8.0f} MB/s  {each / best:5.2f} of the best chunk")
     return count
+
+
+async def rate(broker: Served, version: int, count: int) -> float:
+    """MB/s of fetches of that version, of a broker that has read nothing yet or all of it."""
+    connection = await connect(broker.bootstrap)
+    size, seconds = await read_all(connection, version, count // PARTITIONS)
+    await connection.close()
+    return size / 1e6 / seconds
 
 
 def bench_java(broker: Served, count: int) -> None:
@@ -131,10 +132,11 @@ def main() -> None:
     options.add_argument("--megabytes", type=int, default=512)
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
-    with served("--topic", f"t:{PARTITIONS}") as broker:
-        count = asyncio.run(bench(broker.bootstrap, given.megabytes, given.rounds))
-        bench_java(broker, count)
-        print(f"   the broker had {memory(broker.process.pid)} MiB at most")
+    with tempfile.TemporaryDirectory(prefix="kcli-bench-") as folder:
+        count = bench(Path(folder), given.megabytes, given.rounds)
+        with served(data=Path(folder)) as broker:
+            bench_java(broker, count)
+            print(f"   the broker had {memory(broker.process.pid)} MiB at most")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python benchmarks/bench_messages.py [CAPTURE...]        default: samples/
 
 Each verb runs over the same messages (those that all can read), the tools in turn, several rounds, for 7 ms and more
-each: of less, what goes on beside it is a tenth; a ratio is the median of the rounds' ratios. "corpus": every message once. "fetch": a Fetch v12 request of 10,000 partitions.
+each: of less, a tenth is other work of the machine. A ratio is the median of the rounds' ratios. "corpus": every
+message once. "fetch": a Fetch v12 request of 10,000 partitions.
 """
 
 from __future__ import annotations

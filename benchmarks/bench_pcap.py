@@ -9,16 +9,13 @@ twentieth of the capture: it is slow. "memory" is kcli's own, on this capture an
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from benchmarks.grow import grow
-from benchmarks.turns import turn
+from benchmarks.turns import spent
 
 ROUNDS = 3
 TESTS = Path(__file__).parents[1] / "tests"
@@ -33,18 +30,6 @@ CASES = {
 KCLI = [sys.executable, "-m", "kcli.cli", "decode", "pcap", "--format", "jsonl", "--quiet"]
 
 
-def seconds(command: list[str]) -> tuple[float, int]:
-    """(wall time, peak memory in kilobytes) of a command whose output nobody reads."""
-    turn()
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return time.perf_counter() - start, usage.ru_maxrss
-
-
 def tshark(path: Path, *how: str) -> list[str]:
     ports = "tcp.port==21000-21999,kafka"
     return ["tshark", "-n", "-r", str(path), "-d", ports, *how]
@@ -55,16 +40,16 @@ def measure(name: str, path: Path, part: Path, exchanges: int) -> None:
     ours: list[float] = []
     theirs: list[float] = []
     for _ in range(ROUNDS):
-        ours.append(seconds([*KCLI, str(path)])[0])
+        ours.append(spent([*KCLI, str(path)]).seconds)
         if len(theirs) < 2 and shutil.which("tshark"):
-            theirs.append(seconds(fields)[0])
+            theirs.append(spent(fields).seconds)
     best, size = min(ours), path.stat().st_size
     print(f"{name:<16} {size / 1e6:6.0f} MB {exchanges:>9,} exchanges   kcli {best:6.2f} s", end="")
     print(f"  {size / best / 1e6:7,.0f} MB/s {exchanges / best:>10,.0f} exchanges/s")
     if not theirs:
         return
     print(f"{'':<16} tshark fields {min(theirs):6.2f} s   kcli is {min(theirs) / best:5.1f}x as fast")
-    rate = part.stat().st_size / seconds(tshark(part, "-T", "json"))[0]
+    rate = part.stat().st_size / spent(tshark(part, "-T", "json")).seconds
     print(f"{'':<16} tshark json {rate / 1e6:6.1f} MB/s   kcli is {size / best / rate:5.0f}x as fast", flush=True)
 
 
@@ -73,7 +58,7 @@ def memory(folder: Path, size: int) -> None:
     for factor in (1, 5):
         path = folder / "memory.pcap"
         grow(SMALL, 1448, size * factor, path)
-        peaks.append((path.stat().st_size, seconds([*KCLI, str(path)])[1]))
+        peaks.append((path.stat().st_size, spent([*KCLI, str(path)]).peak))
     print("memory           " + ", ".join(f"{size / 1e6:,.0f} MB: {peak / 1024:.1f} MiB" for size, peak in peaks))
 
 

@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.turns import turn
+from benchmarks.turns import Spent, spent, turn
 from kcli.records import Slice
 from kcli.records.conversion import Conversion
 from tests.real.maven import command, compiled, jars
@@ -64,22 +64,8 @@ def great(folder: Path, codec: str = "none") -> Path:
     )
 
 
-def timed(arguments: Sequence[str], out: str = os.devnull) -> tuple[float, float, float]:
-    """(wall seconds, processor seconds, peak MiB) of a process whose output goes to `out`."""
-    turn()
-    with Path(out).open("wb") as sink:
-        start = time.perf_counter()
-        process = subprocess.Popen(arguments, stdout=sink, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"exit {process.returncode}: {' '.join(map(str, arguments))[:300]}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
-def reported(run: tuple[float, float, float]) -> str:
-    return f"{run[0]:.2f} s ({run[1]:.2f} of processors), {run[2]:.0f} MiB"
+def reported(run: Spent) -> str:
+    return f"{run.seconds:.2f} s ({run.processor:.2f} of processors), {run.peak / 1024:.0f} MiB"
 
 
 def best(run: Callable[[], float], rounds: int = ROUNDS) -> float:
@@ -127,15 +113,15 @@ def bench_process(folder: Path) -> None:
     path, out = small(folder, 100), folder / "out.bin"
     ours = [[*KCLI, "down-convert", str(path), "--to-magic", "1", "-o", str(out)]] * 3
     java = [oracle("down", path, 1, out, "--path", "chunks")] * 3
-    pairs = [(timed(a), timed(b)) for a, b in zip(ours, java, strict=True)]
+    pairs = [(spent(a), spent(b)) for a, b in zip(ours, java, strict=True)]
     mine, theirs = min(a for a, _ in pairs), min(b for _, b in pairs)
     print(f"one cold process, {path.stat().st_size / MIB:.0f} MiB of 100 B (wanted: half of Java's time, 60 MiB)")
-    print(f"  kcli {reported(mine)}   Java {reported(theirs)}   {theirs[0] / mine[0]:.1f}x")
+    print(f"  kcli {reported(mine)}   Java {reported(theirs)}   {theirs.seconds / mine.seconds:.1f}x")
     path = great(folder)
-    mine = timed([*KCLI, "down-convert", str(path), "--to-magic", "1", "-o", os.devnull])
-    theirs = timed(oracle("down", path, 1, os.devnull, "--path", "chunks", heap="64m"))
+    mine = spent([*KCLI, "down-convert", str(path), "--to-magic", "1", "-o", os.devnull])
+    theirs = spent(oracle("down", path, 1, os.devnull, "--path", "chunks", heap="64m"))
     print(f"  {path.stat().st_size / MIB:.0f} MiB of 1 kB: kcli {reported(mine)}   ", end="")
-    print(f"java -Xmx64m {reported(theirs)}   {theirs[0] / mine[0]:.1f}x (2x, 64 MiB)")
+    print(f"java -Xmx64m {reported(theirs)}   {theirs.seconds / mine.seconds:.1f}x (2x, 64 MiB)")
 
 
 MEMORY_LIMIT = 200 * MIB
@@ -199,10 +185,13 @@ def bench_dump(folder: Path) -> None:
         log.unlink(missing_ok=True)
         log.symlink_to(path)
         mine = [*KCLI, "decode", "segment", str(path), "--format", "jsonl", "--records", records]
-        ours = min(timed(mine) for _ in range(3))
-        java = timed(dump_log(log, *options))
+        ours = min(spent(mine) for _ in range(3))
+        java = spent(dump_log(log, *options))
         print(f"  {name:10} {path.stat().st_size / MIB:5.0f} MiB   ", end="")
-        print(f"kcli {reported(ours)}   Java {reported(java)}   {java[0] / ours[0]:.1f}x ({wanted}x)", flush=True)
+        print(
+            f"kcli {reported(ours)}   Java {reported(java)}   {java.seconds / ours.seconds:.1f}x ({wanted}x)",
+            flush=True,
+        )
 
 
 PARTS: dict[str, Callable[[Path], None]] = {

@@ -8,9 +8,7 @@ one partition of a session moves in each fetch, and the session has 1,000 or 100
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fetch_capture import write_capture
-from benchmarks.turns import turn
+from benchmarks.turns import spent, turn
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.client import ClientSession
 from kcli.sessions.draft import DraftBroker, DraftClient
@@ -32,18 +30,8 @@ STEPS = 2_000
 
 def run(command: tuple[str, ...], capture: Path) -> tuple[float, int]:
     """(seconds, greatest kilobytes of memory) of one command."""
-    turn()
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kcli.cli", *command, "--quiet", str(capture)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss
+    found = spent([sys.executable, "-m", "kcli.cli", *command, "--quiet", str(capture)])
+    return found.seconds, found.peak
 
 
 def commands(fetches: int) -> None:

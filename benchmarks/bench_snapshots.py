@@ -15,12 +15,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.turns import turn
+from benchmarks.turns import spent
 from kcli.snapshots.image.image import Image, Provenance, Topic
 from kcli.snapshots.image.partitions import id_bytes, id_text
 from kcli.snapshots.image.replay import replay
@@ -90,15 +89,8 @@ def made(folder: Path, partitions: int) -> Path:
 
 def timed(line: list[str]) -> tuple[float, int]:
     """Seconds and MiB of one process, its output thrown away."""
-    turn()
-    with Path(os.devnull).open("wb") as nowhere:
-        begun = time.perf_counter()
-        process = subprocess.Popen(line, stdout=nowhere, stderr=nowhere)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begun
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, line
-    return seconds, usage.ru_maxrss // 1024
+    found = spent(line)
+    return found.seconds, found.peak // 1024
 
 
 def kcli(*arguments: str) -> list[str]:

@@ -12,12 +12,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from benchmarks.bench_pcap import BIG, KCLI, seconds
+from benchmarks.bench_pcap import BIG, KCLI
 from benchmarks.grow import grow
-from benchmarks.turns import processor_time
+from benchmarks.turns import processor_time, spent
 
 ROUNDS = 5
 CASES = {
@@ -30,9 +29,8 @@ CASES = {
 def measure(name: str, folder: Path, segment: int, repeat: int, size: int) -> None:
     clear, sealed, keys = folder / "clear.pcap", folder / "tls.pcap", folder / "keys.log"
     keys.unlink(missing_ok=True)
-    with ProcessPoolExecutor(1) as pool:  # this process stays small: those that it measures begin as large
-        exchanges = pool.submit(grow, BIG, segment, size, clear, None, repeat).result()
-        same = pool.submit(grow, BIG, segment, size, sealed, folder, repeat).result()
+    exchanges = grow(BIG, segment, size, clear, None, repeat)
+    same = grow(BIG, segment, size, sealed, folder, repeat)
     commands = [[*KCLI, str(clear)], [*KCLI, str(sealed), "--key-log", str(keys)]]
     assert same == decoded(commands[1])
     times = [[processor_time(command) for command in commands] for _ in range(ROUNDS)]
@@ -40,7 +38,7 @@ def measure(name: str, folder: Path, segment: int, repeat: int, size: int) -> No
     ratio = same / with_tls / (exchanges / in_clear)
     print(f"{name:<22} {sealed.stat().st_size / 1e6:6.0f} MB {same:>7,} exchanges", end="")
     print(f"   clear {in_clear:5.2f} s   TLS {with_tls:5.2f} s   TLS is {ratio:.2f}x as fast", end="")
-    print(f"   memory {seconds(commands[1])[1] / 1024:.1f} MiB", flush=True)
+    print(f"   memory {spent(commands[1]).peak / 1024:.1f} MiB", flush=True)
 
 
 def decoded(command: list[str]) -> int:

@@ -13,12 +13,14 @@ import contextlib
 import os
 import resource
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["CLOCK", "PROCESSOR", "TURNS", "processor_clock", "processor_time", "turn"]
+__all__ = ["CLOCK", "PROCESSOR", "TURNS", "Spent", "processor_clock", "processor_time", "spent", "turn"]
 
 TURNS = "KCLI_BENCH_TURNS"  # environment: the file descriptors to read from and to write to, and 1 for who gives first
 CLOCK, PROCESSOR = "KCLI_BENCH_CLOCK", "processor"
@@ -69,7 +71,8 @@ def time_of(pid: int) -> float:
 
 # A process that the bench starts has the variable and not the pipes: it must not take turns.
 TURN = Turns(os.environ.pop(TURNS)) if TURNS in os.environ else None
-if os.environ.pop(CLOCK, "") == PROCESSOR:
+BY_PROCESSOR = os.environ.pop(CLOCK, "") == PROCESSOR
+if BY_PROCESSOR:
     time.perf_counter = processor_clock
 
 
@@ -78,12 +81,49 @@ def turn() -> None:
         TURN.give_and_wait()
 
 
-def processor_time(command: Sequence[str]) -> float:
-    """Seconds of a command, its output thrown away, when it is this side's turn. CalledProcessError: it failed."""
+class Spent(NamedTuple):
+    """What a command has taken: seconds of wall time and of processors, and the most memory in KiB."""
+
+    wall: float
+    processor: float
+    peak: int
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the clock that the bench measures by."""
+        return self.processor if BY_PROCESSOR else self.wall
+
+
+# A process's peak begins with that of the process that has started it: this one is smaller than any that is measured.
+STARTER = """
+import os, sys, time
+report, *command = sys.argv[1:]
+os.set_inheritable(int(report), False)
+begun = time.perf_counter()
+pid = os.posix_spawnp(command[0], command, os.environ)
+_, status, usage = os.wait4(pid, 0)
+wall = time.perf_counter() - begun
+found = status, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+os.write(int(report), " ".join(map(repr, found)).encode())
+"""
+
+
+def spent(command: Sequence[str], out: str = os.devnull) -> Spent:
+    """Run a command, its output into a file, when it is this side's turn. CalledProcessError: it failed."""
     turn()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return usage.ru_utime + usage.ru_stime
+    source, target = os.pipe()
+    with Path(out).open("wb") as sink, os.fdopen(source, "rb") as report:
+        starter = [sys.executable, "-I", "-S", "-c", STARTER, str(target), *command]
+        process = subprocess.Popen(starter, stdout=sink, stderr=subprocess.DEVNULL, pass_fds=[target])
+        os.close(target)
+        found = report.read().split()
+        process.wait()
+    code = os.waitstatus_to_exitcode(int(found[0])) if found else process.returncode
+    if code:
+        raise subprocess.CalledProcessError(code, command)
+    return Spent(float(found[1]), float(found[2]), int(found[3]))
+
+
+def processor_time(command: Sequence[str]) -> float:
+    """Return the processor time of a command, its output thrown away."""
+    return spent(command).processor

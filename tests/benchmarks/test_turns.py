@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.turns import CLOCK, PROCESSOR, TURNS, processor_time, turn
+from benchmarks.turns import CLOCK, PROCESSOR, TURNS, processor_time, spent, turn
 
 ROOT = Path(__file__).parents[2]
 SIDE = """
@@ -95,3 +95,20 @@ for name in ("kcli.cli", "other"):
     environment = os.environ | {CLOCK: PROCESSOR, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]
+
+
+def test_memory_is_the_commands_own() -> None:
+    """However large the process is that measures."""
+    ballast = bytearray(b"x") * (64 << 20)
+    small, large = (spent([sys.executable, "-S", "-c", f"b'x' * ({mib} << 20)"]) for mib in (0, 40))
+    assert small.peak < len(ballast) >> 11 and large.peak > small.peak + (35 << 10)
+    assert 0 < small.wall < 60 and 0 < small.processor < 60
+
+
+def test_a_command_that_fails_and_one_that_is_not_there(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        spent([sys.executable, "-c", "print(7, flush=True); exit(3)"], str(out))
+    assert failed.value.returncode == 3 and out.read_text() == "7\n"
+    with pytest.raises(subprocess.CalledProcessError):
+        spent([str(tmp_path / "nothing")])
