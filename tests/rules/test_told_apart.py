@@ -132,21 +132,30 @@ def test_members_that_come_and_go_together_cost_a_round_each_time(flaps: bool, t
         assert not findings
 
 
+def filling(partitions: list[int]) -> Talk:
+    """A producer that sends a record to these partitions in turn, 20 a second."""
+    talk = Talk("writer", 41000)
+    for number in range(280):
+        at = partitions[number % len(partitions)]
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
+            {"name": "orders", "partitionData": [{"index": at, "records": batch_bytes([(b"k", b"v" * 90)])}]},
+        ]}  # fmt: skip
+        part = {"index": at, "errorCode": 0, "baseOffset": number}
+        talk.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]}, SECOND // 20)
+    return talk
+
+
+@pytest.mark.parametrize(("hot", "told_of"), [(7, False), (8, True)])
+def test_of_three_partitions_one_is_hot_with_three_quarters(hot: int, told_of: bool, tmp_path: Path) -> None:
+    findings = found(tmp_path, filling([0] * hot + [1, 2, 1] + [2] * (8 - hot)))
+    assert [each.subject.get("partition") for each in findings] == ["orders-0"] * told_of
+
+
 @pytest.mark.parametrize("hot", [True, False])
 def test_less_than_half_of_the_bytes_is_much_where_others_get_little(hot: bool, tmp_path: Path) -> None:
     """Of eight partitions the one gets 45 in 100, the others 8 each; or two 40 and 30, and one the rest."""
-    talk = Talk("writer", 41000)
-    for number in range(300):
-        place = number % 20
-        rest = 2 + number // 20 % 7 if hot else 4
-        partition = 1 if place < (9 if hot else 8) else rest if hot or place > 13 else 2
-        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
-            {"name": "orders", "partitionData": [{"index": partition, "records": batch_bytes([(b"k", b"v" * 90)])}]},
-        ]}  # fmt: skip
-        part = {"index": partition, "errorCode": 0, "baseOffset": number}
-        answer = {"responses": [{"name": "orders", "partitionResponses": [part]}]}
-        talk.call(0, 9, asked, answer, SECOND // 20)
-    findings = found(tmp_path, talk)
+    rest = [[2 + cycle] * 11 for cycle in range(7)] if hot else [[2] * 6 + [4] * 6] * 7
+    findings = found(tmp_path, filling([place for each in rest for place in [1] * (20 - len(each)) + each]))
     if hot:
         assert told(findings, "hot-partition", partition="orders-1", client="writer").evidence["share"] == 0.45
     else:

@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import OF_TOPIC, Rule
 
-# Half of the bytes, or less of them where all other partitions that are written to get a little each.
+# Half of the bytes, of three partitions 70 %, or less where all others that are written to get a little each.
 RULE = Rule(
     finding="hot-partition",
     title="partitions that take far more than their share",
@@ -43,7 +43,7 @@ SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS parti
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 100.0 * t.most / t.bytes AS percent,
        100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
 FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
-WHERE t.most / t.bytes >= 2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used)
+WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
