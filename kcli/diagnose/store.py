@@ -189,6 +189,8 @@ class FactStore(RuleTables):
             sql = with_columns(sql, self.lean[table])
         if table in OF_NUMBERED:
             sql = NAMED_ALREADY.sub(r"\1\2", sql)
+            if table == "inner_clients" and self.has_one_number("exchange_facts", "client_id", "address"):
+                return self.inner_of_numbers(sql)
         elif table == "link_ends":
             self.make_words("connection")
             return ENDS_OF_NUMBERS
@@ -204,6 +206,22 @@ class FactStore(RuleTables):
         if UNTYPED.search(sql) and self.is_typed("client_id"):
             sql = UNTYPED.sub(r"coalesce(\1, CAST('' AS client_id_word))", sql)
         return SOURCES.sub(lambda at: at[0].replace(at[1], self.view_for(at[1], sql, at.start())), sql)
+
+    def has_one_number(self, table: str, *kinds: str) -> bool:
+        """Return whether a table is numbered, and each text of these kinds has one number alone."""
+        assert self.words is not None
+        return table in self.words.columns and not any(self.words.numbers(each).packed for each in kinds)
+
+    def inner_of_numbers(self, sql: str) -> str:
+        """Return the query of `inner_clients` over numbers of texts: rows are put together before they have texts."""
+        self.make("exchange_facts")
+        for kind in {"client_id", "address"} - self.kinds_made:
+            self.make_words(kind)
+        return f"""
+SELECT c.word AS client_id, a.word AS address
+FROM ({sql.replace("FROM exchange_facts", "FROM exchange_facts_rows")}) AS n
+JOIN client_id_words c ON n.client_id = c.number JOIN address_words a ON n.address = a.number
+"""
 
     def view_for(self, table: str, sql: str, place: int) -> str:
         """Return the table that a query reads in place of one with numbered rows, and make it: with the texts that it

@@ -13,6 +13,8 @@ from kcli.pipeline.tables import TABLES
 from kcli.rules import RULES
 from kcli.rules.rule import Rule
 from kcli.rules.tables import LARGEST
+from kcli.tables.arrays import batch_of_rows
+from kcli.tables.definition import schema_of
 
 MARKS = "SELECT count(*) AS rows, sum(node_id) AS ids FROM advertised"
 
@@ -155,3 +157,26 @@ def test_rows_of_a_table_that_few_read_are_made_when_one_does() -> None:
         store.forget()
         assert [*store.ask("SELECT software_version FROM software")] == [{"software_version": "2.6"}]
     assert asked == ["software"]
+
+
+@pytest.mark.parametrize("fresh", [1 << 16, 1])
+def test_a_client_that_asks_as_brokers_do_is_one_however_many_numbers_its_name_has(
+    fresh: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "SMALL", -1)
+    monkeypatch.setattr("kcli.diagnose.words.MOST_FRESH", fresh)
+    names = [each.name for each in FACTS["exchange_facts"].columns]
+    asked = [("broker", 7), ("a", 3), ("broker", 3), ("c", 3), ("broker", 7), ("a", 3)]
+    with FactStore() as store:
+        for turn, (client, key) in enumerate(asked):
+            made = dict.fromkeys(names) | {
+                "timestamp": turn, "connection": "b:1-c:1", "server": "b:1", "address": "c", "client_id": client,
+                "correlation_id": turn, "api_version": 0, "api_key": key, "errors": [], "api": f"API {key}",
+                "request_bytes": 9, "completed_ns": turn,
+            }  # fmt: skip
+            row = batch_of_rows([tuple(made.values())], schema_of(FACTS["exchange_facts"].columns))
+            clients = row.column("client_id").dictionary_encode()
+            store.put_batch("exchange_facts", row.set_column(names.index("client_id"), "client_id", clients))
+        found = [*store.ask("SELECT client_id, inner_client, count(*) AS n FROM calls GROUP BY ALL ORDER BY 1")]
+        assert [tuple(each.values()) for each in found] == [("a", False, 2), ("broker", True, 3), ("c", False, 1)]
+        assert bool(store.words is not None and store.words.kinds["client_id"].packed) == (fresh == 1)
