@@ -243,9 +243,15 @@ def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
     api_key, version = api_of(data, frame.start)
     check_said(api_key, version, options)
     shape = shape_of_requests(api_key, version, options["dialect"])
-    if catalog(options["dialect"]).api(api_key) is None and not has_client(data[slice(*frame)], shape.header):
+    if not has_api(api_key, options["dialect"]) and not has_client(data[slice(*frame)], shape.header):
         raise frames.unknown_version(api_key, version, options["dialect"])
     return shape
+
+
+@lru_cache(MOST_SHAPES)
+def has_api(api_key: int, dialect: str | None) -> bool:
+    """Return whether the tables have an API of that key."""
+    return catalog(dialect).api(api_key) is not None
 
 
 def has_client(data: bytes, header: MessageCodec) -> bool:
