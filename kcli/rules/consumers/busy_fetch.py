@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
+from kcli.rules.windows import busy_windows
 
 # Some clients (franz-go) spin for a moment as a leader moves: half of the seconds have to be busy. First of all are
 # left out who asks less than 30 times a second: most, and medians are dear.
@@ -15,13 +16,30 @@ WITH fetching AS (
   FROM calls
   WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
 ),
+often AS ({busy_windows("fetching", 30)}),
+filled AS (
+  SELECT DISTINCT connection, correlation_id
+  FROM fetched f JOIN often o ON f.client_id = o.client_id AND f.ns BETWEEN from_ns AND to_ns
+  WHERE records_bytes > 0
+),
+marked AS (
+  SELECT c.*, f.connection IS NULL AS empty
+  FROM fetching c
+  JOIN often o ON c.client_id = o.client_id AND c.ns BETWEEN from_ns AND to_ns
+  LEFT JOIN filled f ON c.connection = f.connection AND c.correlation_id = f.correlation_id
+),
+windows AS ({busy_windows("(SELECT client_id, ns FROM marked WHERE empty)", 24)}),
+looked AS (
+  SELECT m.*
+  FROM marked m JOIN windows w ON m.client_id = w.client_id AND m.ns BETWEEN from_ns AND to_ns
+),
 of_one AS (
   SELECT client_id, sum(of_one) AS of_one
   FROM (
     SELECT client_id, server, {OF_ONE} AS of_one, min(first_ns) AS first_ns, max(last_ns) AS last_ns
     FROM (
       SELECT client_id, server, connection, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns
-      FROM fetching
+      FROM looked
       GROUP BY client_id, server, connection
     ) AS by_connection
     GROUP BY client_id, server
@@ -30,43 +48,40 @@ of_one AS (
   HAVING sum(of_one) >= 200 AND sum(of_one) >= 30 * (max(last_ns) - min(first_ns)) / 1e9
 ),
 asked AS (
-  SELECT client_id, count(*) AS fetches, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns,
-         max(ns) AS last_ns, percentile_approx(max_wait_ms, 0.5) AS max_wait_ms,
-         percentile_approx(latency_ms, 0.5) AS median_ms, min(min_bytes) AS min_bytes
-  FROM fetching
+  SELECT client_id, count(*) AS fetches, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty,
+         greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns, max(ns) AS last_ns,
+         percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5) AS median_ms,
+         min(min_bytes) AS min_bytes
+  FROM looked
   WHERE client_id IN (SELECT client_id FROM of_one)
   GROUP BY client_id
   HAVING sum(CASE WHEN failed THEN 1 ELSE 0 END) < 0.2 * count(*)
 ),
-busy AS (
-  SELECT a.*
-  FROM asked a JOIN of_one o ON a.client_id = o.client_id
-  WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
-    AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
-),
-filled AS (
-  SELECT DISTINCT connection, correlation_id
-  FROM fetched
-  WHERE records_bytes > 0 AND client_id IN (SELECT client_id FROM busy)
-),
 emptied AS (
-  SELECT client_id, sum(empty) AS empty, sum(CASE WHEN empty >= 20 THEN 1 ELSE 0 END) AS busy_seconds
+  SELECT client_id, sum(CASE WHEN empty >= 20 THEN 1 ELSE 0 END) AS busy_seconds
   FROM (
-    SELECT c.client_id, floor(c.ns / 1e9) AS second, sum(CASE WHEN f.connection IS NULL THEN 1 ELSE 0 END) AS empty
-    FROM fetching c LEFT JOIN filled f ON c.connection = f.connection AND c.correlation_id = f.correlation_id
-    WHERE c.client_id IN (SELECT client_id FROM busy)
+    SELECT client_id, floor(ns / 1e9) AS second, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty
+    FROM looked
     GROUP BY 1, 2
   ) AS by_second
   GROUP BY client_id
 )
-SELECT b.client_id, groups, fetches, fetches / seconds AS per_second, empty, max_wait_ms, median_ms, min_bytes, seconds,
-       first_ns, last_ns, fetches AS weight
-FROM busy b JOIN emptied e ON b.client_id = e.client_id LEFT JOIN client_groups g ON b.client_id = g.client_id
-WHERE empty >= 0.8 * fetches AND busy_seconds >= 0.5 * seconds
+SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, a.empty, max_wait_ms, median_ms, min_bytes,
+       seconds, CASE WHEN t.of_time = '' THEN w.of_time ELSE t.of_time END AS of_time, first_ns, last_ns,
+       fetches AS weight
+FROM asked a
+JOIN of_one o ON a.client_id = o.client_id
+JOIN emptied e ON a.client_id = e.client_id
+JOIN windows w ON a.client_id = w.client_id
+JOIN often t ON a.client_id = t.client_id
+LEFT JOIN client_groups g ON a.client_id = g.client_id
+WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
+  AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
+  AND a.empty >= 0.8 * fetches AND busy_seconds >= 0.5 * seconds
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),
-    says="{client_id}: {per_second} Fetches a second, {empty} of {fetches} answered empty; "
+    says="{client_id}: {per_second} Fetches a second over {seconds} s{of_time}, {empty} of {fetches} answered empty; "
     "it asks the broker to wait {max_wait_ms} ms",
     ruled_out="errors, replication",
     advice="set fetch.max.wait.ms to 500 (the default), and a fetch.min.bytes that is worth an answer",

@@ -8,7 +8,6 @@ RULE = Rule(
     when="failed >= 10 AND seconds >= 3",
     sql="""
 WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
-asked AS (SELECT client_id, api, count(*) AS requests FROM calls GROUP BY client_id, api),
 counted AS (
   SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
          max(ns) AS last_ns, array_agg(DISTINCT server) AS servers
@@ -18,11 +17,18 @@ counted AS (
     AND error NOT LIKE 'COORDINATOR_%' -- how a client finds out that a group is of the classic protocol
      AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
   GROUP BY m.client_id, m.api, m.error
+  HAVING count(*) >= 10 AND max(ns) - min(ns) >= 3000000000
+),
+-- Those between the first and the last: what began late is no rarer for all that went well before.
+asked AS (
+  SELECT c.client_id, c.api, c.error, count(*) AS requests
+  FROM counted c JOIN calls a ON a.client_id = c.client_id AND a.api = c.api AND a.ns BETWEEN c.first_ns AND c.last_ns
+  GROUP BY c.client_id, c.api, c.error
 )
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        first_ns, last_ns, answers AS weight
-FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api
-WHERE answers >= 10 AND answers >= 0.3 * requests AND seconds >= 3
+FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
+WHERE answers >= 0.3 * requests
 """,
     subject={"client": "client_id"},
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),

@@ -3,6 +3,7 @@
 from kcli.rules.consumers.exporter_load import LOOKS
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
+from kcli.rules.windows import busy_windows
 
 # An exporter asks for all topics, too: what it gets most of counts.
 RULE = Rule(
@@ -10,13 +11,19 @@ RULE = Rule(
     title="clients that ask for all topics all the time",
     when="metadata_requests >= 20",
     sql=f"""
-WITH by_connection AS (
-  SELECT coalesce(client_id, '') AS client_id, server, connection, count(*) AS requests,
-         sum(CASE WHEN all_topics THEN 1 ELSE 0 END) AS of_all_topics, max(topics) AS topics,
-         sum(coalesce(response_bytes, 0)) AS response_bytes, min(unix_micros(timestamp)) * 1000 AS first_ns,
-         max(unix_micros(timestamp)) * 1000 AS last_ns
+WITH each_ask AS (
+  SELECT coalesce(client_id, '') AS client_id, server, connection, unix_micros(timestamp) * 1000 AS ns, all_topics,
+         topics, coalesce(response_bytes, 0) AS response_bytes
   FROM metadata_calls
-  GROUP BY 1, 2, 3
+),
+everyone AS (SELECT client_id, count(*) AS requests FROM each_ask GROUP BY client_id),
+windows AS ({busy_windows("each_ask", 3)}),
+by_connection AS (
+  SELECT e.client_id, server, connection, count(*) AS requests,
+         sum(CASE WHEN all_topics THEN 1 ELSE 0 END) AS of_all_topics, max(topics) AS topics,
+         sum(response_bytes) AS response_bytes, min(ns) AS first_ns, max(ns) AS last_ns
+  FROM each_ask e JOIN windows w ON e.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
+  GROUP BY e.client_id, server, connection
 ),
 by_server AS (
   SELECT client_id, server, {OF_ONE} AS of_one, sum(requests) AS requests, sum(of_all_topics) AS of_all_topics,
@@ -32,20 +39,20 @@ asked AS (
   FROM by_server
   GROUP BY client_id
 )
-SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
-       (SELECT max(o.requests) FROM asked o WHERE o.client_id != a.client_id) / seconds AS others_per_second,
+SELECT a.*, of_time, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
+       (SELECT max(requests) FROM everyone o WHERE o.client_id != a.client_id) / seconds AS others_per_second,
        CASE WHEN 2 * a.response_bytes < (
               SELECT sum(response_bytes) FROM calls c WHERE c.client_id = a.client_id AND c.api IN {LOOKS}
             )
               THEN 'exporter-load' END AS spares
-FROM asked a
+FROM asked a JOIN windows USING (client_id)
 WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AND of_one / seconds >= 3
   AND of_all_topics >= 0.5 * requests
 """,
     subject={"client": "client_id"},
     evidence=("requests", "of_all_topics", "per_second", "topics", "response_bytes", "seconds", "others_per_second"),
     says="{client_id} asks for Metadata {per_second} times a second, {of_all_topics} of {requests} times of all "
-    "topics: {topics} topics, {megabytes} MB in {seconds} s; others {others_per_second} a second at most",
+    "topics: {topics} topics, {megabytes} MB in {seconds} s{of_time}; others {others_per_second} a second at most",
     ruled_out="errors, leaders that move",
     advice="cache the answer, ask for the topics that are wanted, a longer metadata.max.age.ms; "
     "look for a health check or an exporter",

@@ -3,7 +3,8 @@
 from kcli.rules.rule import Rule
 
 # As many commits that are taken as records; each may be one further, or all be of the end of the batch that is worked
-# off (aiokafka). Who falls behind, or leaves its socket unread, does so for its commits only where these take its time.
+# off (aiokafka). Who commits what each Fetch brought commits by batch, be they of two records. Who falls behind, or
+# leaves its socket unread, does so for its commits only where these take its time.
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",
@@ -31,11 +32,22 @@ single AS (
          sum(CASE WHEN step > 0 THEN step ELSE 0 END) AS records
   FROM steps
   GROUP BY group_id, client_id
+),
+answers AS (
+  SELECT client_id, count(*) AS answers
+  FROM (
+    SELECT DISTINCT client_id, connection, correlation_id
+    FROM fetched
+    WHERE records_bytes > 0 AND client_id IN (SELECT client_id FROM often)
+  ) AS f
+  GROUP BY client_id
 )
 SELECT a.group_id, a.client_id, commits, per_second, single, records, seconds, first_ns, last_ns,
        per_second AS weight, CASE WHEN waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares
-FROM often a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
-WHERE records > 0 AND commits >= 0.4 * records
+FROM often a
+JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
+LEFT JOIN answers f ON a.client_id = f.client_id
+WHERE records > 0 AND commits >= CASE WHEN commits < 1.3 * answers THEN 0.7 ELSE 0.4 END * records
 """,
     subject={"group": "group_id", "client": "client_id"},
     evidence=("commits", "per_second", "single", "records", "seconds"),

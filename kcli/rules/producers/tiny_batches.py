@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
+from kcli.rules.windows import busy_windows
 
 # Where others of the same client id write larger batches, only connections with hardly more than a record each count.
 RULE = Rule(
@@ -9,25 +10,28 @@ RULE = Rule(
     title="a producer sends each record alone",
     when="produces >= 200",
     sql=f"""
-WITH sent AS (
-  SELECT client_id, server, connection, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns,
-         sum(request_bytes) AS bytes
-  FROM calls
+WITH windows AS ({busy_windows("(SELECT client_id, ns FROM calls WHERE api = 'PRODUCE' AND NOT inner_client)", 90)}),
+sent AS (
+  SELECT c.client_id, server, connection, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns,
+         sum(request_bytes) AS bytes, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS refused,
+         sum(latency_ms) AS waited_ms, count(latency_ms) AS answers
+  FROM calls c JOIN windows w ON c.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   WHERE api = 'PRODUCE' AND NOT inner_client
-  GROUP BY client_id, server, connection
+  GROUP BY c.client_id, server, connection
 ),
 fast AS (
   SELECT client_id
   FROM sent
   GROUP BY client_id
   HAVING sum(requests) >= 200 AND sum(requests) / greatest((max(last_ns) - min(first_ns)) / 1e9, 1) >= 90
+    AND sum(refused) < 0.2 * sum(requests)
 ),
 held AS (
-  SELECT client_id, connection, sum(records) AS records,
+  SELECT b.client_id, connection, sum(records) AS records,
          sum(CASE WHEN compression = 'none' THEN 1 ELSE 0 END) AS plain, count(*) AS batches
-  FROM batches
-  WHERE api = 'PRODUCE' AND client_id IN (SELECT client_id FROM fast)
-  GROUP BY client_id, connection
+  FROM batches b JOIN windows w ON b.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
+  WHERE api = 'PRODUCE' AND b.client_id IN (SELECT client_id FROM fast)
+  GROUP BY b.client_id, connection
 ),
 filled AS (
   SELECT s.*, records, plain, batches,
@@ -36,30 +40,40 @@ filled AS (
 ),
 by_server AS (
   SELECT client_id, server, {OF_ONE} AS of_one, sum(requests) AS requests, sum(bytes) AS bytes,
-         sum(records) AS records, sum(plain) AS plain, sum(batches) AS batches, min(first_ns) AS first_ns,
-         max(last_ns) AS last_ns
+         sum(records) AS records, sum(plain) AS plain, sum(batches) AS batches, sum(refused) AS refused,
+         sum(waited_ms) AS waited_ms, sum(answers) AS answers, min(first_ns) AS first_ns, max(last_ns) AS last_ns
   FROM filled
   WHERE usual_records < 2 OR records / requests < 1.5
   GROUP BY client_id, server
 ),
 summed AS (
   SELECT client_id, sum(requests) AS requests, sum(of_one) AS of_one, sum(bytes) AS bytes, sum(records) AS records,
-         sum(plain) AS plain, sum(batches) AS batches, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+         sum(plain) AS plain, sum(batches) AS batches, sum(refused) AS refused,
+         sum(waited_ms) / nullif(sum(answers), 0) AS mean_ms, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
          greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
   FROM by_server
   GROUP BY client_id
 )
 SELECT client_id, requests, requests / seconds AS per_second, records / requests AS records_per_request,
-       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, first_ns, last_ns,
-       requests AS weight
-FROM summed
+       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, of_time, refused, mean_ms,
+       first_ns, last_ns, requests AS weight
+FROM summed JOIN windows USING (client_id)
 WHERE of_one >= 200 AND of_one / seconds >= 90
 """,
     subject={"client": "client_id"},
-    evidence=("requests", "per_second", "records_per_request", "bytes_per_request", "uncompressed_share", "seconds"),
+    evidence=(
+        "requests",
+        "per_second",
+        "records_per_request",
+        "bytes_per_request",
+        "uncompressed_share",
+        "seconds",
+        "refused",
+        "mean_ms",
+    ),
     says="{client_id}: {per_second} Produce requests a second with {records_per_request} records each "
-    "({bytes_per_request} bytes), {requests} in {seconds} s",
-    ruled_out="leaders that move, slow answers",
+    "({bytes_per_request} bytes), {requests} in {seconds} s{of_time}",
+    ruled_out="leaders that move: {refused} were refused; slow answers: they take {mean_ms} ms",
     advice="set linger.ms 5 to 50, batch.size 64 kB or more, compression.type lz4 or zstd; "
     "send without waiting for each record",
     see="stats {files} --by client --by api",

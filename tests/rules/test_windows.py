@@ -1,0 +1,74 @@
+"""Causes that begin late: the calm before them makes them no rarer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcli.diagnose import diagnose
+from tests.capture.wires import MILLISECOND
+from tests.records.slips.making import batch_bytes
+from tests.rules.test_by_hand import SECOND, Talk, fetched, found, told
+
+
+def sent(talk: Talk, times: int, pause: int, error: int = 0) -> Talk:
+    """Send a record alone, again and again."""
+    for _ in range(times):
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        part = {"index": 0, "errorCode": error, "baseOffset": -1 if error else 7}
+        talk.call(
+            0, 9, {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]},
+            {"responses": [{"name": "orders", "partitionResponses": [part]}]}, pause,
+        )  # fmt: skip
+    return talk
+
+
+def asked(talk: Talk, times: int, pause: int) -> Talk:
+    """Ask for the Metadata of all topics, again and again."""
+    for _ in range(times):
+        talk.call(3, 12, {"topics": None}, {"brokers": [], "topics": []}, pause)
+    return talk
+
+
+def test_records_that_are_sent_alone_at_the_end(tmp_path: Path) -> None:
+    late = sent(sent(Talk(), 60, SECOND), 900, 8 * MILLISECOND)
+    finding = told(found(tmp_path, late), "tiny-batches", client="tester")
+    assert 820 < finding.evidence["requests"] <= 902 and 7 <= finding.evidence["seconds"] < 9
+    assert "(in all: 69.1 s)" in finding.text and "0 were refused" in finding.ruled_out
+    assert not found(tmp_path, sent(sent(Talk(), 60, SECOND), 400, 8 * MILLISECOND)), "3 s are a burst"
+    assert "in all" not in told(found(tmp_path, sent(Talk(), 400, 8 * MILLISECOND)), "tiny-batches").text
+
+
+def test_writes_that_are_refused_are_no_tiny_batches(tmp_path: Path) -> None:
+    findings = found(tmp_path, sent(Talk(), 900, 8 * MILLISECOND, error=6))
+    assert "tiny-batches" not in {each.finding for each in findings}
+
+
+def test_a_consumer_that_stops_waiting_at_the_end(tmp_path: Path) -> None:
+    def talk(busy: int) -> Talk:
+        made = fetched(Talk(), 80)
+        for _ in range(busy):
+            fetched(made, 1)
+            made.wire.now -= SECOND // 2 - 10 * MILLISECOND
+        return made
+
+    finding = told(found(tmp_path, talk(700)), "busy-fetch", client="tester")
+    assert finding.evidence["per_second"] > 80 and finding.evidence["seconds"] < 9
+    assert "over 8.4 s (in all: 48.5 s)" in finding.text
+    assert not found(tmp_path, talk(300))
+
+
+def test_all_topics_asked_for_at_the_end(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, asked(asked(Talk(), 20, 5 * SECOND), 80, SECOND // 10)), "metadata-storm")
+    assert 70 < finding.evidence["requests"] <= 80 and "(in all: 10" in finding.text
+    assert not found(tmp_path, asked(Talk(), 40, 2 * SECOND))
+
+
+def test_errors_that_begin_late(tmp_path: Path) -> None:
+    good = fetched(Talk(), 200)
+    finding = told(found(tmp_path, fetched(good, 20, error=56)), "errors-again", client="tester")
+    assert (finding.evidence["answers"], finding.evidence["requests"]) == (20, 20)
+    mixed = fetched(Talk(), 1, error=56)
+    for _ in range(12):
+        fetched(fetched(mixed, 9), 1, error=56)
+    path = tmp_path / "a.pcap"
+    assert not found(tmp_path, mixed) and diagnose([str(path)]).judged
