@@ -253,6 +253,33 @@ def test_who_speaks_another_protocol(cause: str, asked: bytes, answer: bytes, tm
     assert not found(tmp_path, fetched(Talk(), 5))
 
 
+def starting(client: str, first: int, times: int = 18) -> list[Wire]:
+    """Connections of a client that starts anew for each piece of work, two a second."""
+    wires = []
+    for number in range(times):
+        port, start = first + number, Wire().now + number * SECOND // 2
+        wire = Wire(client=("10.0.0.5", port), seq=(port, 2 * port), start=start).open()
+        wire.client(request(3, 12, 1, {"topics": []}, client)).server(response(3, 12, 1, {"brokers": [], "topics": []}))
+        wires.append(wire.close())
+    return wires
+
+
+def test_a_wrong_protocol_explains_who_comes_again_for_it_and_nobody_else(tmp_path: Path) -> None:
+    plain = []
+    for number in range(18):
+        port, start = 40000 + number, Wire().now + number * SECOND // 2
+        wire = Wire(client=("10.0.0.9", port), server=("10.0.0.3", 9093), seq=(port, 2 * port), start=start).open()
+        wire.client(request(18, 0, 1, {}, "bare")).server(ALERT).add(1, FIN)
+        plain.append(wire)
+    assert told(found(tmp_path, *plain), "plaintext-on-tls", client=["bare"]).evidence["connections"] == 18
+    both = {each.finding: each for each in found(tmp_path, *plain, *starting("cron", 42000))}
+    assert set(both) == {"plaintext-on-tls", "connection-churn"}
+    assert both["connection-churn"].subject["client"] == "cron"
+    cloaked = [refused(44000 + number, HELLO, b"") for number in range(3)]
+    both = {each.finding: each for each in found(tmp_path, *cloaked, *starting("cron", 42000))}
+    assert set(both) == {"tls-on-plaintext", "connection-churn"}
+
+
 def test_a_line_that_loses_packets() -> None:
     """3 of 100 packets were dropped between two hosts, without Kafka in them."""
     findings = [each for each in diagnose([str(LOSSY)]).findings if each.severity != INFO]

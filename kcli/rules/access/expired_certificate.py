@@ -59,5 +59,4 @@ HAVING count(*) >= 2
     advice="{unsaid}{remedy}; openssl s_client -connect {server} shows it",
     see="decode pcap {files} --errors",
     source="TLS alerts (RFC 5246, 7.2); ssl.keystore.location",
-    explains={"connection-churn": ("host",)},
 )

@@ -34,5 +34,4 @@ HAVING count(*) >= 2
     advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",
-    explains={"connection-churn": ("host",)},
 )

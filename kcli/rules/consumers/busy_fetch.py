@@ -2,10 +2,10 @@
 
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
-from kcli.rules.windows import busy_windows
+from kcli.rules.windows import OF_TIME, busy_windows
 
-# Some clients (franz-go) spin for a moment as a leader moves: half of the seconds have to be busy. First of all are
-# left out who asks less than 30 times a second: most, and medians are dear.
+# Some clients (franz-go) spin for a moment as a leader moves: half of the seconds have to be busy, near to the
+# mean. First of all are left out who asks less than 30 times a second: most, and medians are dear.
 RULE = Rule(
     finding="busy-fetch",
     title="a consumer asks without waiting",
@@ -36,7 +36,7 @@ looked AS (
 of_one AS (
   SELECT client_id, sum(of_one) AS of_one
   FROM (
-    SELECT client_id, server, {OF_ONE} AS of_one, min(first_ns) AS first_ns, max(last_ns) AS last_ns
+    SELECT client_id, server, {OF_ONE} AS of_one
     FROM (
       SELECT client_id, server, connection, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns
       FROM looked
@@ -45,7 +45,7 @@ of_one AS (
     GROUP BY client_id, server
   ) AS by_server
   GROUP BY client_id
-  HAVING sum(of_one) >= 200 AND sum(of_one) >= 30 * (max(last_ns) - min(first_ns)) / 1e9
+  HAVING sum(of_one) >= 200
 ),
 asked AS (
   SELECT client_id, count(*) AS fetches, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty,
@@ -58,26 +58,29 @@ asked AS (
   HAVING sum(CASE WHEN failed THEN 1 ELSE 0 END) < 0.2 * count(*)
 ),
 emptied AS (
-  SELECT client_id, sum(CASE WHEN empty >= 20 THEN 1 ELSE 0 END) AS busy_seconds
+  SELECT client_id, sum(CASE WHEN empty >= 20 AND empty >= 0.3 * usual THEN 1 ELSE 0 END) AS busy_seconds
   FROM (
-    SELECT client_id, floor(ns / 1e9) AS second, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty
-    FROM looked
-    GROUP BY 1, 2
-  ) AS by_second
+    SELECT *, avg(empty) OVER (PARTITION BY client_id) AS usual
+    FROM (
+      SELECT client_id, floor(ns / 1e9) AS second, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty
+      FROM looked
+      GROUP BY 1, 2
+    ) AS by_second
+  ) AS seconds
   GROUP BY client_id
 )
 SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, a.empty, max_wait_ms, median_ms, min_bytes,
-       seconds, CASE WHEN t.of_time = '' THEN w.of_time ELSE t.of_time END AS of_time, first_ns, last_ns,
+       seconds, {OF_TIME}, first_ns, last_ns,
        fetches AS weight
 FROM asked a
 JOIN of_one o ON a.client_id = o.client_id
 JOIN emptied e ON a.client_id = e.client_id
-JOIN windows w ON a.client_id = w.client_id
 JOIN often t ON a.client_id = t.client_id
 LEFT JOIN client_groups g ON a.client_id = g.client_id
 WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
   AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
   AND a.empty >= 0.8 * fetches AND busy_seconds >= 0.5 * seconds
+  AND (seconds >= 5 OR seconds >= 0.8 * all_seconds)
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),

@@ -3,7 +3,7 @@
 from kcli.rules.consumers.exporter_load import LOOKS
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
-from kcli.rules.windows import busy_windows
+from kcli.rules.windows import OF_TIME, busy_windows
 
 # An exporter asks for all topics, too: what it gets most of counts.
 RULE = Rule(
@@ -39,7 +39,7 @@ asked AS (
   FROM by_server
   GROUP BY client_id
 )
-SELECT a.*, of_time, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
+SELECT a.*, {OF_TIME}, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
        (SELECT max(requests) FROM everyone o WHERE o.client_id != a.client_id) / seconds AS others_per_second,
        CASE WHEN 2 * a.response_bytes < (
               SELECT sum(response_bytes) FROM calls c WHERE c.client_id = a.client_id AND c.api IN {LOOKS}

@@ -23,7 +23,10 @@ big AS (
   GROUP BY client_id
 )
 SELECT c.client_id, host, g.groups, zero_windows, closed_seconds, bytes / seconds AS bytes_per_second,
-       b.answers AS large_answers, b.median_ms AS large_answer_ms, seconds, closed_seconds AS weight
+       b.answers AS large_answers, b.median_ms AS large_answer_ms, seconds, closed_seconds AS weight,
+       CASE WHEN b.answers IS NULL THEN ''
+            ELSE concat('; half of ', b.answers, ' answers over 20 kB took ', CAST(round(b.median_ms) AS BIGINT),
+                        ' ms or more') END AS large
 FROM closed c LEFT JOIN big b ON c.client_id = b.client_id LEFT JOIN client_groups g ON c.client_id = g.client_id
 WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * seconds
   AND (closed_seconds >= 0.06 * zero_windows OR closed_seconds >= 0.1 * seconds)
@@ -31,7 +34,7 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
     subject={"client": "client_id", "host": "host", "group": "groups"},
     evidence=("zero_windows", "closed_seconds", "bytes_per_second", "large_answers", "large_answer_ms", "seconds"),
     says="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, "
-    "{closed_seconds} s in all; {large_answers} answers over 20 kB took {large_answer_ms} ms",
+    "{closed_seconds} s in all{large}",
     ruled_out="the broker and the line: they wait for the client's window",
     advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; "
     "smaller fetches (fetch.max.bytes, max.partition.fetch.bytes)",

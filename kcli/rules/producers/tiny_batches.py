@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
-from kcli.rules.windows import busy_windows
+from kcli.rules.windows import OF_TIME, busy_windows
 
 # Where others of the same client id write larger batches, only connections with hardly more than a record each count.
 RULE = Rule(
@@ -55,8 +55,8 @@ summed AS (
   GROUP BY client_id
 )
 SELECT client_id, requests, requests / seconds AS per_second, records / requests AS records_per_request,
-       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, of_time, refused, mean_ms,
-       first_ns, last_ns, requests AS weight
+       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, refused, mean_ms, seconds,
+       {OF_TIME}, first_ns, last_ns, requests AS weight
 FROM summed JOIN windows USING (client_id)
 WHERE of_one >= 200 AND of_one / seconds >= 90
 """,
