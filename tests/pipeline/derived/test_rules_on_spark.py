@@ -33,6 +33,8 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("under-min-isr", "under-min-isr-orders"),
         ("unknown-topic", "unknown-topic-returns"),
         ("hanging-transaction", "hanging-ended"),
+        ("wrong-advertised-listener", "wrong-advertised-listener-kitchen"),
+        ("rebalance-storm", "rebalance-storm-shipments"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
