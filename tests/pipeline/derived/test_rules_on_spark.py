@@ -35,6 +35,8 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("hanging-transaction", "hanging-ended"),
         ("wrong-advertised-listener", "wrong-advertised-listener-kitchen"),
         ("rebalance-storm", "rebalance-storm-shipments"),
+        ("slow-rebalance", "slow-rebalance-killed"),
+        ("busy-fetch", "busy-fetch-pricing"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
