@@ -21,14 +21,15 @@ counted AS (
 ),
 -- Those between the first and the last: what began late is no rarer for all that went well before.
 asked AS (
-  SELECT c.client_id, c.api, c.error, count(*) AS requests
-  FROM counted c JOIN calls a ON a.client_id = c.client_id AND a.api = c.api AND a.ns BETWEEN c.first_ns AND c.last_ns
+  SELECT c.client_id, c.api, c.error, count(*) AS all_requests,
+         sum(CASE WHEN a.ns BETWEEN c.first_ns AND c.last_ns THEN 1 ELSE 0 END) AS requests
+  FROM counted c JOIN calls a ON a.client_id = c.client_id AND a.api = c.api
   GROUP BY c.client_id, c.api, c.error
 )
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        first_ns, last_ns, answers AS weight
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
-WHERE answers >= 0.3 * requests
+WHERE answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
 """,
     subject={"client": "client_id"},
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),
