@@ -76,8 +76,7 @@ cdef class TcpFacts:
     cdef Talk* first
     cdef Talk* latest
     cdef Talk* recent
-    cdef Out numbers
-    cdef list ends
+    cdef Out numbers, ends
     cdef object full           # called when many rows are ready; None: nobody asks
 
     cdef int see(self, const Segment* s, int twin) except -1

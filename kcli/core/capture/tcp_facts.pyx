@@ -6,13 +6,17 @@ are counted, those that are over become rows, and the oldest ones.
 """
 
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memset
 
 from kcli.core.capture.packets cimport KC_ACK, KC_END_ROOM, KC_DSACK, KC_FIN, KC_RST, KC_SACK, KC_SYN, Ends, Segment, hash_ends, put_end
-from kcli.core.codec.messages cimport out_free, out_put
-from kcli.core.columns.json_columns cimport text
+from kcli.core.codec.interner cimport Texts, text_number, texts_free
+from kcli.core.codec.messages cimport Out, out_free, out_put, put_uint
+from kcli.core.columns.json_columns cimport Column, end, ends, text
+
+include "tcp_names.pxi"
 
 cdef enum:
     SLOTS = 1 << 14
@@ -29,7 +33,7 @@ cdef enum:
     HANDSHAKE_3 = 0x1603    # how a stream of TLS begins
     READY = 5000            # rows: so many are many
 
-# The columns of a row: TALK, then SENDER for its first end and for its second.
+# The columns of a row: TALK, then SENDER for its client's end and for its server's; client -1: for both ends, in any order.
 TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
 SENDER = (
     "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows", "zero_window_ns",
@@ -43,7 +47,7 @@ cdef class TcpFacts:
     """Counts connections. most: of them at a time. full: called when many rows are ready, to `take` them."""
 
     def __cinit__(self, size_t most=1 << 14, full=None):
-        self.most, self.slot_count, self.ends, self.full = most, SLOTS, [], full
+        self.most, self.slot_count, self.full = most, SLOTS, full
         self.slots = <Talk**>calloc(self.slot_count, sizeof(Talk*))
         if self.slots == NULL:
             raise MemoryError
@@ -56,14 +60,14 @@ cdef class TcpFacts:
             talk = self.first
         free(self.slots)
         out_free(&self.numbers)
+        out_free(&self.ends)
 
     def take(self, bint last=False):
-        """Return the rows that are ready, and forget them: of each its two ends, "address:port", with what stands behind the name of
-        a connection (as in `name_link`), and int64 rows of TALK and SENDER. last: end all connections."""
+        """Return the rows that are ready, and forget them: of each its ends, as `end_pairs` and `link_texts` take them, and
+        int64 rows of TALK and SENDER. last: end all connections."""
         while last and self.first != NULL:
             self.drop(self.first)
-        ends, self.ends = self.ends, []
-        return ends, text(&self.numbers)
+        return text(&self.ends), text(&self.numbers)
 
     def resent(self):
         """Return the connections that are counted now and have sent segments again: (one "address:port", the other, how many)."""
@@ -171,15 +175,17 @@ cdef class TcpFacts:
 
     cdef int put(self, Talk* talk) except -1:
         cdef int64_t[TALK_WIDTH] head
+        cdef Named named
         cdef int d
+        memset(&named, 0, sizeof(named))
+        named.ends, named.twin, named.first = talk.ends, talk.twin, talk.client == 1
         head[0], head[1], head[2], head[3] = talk.first_ts, talk.last_ts, talk.client, talk.syns
         head[4], head[5] = talk.answered, talk.established_ts
-        if out_put(&self.numbers, head, sizeof(head)):
+        if out_put(&self.numbers, head, sizeof(head)) or out_put(&self.ends, &named, sizeof(named)):
             raise MemoryError
         for d in range(2):
-            put_sender(&self.numbers, &talk.by[d])
-        self.ends.append((end_text(talk, 0), end_text(talk, 1), f"#{talk.twin + 1}" if talk.twin else ""))
-        if self.full is not None and len(self.ends) >= READY:
+            put_sender(&self.numbers, &talk.by[d ^ named.first])
+        if self.full is not None and self.ends.size >= READY * sizeof(Named):
             self.full()
         return 0
 

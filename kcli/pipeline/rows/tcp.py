@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator
 from typing import Any
 
-from kcli.core.capture.tcp_facts import SENDER, TALK
+from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, end_pairs, link_texts
 from kcli.pipeline.writing import stored_schema
-from kcli.tables.arrays import Among, column_of, integers, texts
+from kcli.tables.arrays import Among, integers, strings, texts
 
 MS = 1_000_000
 UNKNOWN = -1
@@ -15,41 +15,35 @@ UNKNOWN = -1
 COUNTS = ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows")
 
 
-def tcp_batch(
-    ends: Sequence[tuple[str, str, str]], data: bytes, servers: Container[str] = (), ports: Collection[int] = ()
-) -> Any:
+def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Collection[int] = ()) -> Any:
     """Return a record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports:
     connections without one of them are left out, if there are any.
     """
     import numpy
     import pyarrow
 
-    width = len(TALK) + 2 * len(SENDER)
-    rows = numpy.frombuffer(data, numpy.int64).reshape(-1, width)
+    rows = numpy.frombuffer(data, numpy.int64).reshape(-1, len(TALK) + 2 * len(SENDER))
+    named = numpy.frombuffer(ends, numpy.uint8).reshape(-1, NAMED)
     if ports:
-        kept = [any(port_of(end) in ports for end in each[:2]) for each in ends]
-        ends, rows = [each for each, keep in zip(ends, kept, strict=True) if keep], rows[numpy.array(kept, bool)]
-    talk = dict(zip(TALK, rows.T[: len(TALK)], strict=True))
-    both = [dict(zip(SENDER, part, strict=True)) for part in numpy.split(rows.T[len(TALK) :], 2)]
-    client = talk["client"].copy()
-    for row in numpy.flatnonzero(client == UNKNOWN).tolist():
-        client[row] = guessed_client(*ends[row][:2], servers)
-    of_client, of_server = (
-        {name: numpy.where(client == end, both[0][name], both[1][name]) for name in SENDER} for end in (0, 1)
-    )
-    # What tells a connection from others of the same ends stands behind the client's, as in exchanges.
-    servers_of = [each[1 - end] for each, end in zip(ends, client.tolist(), strict=True)]
-    clients = [each[end] + each[2] for each, end in zip(ends, client.tolist(), strict=True)]
+        kept = numpy.array([any(port_of(end) in ports for end in each) for each in end_pairs(ends)], bool)
+        rows, named = rows[kept], named[kept]
+    columns = rows.T.copy()
+    turned = numpy.zeros(len(rows), numpy.uint8)
+    unknown = numpy.flatnonzero(columns[TALK.index("client")] == UNKNOWN)
+    turned[unknown] = [guessed_client(*each, servers) for each in end_pairs(named[unknown].tobytes())]
+    both = columns[len(TALK) :].reshape(2, len(SENDER), -1)
+    swapped = numpy.flatnonzero(turned)
+    both[:, :, swapped] = both[::-1, :, swapped]
+    talk = dict(zip(TALK, columns, strict=False))
+    of_client, of_server = (dict(zip(SENDER, each, strict=True)) for each in both)
     schema = stored_schema("tcp")
-    connections = [f"{server}-{other}" for server, other in zip(servers_of, clients, strict=True)]
-    opened = talk["syns"] > 0
     accepted = talk["answered"] > 0
+    opened = talk["syns"] > 0
     through = accepted & (talk["established_ns"] > 0)
     arrays = [
         *(
-            column_of(values, schema.field(name).type) for name, values in (
-                ("connection", connections), ("server", servers_of), ("client", clients),
-            )
+            Among(strings(each), numpy.frombuffer(places, numpy.int32)).dictionary()
+            for places, *each in link_texts(named.tobytes(), turned)
         ),
         integers(talk["first_ns"], "int64"), integers(talk["last_ns"], "int64"), integers(opened, "bool"),
         integers(talk["syns"], "int32"), integers(accepted, "bool"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.sink import Sink
-from kcli.core.capture.tcp_facts import SENDER, TALK, TcpFacts
+from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
 
 LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
 
@@ -20,7 +20,7 @@ def counted(path: Path, most: int = 1 << 14) -> list[dict[str, int]]:
     ends, data = facts.take(True)
     numbers = memoryview(data).cast("q").tolist()
     width = len(TALK) + 2 * len(SENDER)
-    assert len(numbers) == len(ends) * width
+    assert len(numbers) * NAMED == len(ends) * width
     rows = [numbers[at : at + width] for at in range(0, len(numbers), width)]
     first, second = len(TALK), len(TALK) + len(SENDER)
     return [
