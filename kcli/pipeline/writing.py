@@ -14,11 +14,13 @@ from kcli.pipeline.schemas import arrow_schema, filed_schema
 from kcli.pipeline.storage import StoragePath, split_query
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
-from kcli.tables.parquet import LONG, parquet_writer, stored
+from kcli.tables.parquet import LONG, FileForm, parquet_writer, stored
 
 ROWS = 20_000  # rows in a row group, at most
 SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
+# Whose long texts lie in memory that the core writes to again.
+AT_ONCE = frozenset({"exchanges", "fetch_frames", "records"})
 SAMPLE = 64  # every how many rows their bytes are counted
 DAY_US = 86_400_000_000
 NO_DAY = "1970-01-01"  # of a file without rows: a date, since readers look at folders' names for its type
@@ -55,10 +57,11 @@ class Sink:
         self.table, self.day, self.path, self.nameless = table, day, path, nameless
         self.schema = written_schema(table)
         self.file = (place / path).create()
-        self.writer = parquet_writer(self.file, self.schema)
+        self.writer = file_form(table).writer(self.file)
         self.rows: list[tuple[Any, ...]] = []
         self.batches: list[Any] = []
-        self.waiting = self.count = self.weight = 0
+        self.waiting = self.waiting_bytes = self.count = self.weight = 0
+        self.long_texts = [name for name in self.schema.names if name in LONG]
 
     def add(self, row: tuple[Any, ...]) -> None:
         self.rows.append(row)
@@ -79,18 +82,19 @@ class Sink:
     def add_batch(self, batch: Any) -> None:
         """Add rows that are columns already. Short ones wait for more."""
         batch = whole_batch(batch, self.schema)
-        if not LONG.isdisjoint(self.schema.names):
+        if self.table in AT_ONCE:
             self.write(batch)
             return
         self.batches.append(batch)
         self.waiting += batch.num_rows
-        if self.waiting >= SHORT_ROWS:
+        self.waiting_bytes += sum(batch.column(name).nbytes for name in self.long_texts)
+        if self.waiting >= SHORT_ROWS or self.waiting_bytes > TEXT_BYTES:
             self.flush_batches()
 
     def flush_batches(self) -> None:
         if self.batches:
             self.write(*self.batches)
-        self.batches, self.waiting = [], 0
+        self.batches, self.waiting, self.waiting_bytes = [], 0, 0
 
     def write(self, *batches: Any) -> None:
         """Write one group of rows, in the background."""
@@ -127,6 +131,12 @@ def written_schema(table: str) -> Any:
     return stored(filed_schema(table))
 
 
+@cache
+def file_form(table: str) -> FileForm:
+    """Return how the table's files are written. Facts are read whole."""
+    return FileForm(written_schema(table), bounded=table in TABLES)
+
+
 def whole_batch(batch: Any, schema: Any) -> Any:
     """Return a batch with all columns of a file's: it may come without its origin."""
     import pyarrow
@@ -139,7 +149,7 @@ def whole_batch(batch: Any, schema: Any) -> Any:
 def empty_file(table: str) -> bytes:
     """Return a file of the table without rows."""
     file = io.BytesIO()
-    parquet_writer(file, written_schema(table)).close()
+    file_form(table).writer(file).close()
     return file.getvalue()
 
 

@@ -46,26 +46,42 @@ def parquet_file(
             each.close()
 
 
-def parquet_writer(file: Any, schema: Any) -> Any:
-    """Return a pyarrow.parquet.ParquetWriter of record batches whose texts are plain or dictionaries.
+class FileForm:
+    """A form of files: those of one schema, whose texts are plain or dictionaries in record batches.
 
     All texts have dictionaries in the file, until one is too large. Numbers and short texts have their least and
     greatest beside them, so that a reader passes over groups of rows without a client or a topic; long texts and bytes
     need none. Times follow each other closely. Pages of version 2 are compressed where they are made, without a copy.
     """
-    import pyarrow
 
-    texts = [field.name for field in schema if is_text(field.type)]
-    times = [field.name for field in schema if field.name in TIMES]
-    bounded = [field.name for field in schema if field.name not in LONG and field.type != pyarrow.binary()]
-    writer = silent_writer()(
-        file, schema, store_schema=False,
-        compression="zstd", compression_level=1, data_page_version="2.0",
-        write_statistics=bounded, use_dictionary=texts,
-        column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
-    )  # fmt: skip
-    writer.add_key_value_metadata({"ARROW:schema": comments_of(schema)})
-    return writer
+    def __init__(self, schema: Any, *, bounded: bool = True) -> None:
+        """Take the schema. bounded: whether readers may look for some of the rows; else nothing says the least and
+        greatest, which is a fifth of the work.
+        """
+        import pyarrow
+
+        self.schema = schema
+        texts = [field.name for field in schema if is_text(field.type)]
+        times = [field.name for field in schema if field.name in TIMES]
+        short = [field.name for field in schema if field.name not in LONG and field.type != pyarrow.binary()]
+        self.options = {
+            "store_schema": False,
+            "compression": "zstd", "compression_level": 1, "data_page_version": "2.0",
+            "write_statistics": short if bounded else False, "use_dictionary": texts,
+            "column_encoding": dict.fromkeys(times, "DELTA_BINARY_PACKED"),
+        }  # fmt: skip
+        self.metadata = {"ARROW:schema": comments_of(schema)}
+
+    def writer(self, file: Any) -> Any:
+        """Return a pyarrow.parquet.ParquetWriter of record batches."""
+        made = silent_writer()(file, self.schema, **self.options)
+        made.add_key_value_metadata(self.metadata)
+        return made
+
+
+def parquet_writer(file: Any, schema: Any) -> Any:
+    """Return a pyarrow.parquet.ParquetWriter of record batches of that schema."""
+    return FileForm(schema).writer(file)
 
 
 @cache

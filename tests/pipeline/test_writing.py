@@ -11,6 +11,7 @@ import pytest
 from kcli.pipeline import writing
 from kcli.pipeline.schemas import filed_schema
 from kcli.pipeline.writing import TableWriter, Written, day_of, stored_schema
+from kcli.tables.arrays import batch_of_rows
 from tests.pipeline.outputs import filled
 
 DAY = 86_400_000_000
@@ -81,15 +82,32 @@ def test_days_are_utc() -> None:
     assert (day_of(DAY - 1), day_of(DAY)) == ("1970-01-01", "1970-01-02")
 
 
+def zeros(table: str, rows: int) -> Any:
+    """Return rows of a table, of empty texts and zeros."""
+    schema = stored_schema(table)
+    row = [0 if pyarrow.types.is_integer(field.type) else b"" for field in schema]
+    return batch_of_rows([row] * rows, schema)
+
+
 def test_short_rows_that_are_columns_wait_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long ones do not: their texts lie in memory that is used again."""
+    """Those do not whose texts lie in memory that is used again."""
     monkeypatch.setattr(writing, "SHORT_ROWS", 5)
     writer = TableWriter(str(tmp_path), "x")
-    for table in ("topic_names", "undecodable"):
-        schema = stored_schema(table)
+    for table in ("topic_names", "fetch_frames"):
         for _ in range(3):
-            values = [pyarrow.nulls(2, field.type) for field in schema]
-            writer.put_batch(table, -1, pyarrow.record_batch(values, schema=schema))
+            writer.put_batch(table, -1, zeros(table, 2))
     short, long = (pyarrow.parquet.ParquetFile(tmp_path / each.path) for each in writer.close())
     assert (short.num_row_groups, short.metadata.num_rows) == (1, 6)
     assert (long.num_row_groups, long.metadata.num_rows) == (3, 6)
+
+
+def test_no_more_long_texts_wait_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "TEXT_BYTES", 100)
+    writer = TableWriter(str(tmp_path), "x")
+    schema = stored_schema("noted_exchanges")
+    for size in (60, 60, 10):
+        long = [b"x" * size if field.name == "response" else None for field in schema]
+        writer.put_batch("noted_exchanges", -1, batch_of_rows([long], schema))
+    [written] = writer.close()
+    file = pyarrow.parquet.ParquetFile(tmp_path / written.path)
+    assert [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)] == [2, 1]
