@@ -32,7 +32,7 @@ from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.schemas import arrow_schema, filed_schema
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import FILED, TABLES
-from kcli.pipeline.writing import TableWriter, stored_schema, written_schema
+from kcli.pipeline.writing import TableWriter, file_form, stored_schema, written_schema
 from kcli.report.fleet import ask_here
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
@@ -241,7 +241,7 @@ def test_runs_that_are_none_of_kclis_are_one_line(output: Path) -> None:
 
 
 def forget_schemas() -> None:
-    for known in (stored_schema, arrow_schema, written_schema, filed_schema):
+    for known in (stored_schema, arrow_schema, written_schema, filed_schema, file_form):
         known.cache_clear()
 
 
