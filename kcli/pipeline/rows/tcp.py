@@ -42,8 +42,8 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
     through = accepted & (talk["established_ns"] > 0)
     arrays = [
         *(
-            Among(strings(each), numpy.frombuffer(places, numpy.int32)).dictionary()
-            for places, *each in link_texts(named.tobytes(), turned)
+            Among(strings((text_ends, data)), numpy.frombuffer(places, numpy.int32)).dictionary()
+            for places, text_ends, data in link_texts(named.tobytes(), turned)
         ),
         integers(talk["first_ns"], "int64"), integers(talk["last_ns"], "int64"), integers(opened, "bool"),
         integers(talk["syns"], "int32"), integers(accepted, "bool"),
