@@ -20,7 +20,7 @@ ROWS = 20_000  # rows in a row group, at most
 SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
 # Whose long texts lie in memory that the core writes to again.
-AT_ONCE = frozenset({"exchanges", "fetch_frames", "records"})
+AT_ONCE = frozenset({"exchanges", "exchange_facts", "fetch_frames", "records"})
 SAMPLE = 64  # every how many rows their bytes are counted
 DAY_US = 86_400_000_000
 NO_DAY = "1970-01-01"  # of a file without rows: a date, since readers look at folders' names for its type

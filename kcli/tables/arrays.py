@@ -24,16 +24,6 @@ def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.string(), ends.size // 4 - 1, [validity(missing), ends, data])
 
 
-def strings_without(made: tuple[Any, Any], missing: Any) -> Any:
-    """Return the same in memory of its own, without the texts of the rows that are missing."""
-    import numpy
-
-    ends, data = numpy.frombuffer(made[0], numpy.int32), memoryview(made[1])
-    kept = [data[ends[row] : ends[row + 1]] for row in numpy.flatnonzero(~missing).tolist()]
-    lengths = numpy.where(missing, 0, numpy.diff(ends))
-    return strings((ends_of(lengths), b"".join(kept)), missing)
-
-
 def texts(values: Iterable[str | bytes | None]) -> Any:
     """Return a column of text out of values, which may be UTF-8 already."""
     import numpy

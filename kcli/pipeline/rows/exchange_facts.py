@@ -13,7 +13,7 @@ import numpy
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, SHARE_GROUP_HEARTBEAT
-from kcli.tables.arrays import integers, strings_without
+from kcli.tables.arrays import integers, strings
 
 FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
@@ -36,7 +36,7 @@ def fact_batch(columns: ExchangeColumns) -> Any:
     unread = others if columns.made.unanswered is None else others | columns.made.unanswered
     made = [
         *columns.arrays(*OF_EXCHANGES), *(number(columns, name, "int64") for name in FIELDS),
-        strings_without(columns.taken["request"], others), strings_without(columns.taken["response"], unread),
+        strings(columns.taken["request"], others), strings(columns.taken["response"], unread),
     ]  # fmt: skip
     return pyarrow.record_batch(made, schema=stored_schema("exchange_facts"))
 
