@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kcli.input_names import name_of
+
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 
 
@@ -58,7 +60,7 @@ class InputError(KcliError):
         return self
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.text}" if self.file else self.text
+        return f"{name_of(self.file)}: {self.text}" if self.file else self.text
 
 
 def all_of(errors: Sequence[InputError]) -> InputError:

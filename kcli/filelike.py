@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kcli import input_names
 from kcli.errors import UsageError
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 PACKED_SUFFIXES = (".gz", ".zst", ".zstd")
-STDIN = "-"
 
 File: TypeAlias = "str | Path | io.IOBase | Stream"
 Files: TypeAlias = "File | Iterable[File]"
@@ -82,6 +82,4 @@ def expected(given: Any) -> str:
 
 def name_of(file: str | Stream) -> str:
     """Return a file's name for errors."""
-    if isinstance(file, Stream):
-        return file.name
-    return "standard input" if file == STDIN else file
+    return file.name if isinstance(file, Stream) else input_names.name_of(file)

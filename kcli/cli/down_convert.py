@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.decode.batch_sources import segments_in
-from kcli.cli.options.file_type import name_of, refuse_other_files
+from kcli.cli.options.file_type import refuse_other_files
 from kcli.cli.options.inputs import Size, files_argument, format_option, quiet_option
 from kcli.cli.terminal.console import progress, warn
 from kcli.cli.terminal.lines import print_line
@@ -21,6 +21,7 @@ from kcli.cli.terminal.streams import standard_input
 from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
+from kcli.input_names import name_of
 
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice

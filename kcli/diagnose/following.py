@@ -16,7 +16,8 @@ from kcli.diagnose.known import Unknown, unknown_names, unknown_times
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
-from kcli.filelike import STDIN, Stream, name_of
+from kcli.filelike import Stream, name_of
+from kcli.input_names import STDIN
 from kcli.rules.rule import Finding
 
 EVERY_S = 5.0  # between two judgements, or so many times as long as the last one took

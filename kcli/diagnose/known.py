@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.clock import instant
 from kcli.capture.names import counted_by, names_by
-from kcli.filelike import STDIN
+from kcli.input_names import STDIN
 
 if TYPE_CHECKING:
     from kcli.capture.captured_time import CapturedTime

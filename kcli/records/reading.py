@@ -8,7 +8,8 @@ from pathlib import Path
 
 from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
-from kcli.filelike import STDIN, Files, Stream, files_of, name_of
+from kcli.filelike import Files, Stream, files_of, name_of
+from kcli.input_names import STDIN
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
 from kcli.records.segments import base_offset_of

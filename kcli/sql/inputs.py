@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError
-from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES, STDIN
+from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
+from kcli.input_names import STDIN
 from kcli.pipeline.tables import RUNS
 from kcli.records.recognition import LOOKED_AT, is_metadata, starts_log
 from kcli.topic_names import CLUSTER_METADATA, partition_of

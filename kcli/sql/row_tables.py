@@ -16,7 +16,7 @@ from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ArrowSink
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
-from kcli.filelike import STDIN
+from kcli.input_names import STDIN
 from kcli.jsontext import loads
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.naming import name_columns

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.nothing import NothingReadError
-from kcli.filelike import STDIN
+from kcli.input_names import STDIN
 from kcli.sql.captures import event_source, exchange_source
 from kcli.sql.definitions import PIPELINED, TABLES
 from kcli.sql.engine import Engine

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from kcli.filelike import STDIN, Stream, name_of
+from kcli.filelike import Stream, name_of
+from kcli.input_names import STDIN
 
 PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm

@@ -13,7 +13,7 @@ import click
 
 from kcli.cli.decode.message_formats import records_hook
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.file_type import is_batch, name_of, refuse_others
+from kcli.cli.options.file_type import is_batch, refuse_others
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
@@ -32,6 +32,7 @@ from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_b
 from kcli.client.properties import ClientConfig
 from kcli.client.routing import ask_leader
 from kcli.errors import InputError, NetworkError, UsageError
+from kcli.input_names import name_of
 from kcli.schemas.catalog import catalog
 
 Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a dialect

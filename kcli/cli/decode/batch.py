@@ -12,7 +12,6 @@ from kcli.cli.decode.batch_sources import memory_source
 from kcli.cli.decode.coprocess import answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, batch_text
-from kcli.cli.options.file_type import name_of
 from kcli.cli.options.inputs import (
     batch_records_option,
     binary_input,
@@ -26,6 +25,7 @@ from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
+from kcli.input_names import name_of
 
 
 @click.command()

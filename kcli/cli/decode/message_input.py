@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kcli.cli.options.file_type import is_batch, name_of, refuse_others
+from kcli.cli.options.file_type import is_batch, refuse_others
 from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.cli.options.inputs import read_text, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain
+from kcli.input_names import name_of
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 Reach = Callable[[bytes, bool], int]

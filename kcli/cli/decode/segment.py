@@ -13,7 +13,7 @@ from kcli.cli.decode.batch_findings import report_findings
 from kcli.cli.decode.batch_formats import hook_of, write_lines, write_table
 from kcli.cli.decode.batch_sources import open_source
 from kcli.cli.decode.segment_verification import run_verify
-from kcli.cli.options.file_type import name_of, refuse_others
+from kcli.cli.options.file_type import refuse_others
 from kcli.cli.options.inputs import (
     batch_records_option,
     dialect_option,
@@ -27,6 +27,7 @@ from kcli.cli.terminal.console import is_terminal, progress, terminal_room, warn
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
+from kcli.input_names import name_of
 
 if TYPE_CHECKING:
     from kcli.records.parallel_json import LineForm

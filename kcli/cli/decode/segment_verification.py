@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcli.cli.decode.batch_sources import open_source
-from kcli.cli.options.file_type import name_of
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
+from kcli.input_names import name_of
 
 if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding

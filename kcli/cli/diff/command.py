@@ -10,7 +10,6 @@ import click
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.diff.sides import Side, batch_side, message_side, unframed
-from kcli.cli.options.file_type import name_of
 from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.inputs import (
     binary_input,
@@ -27,6 +26,7 @@ from kcli.errors import InputError, UsageError
 from kcli.grammar.difference import Difference, differences
 from kcli.grammar.secrets import Hidden
 from kcli.grammar.words.trace import Span
+from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 
 Command = Callable[..., int]

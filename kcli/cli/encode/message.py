@@ -11,11 +11,11 @@ import click
 
 from kcli.cli.decode.coprocess import Reply, answer_lines, bytes_in
 from kcli.cli.decode.lines_option import lines_option
-from kcli.cli.options.file_type import name_of
 from kcli.cli.options.inputs import dialect_option, quiet_option, read_json
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import EncodeError, InputError, UsageError
 from kcli.grammar import frames
+from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog

@@ -9,10 +9,10 @@ import click
 from kcli.cli.decode.coprocess import Reply, answer_lines, bytes_in
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.encode.message import line_form, text_as, to_option, write_as
-from kcli.cli.options.file_type import name_of
 from kcli.cli.options.inputs import quiet_option, read_json
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
+from kcli.input_names import name_of
 from kcli.jsontext import loads
 
 

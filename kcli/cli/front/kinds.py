@@ -7,8 +7,9 @@ from itertools import islice
 from pathlib import Path
 
 from kcli.cli.options.capture_files import is_capture
-from kcli.cli.options.file_type import name_of, start_of
+from kcli.cli.options.file_type import start_of
 from kcli.errors import InputError
+from kcli.input_names import name_of
 
 KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|EXPORTER_SECRET|RSA Session-ID:\S+) ")
 MESSAGE = re.compile(r"(?:a|an) .+ request")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.file_type import name_of, start_of
+from kcli.cli.options.file_type import start_of
 from kcli.cli.options.inputs import read_bytes
 from kcli.cli.options.pipes import copied
 from kcli.cli.terminal.cells import broken
@@ -19,6 +19,7 @@ from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
+from kcli.input_names import name_of
 from kcli.shell import quoted
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import IO, Any, cast
 
 from kcli.cli.terminal.streams import standard_input
 from kcli.errors import InputError, UsageError
+from kcli.input_names import name_of
 from kcli.jsontext import loads
 
 GZIP = b"\x1f\x8b"
@@ -69,8 +70,3 @@ def open_lines(file: str) -> IO[bytes]:
     with Path(file).open("rb") as opened:
         packed = opened.read(2) == GZIP
     return cast(IO[bytes], gzip.open(file)) if packed else Path(file).open("rb")
-
-
-def name_of(file: str) -> str:
-    """Return how messages call an input: "standard input" for "-"."""
-    return "standard input" if file == "-" else file

@@ -7,14 +7,10 @@ from pathlib import Path
 
 from kcli.cli.terminal.streams import standard_input
 from kcli.errors import InputError
+from kcli.input_names import name_of
 
 LOOKED_AT = 1 << 12  # bytes of a file, to say what it is, as in kcli.records.recognition
 HEADER = 61  # bytes, of a record batch
-
-
-def name_of(file: str) -> str:
-    """Return an input's name for messages; "-" is standard input."""
-    return "standard input" if file == "-" else file
 
 
 def refuse_others(data: bytes, name: str, why: str = "neither a message nor record batches") -> None:

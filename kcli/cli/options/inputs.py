@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.cli.options.file_type import name_of, refuse_others
+from kcli.cli.options.file_type import refuse_others
 from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
+from kcli.input_names import name_of
 from kcli.records.forms import BATCH_FORMS, FIELD_FORMS
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -11,8 +11,9 @@ import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kcli.cli.options.file_type import name_of, start_of
+from kcli.cli.options.file_type import start_of
 from kcli.cli.terminal.streams import standard_input
+from kcli.input_names import name_of, note_copy
 from kcli.temporary import lasting_folder
 
 STDIN = 0
@@ -62,6 +63,7 @@ def copied(file: str, name: str | None = None) -> str:
     import shutil  # a start without pipes is spared it
 
     path = Path(lasting_folder("kcli-pipe-")) / (name or Path(name_of(file)).name)
+    note_copy(str(path), file)
     with path.open("wb") as copy:
         if file == "-":
             shutil.copyfileobj(standard_input(), copy)

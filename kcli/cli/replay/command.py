@@ -19,7 +19,6 @@ from kcli.capture.api import read_capture
 from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.exchange_sources import name_of
 from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.replay.running import counting, ignore, interrupted, standing
@@ -30,6 +29,7 @@ from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError, UsageError
+from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import parse_speed

@@ -12,7 +12,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.exchange_sources import holds_rows, name_of, need_captures, rows
+from kcli.cli.options.exchange_sources import holds_rows, need_captures, rows
 from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
 from kcli.cli.options.inputs import (
     files_argument,
@@ -28,6 +28,7 @@ from kcli.cli.terminal.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError
+from kcli.input_names import name_of
 from kcli.jsontext import dumps
 from kcli.replay.engine import parse_speed
 from kcli.replay.sessions.outcome import Pair, pairs, set_apart, take_out_internal

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcli.errors import InputError
-from kcli.filelike import STDIN, Stream, name_of
+from kcli.filelike import Stream, name_of
+from kcli.input_names import STDIN
 from kcli.records.recognition import LOOKED_AT, segment_name
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 

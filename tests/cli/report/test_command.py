@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import os
 import re
 import signal
 import subprocess
@@ -116,17 +117,31 @@ def test_what_is_wrong_is_one_line(
 
 
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
-    out = tmp_path / "out.html"
+    out, temporary = tmp_path / "out.html", tmp_path / "temporary"
+    temporary.mkdir()
     words = [sys.executable, "-m", "kcli.cli", "report", "-", "-o", str(out)]
-    with ended(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+    with ended(
+        subprocess.Popen(
+            words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(temporary)}
+        )
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(EMPTY)
         process.stdin.flush()
         deadline = time.monotonic() + 60
-        while not list(tmp_path.glob(".kcli-*.part")) and time.monotonic() < deadline:
+        while not [*temporary.glob("kcli-pipe-*/*")]:  # what it reads is copied
+            assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         said = process.stderr.read() if process.stderr is not None else b""
     assert process.returncode == 130 and said == b""
-    assert list(tmp_path.iterdir()) == []
+    assert [*tmp_path.rglob("*")] == [temporary]
+
+
+def test_messages_name_standard_input_not_its_copy(samples: Path, tmp_path: Path) -> None:
+    out, cut = tmp_path / "r.html", (samples / "java44-txn.pcap").read_bytes()[:-10]
+    words = [sys.executable, "-m", "kcli.cli", "report", "-", "-o", str(out)]
+    done = subprocess.run(words, input=cut, capture_output=True, check=False)
+    assert done.returncode == 3 and b"kcli: standard input: the file ends" in done.stderr
+    for told in (done.stderr.decode(), out.read_text()):
+        assert "kcli-pipe-" not in told
