@@ -33,13 +33,18 @@ def is_cause(cause: Finding, each: Finding, explains: Explains) -> bool:
     kinds = explains[cause.finding].get(each.finding)
     if kinds is None or cause is each or each.finding in cause.spares:
         return False
-    return all(kind not in each.subject or kind not in cause.subject or shares(cause, each, kind) for kind in kinds)
+    return all(may_share(names_of(cause, kind), names_of(each, kind)) for kind in kinds)
 
 
-def shares(one: Finding, other: Finding, kind: str) -> bool:
-    """Return whether two subjects have a name of that kind in common."""
-    return not names(one.subject[kind]).isdisjoint(names(other.subject[kind]))
+def may_share(some: set[str], others: set[str]) -> bool:
+    """Return whether two have a name in common, or one of them has none."""
+    return not some or not others or not some.isdisjoint(others)
 
 
-def names(value: object) -> set[str]:
+def names_of(finding: Finding, kind: str) -> set[str]:
+    """Return the names of a kind: those of the subject, or else those that the evidence lists ("topics")."""
+    value = finding.subject.get(kind)
+    if value is None:
+        listed = finding.evidence.get(f"{kind}s")
+        value = listed if isinstance(listed, list) else []
     return {str(each) for each in (value if isinstance(value, list) else [value])}

@@ -66,7 +66,7 @@ class Rule:
     subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
     see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
     where the limits come from.
-    explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
+    explains: findings that are consequences of this one, and the kinds of names that they must share (none: all).
     of_payloads: it is asked where keys and values of records are decoded.
     """
 

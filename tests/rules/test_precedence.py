@@ -39,3 +39,15 @@ def test_a_cause_may_be_too_slight_for_what_others_of_its_kind_explain() -> None
         [slight, storm, lag], [rule("slow", {"storm": (), "lag": ()}), rule("storm", {}), rule("lag", {})]
     )
     assert kept == [slight, storm] and explained == [lag]
+
+
+def test_names_that_the_evidence_lists_tell_findings_apart() -> None:
+    """A member that is stuck over one topic is no consequence of a transaction that hangs in another."""
+    hanging = finding("hanging", topic="payments")
+    own, other = finding("stuck", client="a"), finding("stuck", client="b")
+    own.evidence, other.evidence = {"topics": ["payments", "orders"]}, {"topics": ["invoices"]}
+    unsaid, counted = finding("stuck", client="c"), finding("stuck", client="d")
+    counted.evidence = {"topics": 2}
+    rules = [rule("hanging", {"stuck": ("topic",)}), rule("stuck", {})]
+    kept, explained = without_consequences([hanging, own, other, unsaid, counted], rules)
+    assert kept == [hanging, other] and explained == [own, unsaid, counted]
