@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kcli.cli.diagnose.text import clients_text
-from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.cells import broken, hanging
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted, span_text
 
@@ -50,11 +50,11 @@ KINDS = {
 def entry(word: str, text: str, room: int | None, *, colour: bool) -> Iterator[str]:
     """Yield a verdict and what it is about, which may take several lines."""
     shown = word.upper() if word == "worse" else word
-    first, *rest = broken(text, None if room is None else room - WIDTH - 2)
     head = f"{shown:{WIDTH}}  "
+    first, *rest = hanging(head, text, room)
     style = COLOURS.get(word)
-    yield joined(paint(head, colour, fg=style, bold=word == "worse") if style else head, first)
-    yield from (" " * (WIDTH + 2) + line for line in rest)
+    yield joined(paint(head, colour, fg=style, bold=word == "worse") if style else head, first[len(head) :])
+    yield from rest
 
 
 def change_text(each: Change) -> str:

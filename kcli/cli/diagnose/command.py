@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -85,7 +85,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     if decoder is not None and (options["follow"] or "-" in paths):
         raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
     inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
-    with open_output(options["output"], inputs) as out, page_output(options["page"], inputs) as page:
+    paged = open_output(options["page"], inputs) if options["page"] else contextlib.nullcontext()
+    with open_output(options["output"], inputs) as out, paged as page:
         if options["follow"]:
             return shown_as_found(out, paths, scope, read, options)
         with reading(paths, options["quiet"]) as moved:
@@ -104,16 +105,6 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     if decoder is not None:
         decoder.raise_failure()
     return 1 if found.is_grave or found.unknown else 0 if found.judged else InputError.exit_code
-
-
-@contextlib.contextmanager
-def page_output(page: str | None, inputs: Sequence[str]) -> Iterator[BinaryIO | None]:
-    """Open the output of the page, where there is to be one; see `open_output`."""
-    if page is None:
-        yield None
-        return
-    with open_output(page, inputs) as out:
-        yield out
 
 
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:

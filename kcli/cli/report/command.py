@@ -26,6 +26,7 @@ from kcli.cli.terminal.output import open_output
 from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.input_names import name_of
 from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -184,4 +185,4 @@ def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds:
 
 def listed(files: tuple[str, ...]) -> str:
     """Return the files' names, the first ones of many."""
-    return few_of(["standard input" if file == "-" else Path(file).name or file for file in files], NAMED)
+    return few_of([Path(name_of(file)).name or file for file in files], NAMED)

@@ -10,7 +10,7 @@ import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.snapshot.live import client_config_option, is_live
-from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.cells import broken, hanging
 from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
@@ -130,8 +130,7 @@ def show(found: Finding, form: str) -> None:
         print_line(dumps(found.row()))
         return
     severity, room = found.severity if found.severity == "info" else found.severity.upper(), terminal_room()
-    first, *rest = broken(f"{found.finding}: {found.text}", None if room is None else room - len(INDENT))
-    print_line(f"{severity:<8}  {first}")
-    more = broken(f"do: {found.advice}", room, INDENT) if found.severity != "info" else ()
-    for line in (*(f"{INDENT}{each}" for each in rest), *more):
+    for line in hanging(f"{severity:<8}  ", f"{found.finding}: {found.text}", room):
+        print_line(line)
+    for line in broken(f"do: {found.advice}", room, INDENT) if found.severity != "info" else ():
         print_line(line)

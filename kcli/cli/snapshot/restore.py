@@ -13,7 +13,7 @@ import click
 
 from kcli.cli.options.file_type import refuse_other_snapshots
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
-from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.cells import hanging
 from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
@@ -103,9 +103,7 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
             if options.form == "jsonl":
                 print_line(dumps({"severity": each.severity, "what": each.what}))
                 continue
-            lines = broken(each.what, terminal_room(), " " * 7)
-            print_line(f"{each.severity:<5}  {next(lines)[7:]}")
-            for line in lines:
+            for line in hanging(f"{each.severity:<5}  ", each.what, terminal_room()):
                 print_line(line)
     if unfit:
         return 1

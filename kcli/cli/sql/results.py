@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kcli.calendar import moment_text
-from kcli.cli.terminal.cells import GAP, broken, cut, narrowed, pad, width
+from kcli.cli.terminal.cells import GAP, broken, cut, hanging, narrowed, pad, width
 from kcli.cli.terminal.lines import Lines, print_note, without_formula
 from kcli.counting import counted
 from kcli.jsontext import dumps
@@ -211,9 +211,7 @@ def list_lines(room: int | None) -> Iterator[str]:
                 yield f"  {'  '.join(cells)}"
                 yield from broken(text, room, "    ")
                 continue
-            first, *rest = broken(text, None if room is None else room - len(head) - GAP)
-            yield f"{head}  {first}"
-            yield from (" " * (len(head) + GAP) + line for line in rest)
+            yield from hanging(f"{head}  ", text, room)
 
     for table in TABLES.values():
         yield from broken(f"{table.name}: {table.text}", room)

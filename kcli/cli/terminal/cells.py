@@ -68,6 +68,15 @@ def broken(text: str, room: int | None, indent: str = "") -> Iterator[str]:
         yield from (indent + line for line in wrap(text, max(room - len(indent), LEAST)))
 
 
+def hanging(head: str, text: str, room: int | None) -> Iterator[str]:
+    """Yield a text behind a head, broken between words; what goes on stands below its beginning. room: cells of a line;
+    None: as many as it takes.
+    """
+    lines = broken(text, room, " " * len(head))
+    yield f"{head}{next(lines)[len(head) :]}"
+    yield from lines
+
+
 def fit(text: str, size: int) -> str:
     """Escape the text and cut or pad it to exactly `size` cells."""
     if text.isascii() and text.isprintable() and len(text) <= size:

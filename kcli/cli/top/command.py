@@ -17,6 +17,7 @@ from kcli.cli.options.inputs import check_files, port_option, quiet_option, read
 from kcli.cli.options.listen import listen_address
 from kcli.errors import UsageError
 from kcli.extras import require
+from kcli.input_names import name_of
 
 TICK_S = 0.25  # keys are waited for
 DRAW_S = 1.0  # between two screens without a key
@@ -152,7 +153,7 @@ def show(terminal: Any, view: Any, reader: Any, feeder: Any) -> None:
 def source_text(files: Sequence[str], words: Sequence[str]) -> str:
     """Name what is read."""
     if not words:
-        return "standard input" if tuple(files) == ("-",) else ", ".join(files)
+        return ", ".join(map(name_of, files))
     return "kcli proxy" if words[0] == "proxy" else " ".join(words)
 
 

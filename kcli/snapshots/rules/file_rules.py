@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kcli.input_names import STDIN, name_of
 from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.reading.walk import PROBLEMS
 from kcli.snapshots.rules.evidence import Control, Evidence
 from kcli.snapshots.rules.findings import Judged, more, rule
 
-STANDARD_INPUT = "standard input"  # which has no name to be wrong
+STANDARD_INPUT = name_of(STDIN)  # which has no name to be wrong
 STATES = {
     "part": "the name says that it is unfinished (.part)",
     "deleted": "the name says that it is about to be deleted (.deleted)",

@@ -16,6 +16,7 @@ from kcli.cli.terminal.cells import cut, fit
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import paint
 from kcli.counting import bytes_text, few_of
+from kcli.input_names import name_of
 
 LONGEST = 40  # cells of a client's name in the legend
 MOST_SPEAKERS = 1 << 14  # remembered
@@ -246,6 +247,6 @@ def sizes(request: int, response: int | None) -> str:
 
 def opening(files: tuple[str, ...]) -> str:
     """Return the first line: what is being read."""
-    names = [Path(name).name if name != "-" else "standard input" for name in files]
+    names = [Path(name_of(name)).name for name in files]
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
     return f"{few_of(names, 3)}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()
