@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 from kcli.capture.kafka.clock import instant
 from kcli.diagnose.store import FactStore
@@ -38,7 +38,7 @@ class Scope:
     def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
         """Return whether the finding may concern them. groups: of each client; topics: names of an id."""
         return self.is_in_time(finding) and all(
-            wanted is None or kinds_match(finding.subject, kinds, {wanted, *more})
+            wanted is None or kinds_match(finding, kinds, {wanted, *more})
             for wanted, kinds, more in (
                 (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
                 (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
@@ -59,11 +59,10 @@ class Scope:
 ALL = Scope()
 
 
-def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) -> bool:
-    """Return whether a subject has none of these kinds, or one of the names."""
-    there = [subject[kind] for kind in kinds if kind in subject]
-    found = {str(each) for value in there for each in (value if isinstance(value, list) else [value])}
-    return not there or not found.isdisjoint(names)
+def kinds_match(finding: Finding, kinds: Sequence[str], names: set[str]) -> bool:
+    """Return whether a finding's subject has none of these kinds, or one of the names."""
+    there = [finding.names(kind) for kind in kinds if kind in finding.subject]
+    return not there or not names.isdisjoint(chain.from_iterable(there))
 
 
 def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:

@@ -43,8 +43,7 @@ def may_share(some: set[str], others: set[str]) -> bool:
 
 def names_of(finding: Finding, kind: str) -> set[str]:
     """Return the names of a kind: those of the subject, or else those that the evidence lists ("topics")."""
-    value = finding.subject.get(kind)
-    if value is None:
-        listed = finding.evidence.get(f"{kind}s")
-        value = listed if isinstance(listed, list) else []
-    return {str(each) for each in (value if isinstance(value, list) else [value])}
+    if kind in finding.subject:
+        return set(finding.names(kind))
+    listed = finding.evidence.get(f"{kind}s")
+    return {*map(str, listed)} if isinstance(listed, list) else set()

@@ -9,7 +9,7 @@ from tests.capture.messages import request
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
 from tests.diagnose.captured import diagnosed
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_by_hand import SECOND, Talk, found, rounds, told
+from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, found, rounds, told
 from tests.rules.test_sharing import fetcher, later
 
 
@@ -131,11 +131,7 @@ def reading(sizes: list[int]) -> list[Talk]:
         part = {"partitionIndex": 0, "highWatermark": 99, "records": batch_bytes([(b"k", bytes(size))])}
         answer = {"sessionId": 0, "responses": [{"topic": "orders", "partitions": [part]}]}
         reader.call(1, 11, {"maxWaitMs": 500, "minBytes": 1, "topics": asked}, answer, SECOND)
-    for _ in range(20):
-        beats.call(12, 3, {"groupId": "g", "generationId": 1, "memberId": "slow-1"}, {}, SECOND)
-        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
-        wrote = {"responses": [{"name": "orders", "partitionResponses": [{"index": 0, "baseOffset": source.number}]}]}
-        source.call(0, 9, {"acks": 1, "topicData": [{"name": "orders", "partitionData": parts}]}, wrote, SECOND)
+    beat_and_write(beats, source, "slow-1", 20)
     return [reader, beats, source]
 
 

@@ -59,6 +59,15 @@ def produced(talk: Talk, times: int, error: int, name: str = "orders", partition
     return talk
 
 
+def beat_and_write(beats: Talk, source: Talk, member: str, seconds: int) -> None:
+    """Have a member of a group beat, and a producer write a record, each second."""
+    for _ in range(seconds):
+        beats.call(12, 3, {"groupId": "g", "generationId": 1, "memberId": member}, {}, SECOND)
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        wrote = {"responses": [{"name": "orders", "partitionResponses": [{"index": 0, "baseOffset": source.number}]}]}
+        source.call(0, 9, {"acks": 1, "topicData": [{"name": "orders", "partitionData": parts}]}, wrote, SECOND)
+
+
 def fetched(
     talk: Talk, times: int, error: int = 0, offset: int = 5, session: tuple[int, int] = (0, -1), granted: int = 0,
     top: int = 0, throttle: int = 0, end: int = 9,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.capture.wires import FIN, SYN, Wire
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_by_hand import SECOND, Talk, found, rounds, told
+from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, found, rounds, told
 from tests.rules.test_sharing import later
 
 
@@ -88,11 +88,7 @@ def member(stops: list[int], goes_on: int) -> list[Talk]:
             reader.call(1, 11, {"maxWaitMs": 500, "minBytes": 1, "sessionEpoch": -1, "topics": asked}, answer)
         reader.wire.now += stop * SECOND
         seconds += stop + goes_on
-    for _ in range(seconds - goes_on):
-        beats.call(12, 3, {"groupId": "g", "generationId": 1, "memberId": "jam-1"}, {}, SECOND)
-        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
-        wrote = {"responses": [{"name": "orders", "partitionResponses": [{"index": 0, "baseOffset": source.number}]}]}
-        source.call(0, 9, {"acks": 1, "topicData": [{"name": "orders", "partitionData": parts}]}, wrote, SECOND)
+    beat_and_write(beats, source, "jam-1", seconds - goes_on)
     return [reader, beats, source]
 
 
