@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,28 +15,31 @@ import pytest
 from kcli.temporary import TemporaryFolder, lasting_folder
 
 PACKAGE = Path(__file__).parents[1] / "kcli"
-# A signal that comes as the folder is made, before whoever makes it is told that it is there.
+FOLDERS = ['TemporaryFolder("kcli-")', 'lasting_folder("kcli-")']
+# A signal that comes as a folder or file is made, before whoever makes it is told that it is there:
+# `tempfile` opens a file of its own to try TMPDIR with.
 IN_THE_GAP = """
 import os, signal
 from kcli.cli.termination import tidy_up_at_signals
-from kcli.temporary import TemporaryFolder, lasting_folder
+from kcli.temporary import TemporaryFolder, lasting_folder, temporary_file
 
-made = os.mkdir
+making = os.{makes}
 
-def mkdir(*args, **more):
-    made(*args, **more)
-    os.kill(os.getpid(), getattr(signal, "{signal}"))
+def make(*args, **more):
+    made = making(*args, **more)
+    os.kill(os.getpid(), signal.{signal})
+    return made
 
-os.mkdir = mkdir
 tidy_up_at_signals()
-{make}
+os.{makes} = make
+{made}
 """
 
 
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGINT"])
-@pytest.mark.parametrize("make", ['TemporaryFolder("kcli-")', 'lasting_folder("kcli-")'])
-def test_a_signal_in_the_moment_that_a_folder_appears(number: str, make: str, tmp_path: Path) -> None:
-    words = [sys.executable, "-c", IN_THE_GAP.format(signal=number, make=make)]
+@pytest.mark.parametrize(("makes", "made"), [*product(["mkdir", "open"], FOLDERS), ("open", "temporary_file()")])
+def test_a_signal_in_the_moment_that_something_appears(number: str, makes: str, made: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", IN_THE_GAP.format(signal=number, makes=makes, made=made)]
     ended = subprocess.run(words, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, check=False)
     assert ended.returncode == -getattr(signal, number)
     assert not [*tmp_path.iterdir()]
@@ -80,5 +84,9 @@ def test_a_forked_process_leaves_the_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_no_other_module_makes_one() -> None:
-    makes = re.compile(r"\b(mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile)\(")
-    assert not [str(path) for path in PACKAGE.rglob("*.py") if makes.search(path.read_text())]
+    makes = re.compile(r"\b(mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile|gettempdir|TemporaryFile)\(")
+    assert not [
+        str(path)
+        for path in PACKAGE.rglob("*.py")
+        if path != PACKAGE / "temporary.py" and makes.search(path.read_text())
+    ]

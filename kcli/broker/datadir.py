@@ -6,7 +6,6 @@ import fcntl
 import os
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from kcli.broker.configs import Configs
 from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.storage.checkpoints import read_properties, write_properties
 from kcli.errors import UsageError
-from kcli.temporary import TemporaryFolder
+from kcli.temporary import TemporaryFolder, temporary_root
 
 META = "meta.properties"
 CLEAN = ".kafka_cleanshutdown"
@@ -81,7 +80,7 @@ class DataDir:
 
 def remove_orphans(note: Callable[[str], None]) -> None:
     """Remove the temporary folders of brokers that were killed: this user's, which nobody holds locked."""
-    with os.scandir(tempfile.gettempdir()) as found:
+    with os.scandir(temporary_root()) as found:
         folders = [Path(each.path) for each in found if each.name.startswith(PREFIX)]
     for folder in folders:
         lock = folder / ".lock"

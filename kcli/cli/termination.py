@@ -8,7 +8,7 @@ import signal
 import sys
 from types import FrameType
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+from kcli.temporary import ENDING
 
 
 def tidy_up_at_signals() -> None:

@@ -22,7 +22,7 @@ def test_temporary_folders_go(samples: Path, tmp_path: Path) -> None:
     words = [*KCLI, "sql", FOREVER, str(samples / "ipv6.pcapng")]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with ended(subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
-        while not any(tmp_path.iterdir()) and kcli.poll() is None:
+        while not any(tmp_path.glob("kcli-*")) and kcli.poll() is None:
             pass
         kcli.send_signal(signal.SIGTERM)
         said = kcli.communicate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from kcli.broker.rebuilt.record_spans import LAST_END, CutBatch
 from kcli.broker.storage.incoming import LONGEST_SET, Incoming
 from kcli.core.records import batches as core
 from kcli.errors import InputError
+from kcli.temporary import temporary_file
 
 
 class SpooledBatch(NamedTuple):
@@ -98,7 +98,7 @@ class BatchSpool:
     """Batches in a temporary file: memory holds their places only."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="kcli-rebuild-")  # noqa: SIM115  closed by `close`
+        self._file = temporary_file()  # closed by `close`
         self._size = 0
 
     def keep(self, partition: SeenPartition, batches: Iterable[tuple[Incoming, bytes]], certain: int = -1) -> None:

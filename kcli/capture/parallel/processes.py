@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from kcli.capture.filters import Filter
+from kcli.temporary import ENDING
 
 LENGTH = struct.Struct("=q")
 
@@ -40,7 +41,7 @@ def do(work: Callable[[], None]) -> NoReturn:
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process says when it is over
-        for number in (signal.SIGTERM, signal.SIGHUP):  # which it cleans up at, and this one must not
+        for number in ENDING:  # which it cleans up at, and this one must not
             signal.signal(number, signal.SIG_DFL)
         work()
         code = 0

@@ -16,10 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.parallel.processes import fork_to, read_all, read_packed, stop, write_packed
 from kcli.errors import InputError
+from kcli.temporary import temporary_file
 
 if TYPE_CHECKING:
     from kcli.core.capture.line_order import LineOrder
@@ -228,13 +229,11 @@ def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceed
     return Part(text, marks, names, spent, exceeded)
 
 
-def memory_file() -> BinaryIO:
+def memory_file() -> IO[bytes]:
     """Open an anonymous file, in memory where the system has such."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("kcli-lines"), "w+b", 0)
-    import tempfile  # takes longer to load than all else here
-
-    return tempfile.TemporaryFile(buffering=0)
+    return temporary_file(buffering=0)
 
 
 def ended_early() -> InputError:

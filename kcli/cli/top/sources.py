@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from kcli.errors import InputError, KcliError, NetworkError, UsageError
 from kcli.filelike import Stream
 from kcli.metrics.figures import LiveFigures
 from kcli.metrics.measuring import MeasuredStore, MeasuringFollower
+from kcli.temporary import temporary_file
 
 STOP_S = 5.0  # that a reader has to end
 ERRORS: dict[int, type[KcliError]] = {2: UsageError, 3: InputError, 4: NetworkError}
@@ -29,7 +29,7 @@ class Feeder:
     """A kcli in a process of its own, which writes packets to a pipe. words: its command and options."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        self.said = tempfile.TemporaryFile()  # noqa: SIM115
+        self.said = temporary_file()
         path = os.pathsep.join(filter(None, [str(Path(kcli.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]))
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "kcli.cli", *words, "-o", "-"],

@@ -16,6 +16,7 @@ from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.records.recognition import LOOKED_AT, segment_name
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
+from kcli.temporary import temporary_file
 
 if TYPE_CHECKING:
     import mmap
@@ -62,9 +63,8 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
 def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
     """Open a temporary file with what a stream has. Its name is the stream's own where that says something."""
     import shutil
-    import tempfile  # takes longer to load than all else here
 
-    with tempfile.TemporaryFile() as aside:
+    with temporary_file() as aside:
         shutil.copyfileobj(stream, aside, PIECE)
         aside.flush()
         aside.seek(0)
