@@ -59,7 +59,7 @@ def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
             value[name] = redacted(size_of(secret, how))
 
 
-def is_hidden_config(entry: dict[str, Any], resource: int) -> bool:
+def is_hidden_config(entry: Mapping[str, Any], resource: int) -> bool:
     name = entry.get("name")
     return not isinstance(name, str) or is_secret_config(name, resource)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from kcli.errors import DecodeError
+from kcli.grammar.secrets import Hidden, is_hidden_config
 from kcli.records.batches import scan
 from kcli.redact.rules import words
 from kcli.replay.traffic.fields import FieldPlan, plan_of
@@ -13,6 +14,7 @@ from kcli.replay.traffic.identities import Identities, Scope
 from kcli.replay.traffic.mapping import aligned, scope_in
 from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CLUSTER, FETCH, METADATA, SHARE_FETCH
 from kcli.schemas.catalog import catalog
+from kcli.schemas.secrets import ALWAYS, secret_fields
 
 Level = Literal["none", "errors", "shape", "strict"]
 LEVELS: tuple[Level, ...] = ("none", "errors", "shape", "strict")
@@ -41,43 +43,57 @@ def differences(
     """
     if level not in ("shape", "strict") or api_key == API_VERSIONS:
         return
-    plan = plan_of(catalog(dialect).known(api_key).response, dialect)
-    comparer = Comparer(identities, strict=level == "strict", partial=api_key in OF_THE_MOMENT | OF_THE_WHOLE)
-    yield from comparer.compare(captured, live, plan, Scope(), "")
+    message = catalog(dialect).known(api_key).response
+    partial = api_key in OF_THE_MOMENT | OF_THE_WHOLE
+    comparer = Comparer(identities, secret_fields(message), strict=level == "strict", partial=partial)
+    yield from comparer.compare(captured, live, plan_of(message, dialect), Scope(), "")
 
 
 class Comparer:
-    """partial: entries may be on one side only."""
+    """secrets: as kcli.schemas.secrets.secret_fields; of these only sizes are told. partial: entries may be on one side
+    only.
+    """
 
-    def __init__(self, identities: Identities, *, strict: bool, partial: bool) -> None:
-        self.identities, self.strict, self.partial = identities, strict, partial
+    def __init__(self, identities: Identities, secrets: Mapping[str, str], *, strict: bool, partial: bool) -> None:
+        self.identities, self.secrets, self.strict, self.partial = identities, secrets, strict, partial
 
-    def compare(self, captured: Body, live: Body, plan: FieldPlan | None, outer: Scope, path: str) -> Iterator[str]:
+    def compare(
+        self, captured: Body, live: Body, plan: FieldPlan | None, outer: Scope, path: str, resource: int = 0
+    ) -> Iterator[str]:
+        """Yield the differences of two structs. resource: the type of the resource whose configs these are."""
         scope = outer if plan is None else scope_in(captured, plan, outer, self.identities)
+        resource = captured.get("resourceType", resource)
         for name, one in captured.items():
             if name not in live or name in OF_CLUSTER or name.startswith("_"):
                 continue
             other, place = live[name], f"{path}{name}"
             what = None if plan is None else plan.fields.get(name)
             if isinstance(one, dict) and isinstance(other, dict):
-                yield from self.compare(one, other, what if isinstance(what, FieldPlan) else None, scope, f"{place}.")
+                below = what if isinstance(what, FieldPlan) else None
+                yield from self.compare(one, other, below, scope, f"{place}.", resource)
             elif isinstance(one, list) and isinstance(other, list):
-                yield from self.compare_lists(one, other, what, scope, place)
+                yield from self.compare_lists(one, other, what, scope, place, resource)
             elif name.endswith("rrorCode"):
                 if one != other:
                     yield f"{place}: {one}, live {other}"
+            elif self.strict and one != other and self.is_secret(place, captured, resource):
+                yield f"{place}: {brief(hidden(one))}, live {brief(hidden(other))}"
             elif self.strict:
                 yield from self.compare_values(one, other, what, scope, place)
 
+    def is_secret(self, place: str, captured: Body, resource: int) -> bool:
+        how = self.secrets.get(place)
+        return how is not None and (how == ALWAYS or is_hidden_config(captured, resource))
+
     def compare_lists(
-        self, one: list[Any], other: list[Any], what: str | FieldPlan | None, scope: Scope, place: str
+        self, one: list[Any], other: list[Any], what: str | FieldPlan | None, scope: Scope, place: str, resource: int
     ) -> Iterator[str]:
         if not self.partial and len(one) != len(other):
             yield f"{place}: {len(one)} entries, live {len(other)}"
         below = what if isinstance(what, FieldPlan) else None
         for left, right in aligned(one, other, self.identities):
             if isinstance(left, dict) and isinstance(right, dict):
-                yield from self.compare(left, right, below, scope, f"{place}.")
+                yield from self.compare(left, right, below, scope, f"{place}.", resource)
             elif self.strict:
                 yield from self.compare_values(left, right, what, scope, place)
 
@@ -93,7 +109,16 @@ class Comparer:
             yield f"{place}: {brief(expected)}, live {brief(other)}"
 
 
+def hidden(secret: bytes | str | None) -> Hidden | None:
+    """Return what is told of a secret; None where there is none."""
+    if secret is None:
+        return None
+    return Hidden(len(secret.encode(errors="surrogatepass") if isinstance(secret, str) else secret))
+
+
 def brief(value: Any) -> str:
+    if isinstance(value, Hidden):
+        return f"({value!r})"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

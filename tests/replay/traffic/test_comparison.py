@@ -9,7 +9,7 @@ import pytest
 from kcli.records import build_batch
 from kcli.replay.traffic.comparison import Level, differences, records_in
 from kcli.replay.traffic.fields import plan_of
-from kcli.schemas.apikeys import API_VERSIONS, FETCH, LIST_OFFSETS, OFFSET_FETCH
+from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CONFIGS, FETCH, LIST_OFFSETS, OFFSET_FETCH
 from tests.replay.traffic.test_identities import identities
 
 
@@ -53,3 +53,35 @@ def test_records_are_found_wherever_they_stand() -> None:
     data = build_batch([(0, b"k", b"v", ())])
     body = {"responses": [{"topic": "t", "partitions": [{"partitionIndex": 0, "records": data}, {"records": None}]}]}
     assert list(records_in(body, plan_of("FetchResponse"))) == [data]
+
+
+def test_of_secrets_only_sizes_are_told() -> None:
+    """Tokens that a real cluster gave to the replay were among them."""
+    create, describe = 38, 41
+    one, other = ({"hmac": mark * 64, "tokenId": "a"} for mark in (b"\x9d", b"\x1a"))
+    for api_key, made in ((create, lambda each: each), (describe, lambda each: {"tokens": [each]})):
+        (found,) = differences(api_key, made(one), made(other), identities(), "strict")
+        assert found.partition("hmac")[1:] == ("hmac", ": (redacted, 64 bytes), live (redacted, 64 bytes)")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "found"),
+    [
+        ("ssl.key.password", 4, "(redacted, 6 bytes), live (redacted, 9 bytes)"),
+        ("a.plugins.own", 4, "(redacted, 6 bytes), live (redacted, 9 bytes)"),
+        ("log.retention.ms", 4, "'S3CRET', live 'T3CRET-T3'"),
+        ("org.example", 8, "'S3CRET', live 'T3CRET-T3'"),
+    ],
+)
+def test_configs_that_are_secrets(name: str, kind: int, found: str) -> None:
+    def answer(value: str | None) -> dict[str, Any]:
+        configs = [{"name": name, "value": value, "synonyms": [{"name": name, "value": value}]}]
+        return {"results": [{"resourceType": kind, "resourceName": "1", "configs": configs}]}
+
+    texts = list(differences(DESCRIBE_CONFIGS, answer("S3CRET"), answer("T3CRET-T3"), identities(), "strict"))
+    assert texts == [f"results.configs.{path}: {found}" for path in ("value", "synonyms.value")]
+    texts = list(differences(DESCRIBE_CONFIGS, answer(None), answer("T3CRET-T3"), identities(), "strict"))
+    assert all(
+        text.startswith(f"results.configs.{path}: None, live")
+        for text, path in zip(texts, ("value", "synonyms.value"), strict=True)
+    )
