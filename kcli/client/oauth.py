@@ -10,9 +10,10 @@ import base64
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from kcli.client.jaas import LoginModule
+from kcli.client.web_address import split_url
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import dumps
 
@@ -66,9 +67,9 @@ def bearer_token(module: LoginModule, url: str | None) -> tuple[str, dict[str, s
 
 
 def read_token(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme != "file":
-        raise UsageError(f"sasl.oauthbearer.token.endpoint.url: {url}: kcli reads tokens from file: URLs only")
+    parts = split_url(url)
+    if parts is None or parts.scheme != "file":  # another may have a password in it: it is not shown
+        raise UsageError("sasl.oauthbearer.token.endpoint.url: kcli reads tokens from file: URLs only")
     path = Path(unquote(parts.path))
     token = path.read_text(encoding="utf-8", errors="replace").strip()
     if not token or any(character.isspace() for character in token):

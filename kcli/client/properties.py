@@ -6,12 +6,13 @@ it (`property_table.IGNORED`) is listed, and a name that Kafka does not know eit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kcli.client.java_properties import parse
-from kcli.client.property_table import IGNORED, PROPERTIES, Property
+from kcli.client.property_table import IGNORED, OF_LIBRDKAFKA, PROPERTIES, Property
 from kcli.errors import InputError, UsageError
 from kcli.nearest import suggestion
 
@@ -51,6 +52,8 @@ class ClientConfig:
 
 
 def describe_unknown(name: str) -> str:
+    if name in OF_LIBRDKAFKA:
+        return f"{name}: librdkafka's; Kafka's own clients, and kcli, have {OF_LIBRDKAFKA[name]}"
     return f"{name}: no client property of Kafka's{suggestion(name, [*PROPERTIES, *IGNORED], 0.7)}"
 
 
@@ -118,12 +121,18 @@ def is_file(name: str) -> bool:
         return False
 
 
+def without_value(setting: str) -> str:
+    """Return a setting that is no file without what may be a password: `sasl.password secret` was meant with a "="."""
+    name = re.match(r"[\w-]+(\.[\w-]+)+(?=[\s:])", setting)
+    return f"{name[0]} ..." if name else setting
+
+
 def read_file(path: Path) -> dict[str, str]:
     """Return the properties in a file; errors name the file and the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UsageError(f"--config {path}: neither key=value nor a file that exists") from None
+        raise UsageError(f"--config {without_value(str(path))}: neither key=value nor a file that exists") from None
     except UnicodeDecodeError as error:
         raise InputError(f"not properties: byte {error.start} is not UTF-8", file=str(path)) from None
     values: dict[str, str] = {}

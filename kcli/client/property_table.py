@@ -127,3 +127,14 @@ IGNORED_NAMES = """
     transaction.two.phase.commit.enable value.deserializer value.serializer
 """
 IGNORED = frozenset(IGNORED_NAMES.split())
+
+# What librdkafka (kcat, and clients of Python, Go and C) calls otherwise, and what Kafka's clients take for it.
+OF_LIBRDKAFKA = {
+    "metadata.broker.list": "bootstrap.servers",
+    "sasl.mechanisms": "sasl.mechanism",
+    "sasl.username": "sasl.jaas.config",
+    "sasl.password": "sasl.jaas.config",
+    "ssl.ca.location": "ssl.truststore.location, with ssl.truststore.type=PEM",
+    "ssl.certificate.location": "ssl.keystore.location, with ssl.keystore.type=PEM",
+    "ssl.key.location": "ssl.keystore.location, with ssl.keystore.type=PEM",
+}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 import urllib3
 
 from kcli.client.java_properties import parse
+from kcli.client.web_address import WebAddress, reason_of
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import loads
 from kcli.payloads.entries import is_entry, schema_of
@@ -62,15 +63,12 @@ class Registry:
         """Prepare to ask a registry. Raises UsageError without its URL."""
         said = properties(given)
         self.given = url, tuple(f"{name}={value}" for name, value in said.items())
-        parts = urlsplit((url or said.get(URL) or "").rstrip("/"))
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("--schema-registry: an http:// or https:// URL expected")
-        user, _, place = parts.netloc.rpartition("@")
-        self.url = urlunsplit((parts.scheme, place, parts.path, "", ""))
-        self.native = NATIVE.search(parts.path)
+        address = WebAddress.parse((url or said.get(URL) or "").rstrip("/"), "--schema-registry")
+        self.url = address.shown
+        self.native = NATIVE.search(address.path)
         self.failure: NetworkError | None = None
         self.asked = 0
-        self.headers = {"Accept": ACCEPT} | authorization(said, user)
+        self.headers = {"Accept": ACCEPT} | authorization(said, address.user)
         tls = {"ca_certs": "ssl.ca.location", "cert_file": "ssl.certificate.location", "key_file": "ssl.key.location"}
         self.pool = urllib3.PoolManager(
             timeout=urllib3.Timeout(SECONDS, connect=SECONDS, read=SECONDS),
@@ -183,10 +181,3 @@ def authorization(said: dict[str, str], user: str) -> dict[str, str]:
     if who := said.get("basic.auth.user.info") or user:
         return urllib3.make_headers(basic_auth=who)
     return {}
-
-
-def reason_of(error: BaseException) -> str:
-    """Return the innermost reason of an error of urllib3, without addresses of objects."""
-    inner = getattr(error, "reason", None) or error
-    text = " ".join(str(inner).split())
-    return re.sub(r"^<[^>]*>: |^[\w.]*\([^)]*\): ", "", text)[:200]

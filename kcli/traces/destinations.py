@@ -6,7 +6,6 @@ import base64
 import gzip
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Protocol
-from urllib.parse import urlsplit, urlunsplit
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
@@ -16,7 +15,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, TracesData
 
-from kcli.errors import NetworkError, UsageError
+from kcli.client.web_address import WebAddress, reason_of
+from kcli.errors import NetworkError
 from kcli.jsontext import dumps
 
 IDS = ("traceId", "spanId", "parentSpanId")
@@ -64,12 +64,8 @@ class Collector:
         """Prepare to send. Raises UsageError without a URL of HTTP; one without a path gets OTLP's."""
         import urllib3
 
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"--traces {url}: an http:// or https:// URL expected")
-        path = PATH if parts.path in ("", "/") else parts.path
-        user, _, place = parts.netloc.rpartition("@")
-        self.url = urlunsplit((parts.scheme, place, path, parts.query, ""))
+        self.address = WebAddress.parse(url, "--traces", PATH)
+        user = self.address.user
         self.headers = HEADERS | (urllib3.make_headers(basic_auth=user) if user else {})
         retries = urllib3.Retry(
             RETRIES, redirect=0, allowed_methods=None, status_forcelist=(429, 502, 503, 504), backoff_factor=0.2
@@ -83,14 +79,13 @@ class Collector:
 
         body = gzip.compress(ExportTraceServiceRequest(resource_spans=found).SerializeToString(), 1)
         try:
-            answer = self.pool.request("POST", self.url, body=body, headers=self.headers, preload_content=False)
+            answer = self.pool.request("POST", self.address.url, body=body, headers=self.headers, preload_content=False)
             data = answer.read(LARGEST)
             answer.release_conn()
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            reason = getattr(error, "reason", None) or error
-            raise NetworkError(f"the collector at {self.url} can't be reached: {reason}") from None
+            raise NetworkError(f"the collector at {self.address.shown} can't be reached: {reason_of(error)}") from None
         if answer.status != 200:
-            raise NetworkError(f"the collector at {self.url} refuses the spans: {answer.status}")
+            raise NetworkError(f"the collector at {self.address.shown} refuses the spans: {answer.status}")
         self.rejected += rejected_in(data)
 
 

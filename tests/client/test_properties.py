@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from kcli.client.properties import ClientConfig, load
+from kcli.client.property_table import OF_LIBRDKAFKA, PROPERTIES
 from kcli.errors import InputError, UsageError
 
 
@@ -32,7 +33,9 @@ def test_bootstrap_of_the_command_line_wins() -> None:
         ("request.timeout.ms=-1", "request.timeout.ms: -1 is below 0"),
         ("security.protocol=TLS", "security.protocol: 'TLS' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         ("enable.idempotence=maybe", "enable.idempotence: 'maybe' is not true or false"),
-        ("no-such-file.properties", "neither key=value nor a file that exists"),
+        ("sasl.password=x", "librdkafka's; Kafka's own clients, and kcli, have sasl.jaas.config$"),
+        ("ssl.ca.location=x", "have ssl.truststore.location, with ssl.truststore.type=PEM$"),
+        ("no-such-file.properties", "--config no-such-file.properties: neither key=value nor a file that exists"),
     ],
 )
 def test_what_makes_no_sense_is_said(setting: str, words: str) -> None:
@@ -64,3 +67,15 @@ def test_a_long_setting_is_no_file_name() -> None:
     text = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{"p" * 5000}";'
     assert load([f"sasl.jaas.config={text}"])["sasl.jaas.config"] == text
     assert load(["client.id=a\0b"])["client.id"] == "a\0b"
+
+
+@pytest.mark.parametrize("setting", ["sasl.password S3CRET", "ssl.key.password: S3CRET", "sasl.jaas.config\tS3CRET"])
+def test_a_value_without_its_equals_sign_is_not_repeated(setting: str) -> None:
+    with pytest.raises(UsageError, match=r"--config [a-z.]+ \.\.\.: neither key=value") as caught:
+        load([setting])
+    assert "S3CRET" not in str(caught.value)
+
+
+def test_the_names_of_librdkafka_lead_to_names_that_there_are() -> None:
+    for name, meant in OF_LIBRDKAFKA.items():
+        assert name not in PROPERTIES and meant.partition(",")[0] in PROPERTIES

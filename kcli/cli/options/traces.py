@@ -51,4 +51,4 @@ def destination_of(text: str, inputs: Sequence[str], *, quiet: bool) -> Iterator
     collector = Collector(text)
     yield collector
     if collector.rejected:
-        warn(f"the collector at {collector.url} did not take {counted(collector.rejected, 'span')}", quiet)
+        warn(f"the collector at {collector.address.shown} did not take {counted(collector.rejected, 'span')}", quiet)

@@ -1,0 +1,57 @@
+"""A URL of HTTP that the command line or a property gives: where to ask, and who asks, which is never shown."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from kcli.errors import UsageError
+
+__all__ = ["WebAddress", "reason_of", "split_url"]
+
+
+class WebAddress(NamedTuple):
+    """url: without user and password. user: "NAME:PASSWORD", or "". shown: what messages may say of it, also without
+    the query, as keys stand in it.
+    """
+
+    url: str
+    user: str
+    shown: str
+    path: str
+
+    @classmethod
+    def parse(cls, text: str, what: str, path: str = "") -> WebAddress:
+        """Parse a URL. what: the option or property that gives it. path: for a URL without one. Raises UsageError."""
+        parts = split_url(text)
+        if parts is None or parts.scheme not in ("http", "https") or not has_place(parts):
+            hint = " (in a password %2F for /, %40 for @)" if "@" in text else ""
+            raise UsageError(f"{what}: an http:// or https:// URL expected{hint}")
+        user, _, place = parts.netloc.rpartition("@")
+        path = path if parts.path in ("", "/") else parts.path
+        shown = urlunsplit((parts.scheme, place, path, "", ""))
+        return cls(urlunsplit((parts.scheme, place, path, parts.query, "")), unquote(user), shown, path)
+
+
+def split_url(text: str) -> SplitResult | None:
+    """Return the parts of a URL; None where it is none. Python's own error would show a password."""
+    try:
+        return urlsplit(text.strip())
+    except ValueError:
+        return None
+
+
+def has_place(parts: SplitResult) -> bool:
+    """Return whether there is a host, and a port that is one: of http://me:a/b@host, "a" would be the port."""
+    try:
+        return bool(parts.hostname) and not re.search(r"\s", parts.netloc) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the innermost reason of an error of urllib3, without addresses of objects."""
+    inner = getattr(error, "reason", None) or error
+    text = " ".join(str(inner).split())
+    return re.sub(r"^<[^>]*>: |^[\w.]*\([^)]*\): ", "", text)[:200]
