@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 SHORTEST = 5_000_000_000  # ns
+OVER = 10_000_000_000  # ns: what is over sooner was a burst, as of a client that makes up for a pause
 # Words of how long the client was there at all, where that is longer than the `seconds` that are told.
 OF_TIME = """CASE WHEN all_seconds > seconds + 1 THEN concat(' (in all: ', round(all_seconds, 1), ' s)')
             ELSE '' END AS of_time"""
 
 
-def busy_windows(events: str, per_second: int) -> str:
-    """Return the SQL of a table of clients' busy times: all of it where the mean rate is enough, or else from the first
-    to the last second that comes near to it. events: a table, or a query in parentheses, with client_id and ns.
+def busy_windows(events: str, per_second: float, each: str = "count(*)", every: int = 1) -> str:
+    """Return the SQL of a table of clients' busy times: all of it where the mean rate is enough, or else the busiest
+    stretch without a calm of `SHORTEST`: from the first to the last time that comes near to the rate. events: a table,
+    or a query in parentheses, with client_id and ns. each: what is summed, an aggregate. every: s that are looked at
+    together; few events need more.
     Columns: client_id, from_ns, to_ns, all_seconds (from the first to the last of all).
     """
     return f"""
 SELECT client_id, CASE WHEN whole THEN first_ns ELSE from_ns END AS from_ns,
        CASE WHEN whole THEN last_ns ELSE to_ns END AS to_ns, (last_ns - first_ns) / 1e9 AS all_seconds
 FROM (
-  SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
-         sum(times) >= {per_second} * greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS whole,
-         min(CASE WHEN times >= {0.7 * per_second} THEN first_ns END) AS from_ns,
-         max(CASE WHEN times >= {0.7 * per_second} THEN last_ns END) AS to_ns
+  SELECT client_id, min(all_from_ns) AS first_ns, max(all_to_ns) AS last_ns, bool_or(whole) AS whole,
+         min(first_ns) AS from_ns, max(last_ns) AS to_ns,
+         row_number() OVER (PARTITION BY client_id ORDER BY sum(times) DESC, stretch) AS place
   FROM (
-    SELECT client_id, floor(ns / 1e9) AS second, count(*) AS times, min(ns) AS first_ns, max(ns) AS last_ns
-    FROM {events} AS e
-    GROUP BY client_id, floor(ns / 1e9)
-  ) AS s
-  GROUP BY client_id
+    SELECT *, sum(CASE WHEN whole OR first_ns - before_ns <= {SHORTEST} THEN 0 ELSE 1 END)
+                OVER (PARTITION BY client_id ORDER BY second ROWS UNBOUNDED PRECEDING) AS stretch
+    FROM (
+      SELECT *, lag(last_ns) OVER (PARTITION BY client_id ORDER BY second) AS before_ns
+      FROM (
+        SELECT *, all_times >= {per_second} * greatest((all_to_ns - all_from_ns) / 1e9, 1) AS whole
+        FROM (
+          SELECT *, sum(times) OVER (PARTITION BY client_id) AS all_times,
+                 min(first_ns) OVER (PARTITION BY client_id) AS all_from_ns,
+                 max(last_ns) OVER (PARTITION BY client_id) AS all_to_ns
+          FROM (
+            SELECT client_id, floor(ns / {every}e9) AS second, {each} AS times, min(ns) AS first_ns, max(ns) AS last_ns
+            FROM {events} AS e
+            GROUP BY client_id, floor(ns / {every}e9)
+          ) AS s
+        ) AS t
+      ) AS w
+      WHERE whole OR times >= {0.7 * per_second * every}
+    ) AS b
+  ) AS n
+  GROUP BY client_id, stretch
 ) AS c
-WHERE whole OR to_ns - from_ns >= {SHORTEST}
+WHERE place = 1
+  AND (whole OR to_ns - from_ns >= CASE WHEN last_ns - to_ns <= 2000000000 THEN {SHORTEST} ELSE {OVER} END)
 """

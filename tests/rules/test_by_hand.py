@@ -406,6 +406,25 @@ def test_a_broker_that_answers_nobody_and_who_gives_up_on_it(tmp_path: Path) -> 
     assert not found(tmp_path, asked(0), asked(1))
 
 
+def test_answers_that_are_mostly_in_time_are_late_for_once(tmp_path: Path) -> None:
+    """It waits longer than it asks the broker to: so the broker may answer in time."""
+
+    def hasty(well: int) -> list[Talk]:
+        talks = [fetched(Talk("hasty", 42000 + number), well) for number in range(4)]
+        for number, talk in enumerate(talks):
+            talk.wire.now += number * SECOND
+            talk.wire.client(request(1, 11, talk.number + 1, {"maxWaitMs": 500}, "hasty")).add(1, ACK)
+            talk.wire.now += 700 * MILLISECOND
+            talk.wire.add(0, FIN)
+        return talks
+
+    others = produced(Talk("others"), 60, 0)
+    assert not found(tmp_path, others, *hasty(20))
+    [rare] = diagnose([str(tmp_path / "a.pcap")]).findings
+    assert (rare.finding, rare.severity, rare.evidence["gave_up"]) == ("request-timeout-too-short", "info", 4)
+    assert told(found(tmp_path, others, *hasty(3)), "request-timeout-too-short").severity == "warning"
+
+
 def test_a_broker_that_is_down_is_no_wrong_listener(tmp_path: Path) -> None:
     def asking(others_too: bool) -> Talk:
         made = Talk("lost")

@@ -7,6 +7,7 @@ from pathlib import Path
 from kcli.diagnose import diagnose
 from tests.capture.wires import MILLISECOND
 from tests.records.slips.making import batch_bytes
+from tests.rules.test_beside import later
 from tests.rules.test_by_hand import SECOND, Talk, fetched, found, told
 
 
@@ -36,6 +37,8 @@ def test_records_that_are_sent_alone_at_the_end(tmp_path: Path) -> None:
     assert "(in all: 69.1 s)" in finding.text and "0 were refused" in finding.ruled_out
     assert not found(tmp_path, sent(sent(Talk(), 60, SECOND), 400, 8 * MILLISECOND)), "3 s are a burst"
     assert "in all" not in told(found(tmp_path, sent(Talk(), 400, 8 * MILLISECOND)), "tiny-batches").text
+    over = sent(sent(sent(Talk(), 60, SECOND), 900, 8 * MILLISECOND), 20, SECOND)
+    assert not found(tmp_path, over), "it made up for a pause"
 
 
 def test_writes_that_are_refused_are_no_tiny_batches(tmp_path: Path) -> None:
@@ -72,3 +75,67 @@ def test_errors_that_begin_late(tmp_path: Path) -> None:
         fetched(fetched(mixed, 9), 1, error=56)
     path = tmp_path / "a.pcap"
     assert not found(tmp_path, mixed) and diagnose([str(path)]).judged
+
+
+def looked(talk: Talk, times: int, pause: int) -> Talk:
+    """List groups, again and again."""
+    for _ in range(times):
+        talk.call(16, 4, {"statesFilter": []}, {"groups": []}, pause)
+    return talk
+
+
+def test_looks_at_the_cluster_that_begin_late(tmp_path: Path) -> None:
+    work = fetched(Talk("worker", 40001), 120)
+    late = looked(looked(Talk("scripts", 40002), 20, 2 * SECOND), 200, SECOND // 20)
+    finding = told(found(tmp_path, work, late), "exporter-load", client="scripts")
+    assert finding.severity == "warning" and 190 < finding.evidence["requests"] <= 201
+    assert "(in all: 5" in finding.text
+    assert not found(tmp_path, work, looked(Talk("scripts", 40002), 40, SECOND))
+
+
+def test_looks_in_rounds_are_worth_a_word(tmp_path: Path) -> None:
+    """The groups of a cluster, all of them each 5 s: many requests of a tool that rests between its rounds."""
+    rounds = Talk("ui", 40002)
+    for _ in range(6):
+        looked(rounds, 120, 10 * MILLISECOND).wire.now += 5 * SECOND
+    assert not found(tmp_path, rounds)
+    [finding] = diagnose([str(tmp_path / "a.pcap")]).findings
+    assert (finding.finding, finding.severity) == ("exporter-load", "info")
+    assert finding.evidence["rested_seconds"] > 20
+
+
+def scripts(first: int, times: int, pause: int, begin: int = 0) -> list[Talk]:
+    """Connect for one question, again and again."""
+    return [
+        later(looked(Talk("script", first + number), 1, MILLISECOND), begin + number * pause) for number in range(times)
+    ]
+
+
+def test_connections_that_are_used_once_in_the_end(tmp_path: Path) -> None:
+    calm = scripts(41000, 12, 5 * SECOND)
+    late = scripts(42000, 30, SECOND // 2, 60 * SECOND)
+    finding = told(found(tmp_path, *calm, *late), "connection-churn", client="script")
+    assert 28 <= finding.evidence["connections"] <= 31 and "(in all: 7" in finding.text
+    assert not found(tmp_path, *calm, *scripts(42000, 16, SECOND // 2, 60 * SECOND)), "8 s are a start"
+
+
+def held(talk: Talk, times: int, pause: int, throttle_ms: int) -> Talk:
+    """List groups; each answer says to wait."""
+    for _ in range(times):
+        talk.call(16, 4, {"statesFilter": []}, {"throttleTimeMs": throttle_ms, "groups": []}, pause)
+    return talk
+
+
+def test_a_quota_that_holds_back_at_the_end(tmp_path: Path) -> None:
+    late = held(held(Talk(), 200, SECOND, 0), 24, SECOND // 2, 60)
+    finding = told(found(tmp_path, late), "throttled", client="tester")
+    assert finding.evidence["throttled"] == 24 and 11 < finding.evidence["seconds"] < 13
+    assert "(in all: 21" in finding.text
+    assert not found(tmp_path, held(held(Talk(), 200, SECOND, 0), 8, SECOND, 60)), "a moment of 200 s"
+
+
+def test_a_late_stretch_counts_without_an_early_moment(tmp_path: Path) -> None:
+    """A burst as the client starts is no part of it."""
+    late = sent(sent(sent(Talk(), 100, 8 * MILLISECOND), 60, SECOND), 900, 8 * MILLISECOND)
+    finding = told(found(tmp_path, late), "tiny-batches", client="tester")
+    assert 820 < finding.evidence["requests"] <= 902 and finding.evidence["seconds"] < 9

@@ -1,6 +1,7 @@
 """An exporter or admin tool loads the cluster."""
 
 from kcli.rules.rule import Rule
+from kcli.rules.windows import OF_TIME, busy_windows
 
 # Requests that look at the cluster, beside Metadata.
 LOOKS = """(
@@ -10,24 +11,41 @@ LOOKS = """(
     'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
   )"""
 
-# A quarter of all requests, or a twentieth of the time at brokers, is a load; less is worth knowing.
+# A cluster of many groups has many answers to give to one look: how much that is, the work of the others tells. Who
+# rests between its looks for most of the time has a period; who does not asks as fast as it is answered.
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
     when="other_requests >= 100 AND seconds >= 4",
     sql=f"""
 WITH looks AS (
-  SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis,
-         sum(coalesce(response_bytes, 0)) AS response_bytes, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
-         min(ns) AS first_ns, max(ns) AS last_ns, sum(latency_ms) / 1e3 AS broker_seconds
+  SELECT client_id, ns, api, response_bytes, latency_ms
   FROM calls
   WHERE api IN {LOOKS} AND NOT inner_client
-  GROUP BY client_id
+    AND client_id NOT IN (
+      SELECT client_id
+      FROM calls
+      WHERE api IN ('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')
+    )
 ),
-works AS (
-  SELECT DISTINCT client_id
-  FROM calls
-  WHERE api IN ('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')
+windows AS ({busy_windows("looks", 15)}),
+looked AS (
+  SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis,
+         sum(coalesce(response_bytes, 0)) AS response_bytes, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
+         min(ns) AS first_ns, max(ns) AS last_ns, sum(latency_ms) / 1e3 AS broker_seconds,
+         sum(CASE WHEN ns - before_ns >= 500000000 THEN ns - before_ns ELSE 0 END) / 1e9 AS rested_seconds
+  FROM (
+    SELECT l.*, lag(ns) OVER (PARTITION BY l.client_id ORDER BY ns) AS before_ns
+    FROM looks l JOIN windows w ON l.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
+  ) AS l
+  GROUP BY client_id
+  HAVING count(*) >= 100
+),
+everyone AS (
+  SELECT l.client_id, count(*) AS requests, sum(own_ms) / 1e3 AS broker_seconds
+  FROM looked l JOIN timed t ON t.ns BETWEEN l.first_ns AND l.last_ns
+  WHERE NOT inner_client
+  GROUP BY l.client_id
 ),
 listed AS (
   SELECT client_id, sum(coalesce(response_bytes, 0)) AS response_bytes
@@ -35,23 +53,40 @@ listed AS (
   WHERE api = 'METADATA'
   GROUP BY client_id
 ),
-everyone AS (
-  SELECT count(*) AS requests, sum(coalesce(response_bytes, 0)) AS response_bytes FROM calls WHERE NOT inner_client
+shared AS (
+  SELECT l.*, l.requests / l.seconds AS per_second, 100.0 * l.requests / e.requests AS percent,
+         100.0 * l.broker_seconds / nullif(e.broker_seconds, 0) AS percent_of_time,
+         greatest(
+           100.0 * l.requests / e.requests,
+           CASE WHEN l.broker_seconds >= 0.05 * l.seconds
+                  THEN 100.0 * l.broker_seconds / nullif(e.broker_seconds, 0) ELSE 0 END
+         ) AS share
+  FROM looked l JOIN everyone e ON l.client_id = e.client_id
 )
-SELECT l.client_id, l.requests, l.apis, l.requests / l.seconds AS per_second, l.response_bytes,
-       l.response_bytes / 1e6 AS megabytes, l.seconds, broker_seconds, first_ns, last_ns,
-       100.0 * l.requests / e.requests AS percent, l.requests AS weight,
-       CASE WHEN 4 * l.requests >= e.requests OR broker_seconds >= 0.05 * l.seconds THEN 'warning'
+SELECT l.client_id, l.requests, apis, per_second, l.response_bytes, l.response_bytes / 1e6 AS megabytes, seconds,
+       {OF_TIME}, broker_seconds, first_ns, last_ns, percent, percent_of_time, rested_seconds, l.requests AS weight,
+       CASE WHEN share >= 25 AND rested_seconds < 0.5 * seconds THEN 'warning'
             ELSE 'info' END AS severity,
        CASE WHEN 2 * m.response_bytes >= l.response_bytes THEN 'metadata-storm' END AS spares
-FROM looks l CROSS JOIN everyone e LEFT JOIN listed m ON m.client_id = l.client_id
-WHERE l.client_id NOT IN (SELECT client_id FROM works) AND l.requests >= 100 AND l.requests / l.seconds >= 15
-  AND l.seconds >= 4
+FROM shared l
+JOIN windows w ON l.client_id = w.client_id
+LEFT JOIN listed m ON l.client_id = m.client_id
+WHERE per_second >= 15 AND seconds >= 4 AND share >= 10
 """,
     subject={"client": "client_id"},
-    evidence=("requests", "apis", "per_second", "response_bytes", "broker_seconds", "percent", "seconds"),
-    says="{client_id} looks at the cluster {per_second} times a second ({apis}): {requests} requests, "
-    "{percent} % of all, {megabytes} MB",
+    evidence=(
+        "requests",
+        "apis",
+        "per_second",
+        "response_bytes",
+        "broker_seconds",
+        "percent",
+        "percent_of_time",
+        "rested_seconds",
+        "seconds",
+    ),
+    says="{client_id} looks at the cluster {per_second} times a second ({apis}): {requests} requests{of_time}, "
+    "{percent} % of all and {percent_of_time} % of the brokers' time, {megabytes} MB",
     ruled_out="work: it neither reads nor writes records",
     advice="scrape less often; one request for many groups or topics instead of one each; "
     "leave out groups and topics nobody looks at",
