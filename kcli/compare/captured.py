@@ -12,6 +12,7 @@ from kcli.compare.measures import KEYS, Measure
 from kcli.diagnose import Diagnosis
 from kcli.diagnose.overview import SIZE, Overview
 from kcli.diagnose.store import FactStore
+from kcli.rules.judgement import NAMELESS
 from kcli.schemas.errors import COORDINATOR_ERRORS
 
 SHORTEST_S = 0.5  # a block: in less there are too few answers
@@ -124,10 +125,15 @@ class Captured:
 
     def sets(self) -> Iterator[tuple[str, Counter[str]]]:
         """Yield what there is of each kind: names, without what each run makes anew, and how often."""
+        nameless = {row["topic_id"] for row in self.store.ask(NAMELESS)} if self.store.may_be_nameless() else set()
         for kind, sql in SETS.items():
             names: Counter[str] = Counter()
             for row in self.store.ask(sql):
-                name = GENERATED.sub("*", row["name"]) if kind in ("client", "topic") else row["name"]
+                name = row["name"]
+                if kind == "topic" and name in nameless:
+                    name = f"{name} (its id)"
+                elif kind in ("client", "topic"):
+                    name = GENERATED.sub("*", name)
                 names[name or ""] += row["count"]
             yield kind, names
 

@@ -13,7 +13,7 @@ from kcli.compare.captured import Captured, Key, block_seconds
 from kcli.compare.measures import KEYS, MEASURED, MEASURES, Measure
 from kcli.compare.ranks import beyond_chance, noise_of, rank_test
 from kcli.diagnose import INFO, Diagnosis, Finding
-from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.diagnosis import diagnose_together
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
 from kcli.diagnose.telling import lacking_text
@@ -127,11 +127,9 @@ def compare(
     """Compare captures; the files of a side are read as one. scopes: of each side; options: of DecodeOptions.
     InputError: unreadable."""
     with ExitStack() as stack:
-        sides = []
-        for paths, scope in zip((before, after), scopes, strict=True):
-            store = stack.enter_context(FactStore())
-            sides.append(Captured(store, diagnose_into(store, paths, scope, moved, options)))
-        return compared(*sides)
+        stores = [stack.enter_context(FactStore()) for _ in scopes]
+        found = diagnose_together(stores, (before, after), scopes, moved, options)
+        return compared(*(Captured(store, each) for store, each in zip(stores, found, strict=True)))
 
 
 def compared(before: Captured, after: Captured) -> Comparison:

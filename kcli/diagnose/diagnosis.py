@@ -13,6 +13,7 @@ from kcli.diagnose.known import Unknown, unknown_names, unknown_times
 from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import ALL, Scope, in_scope
 from kcli.diagnose.store import FactStore
+from kcli.diagnose.topic_sharing import share_topic_names
 from kcli.diagnose.unjudged import Unjudged, unjudged_parts, unread_parts
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding
@@ -83,11 +84,39 @@ def diagnose_into(
         for row in PayloadFacts(paths, decoder, options or {}).rows():
             store.put("unread_payloads", row)
         store.flush()
-    key_logs = (options or {}).get("key_logs", ())
-    found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
+    return concluded(store, paths, scope, (damage, time), options or {}, named, payloads=decoder is not None)
+
+
+def diagnose_together(
+    stores: Sequence[FactStore],
+    captures: Sequence[Sequence[str]],
+    scopes: Sequence[Scope],
+    moved: Callable[[int], None],
+    options: Mapping[str, Any],
+) -> list[Diagnosis]:
+    """Diagnose several captures, each into a store of its own: what one knows of topics, the others know, too."""
+    read = [read_facts(paths, store, moved, options) for paths, store in zip(captures, stores, strict=True)]
+    share_topic_names(stores)
+    return [concluded(*each, options) for each in zip(stores, captures, scopes, read, strict=True)]
+
+
+def concluded(
+    store: FactStore,
+    paths: Sequence[str],
+    scope: Scope,
+    read: tuple[InputError | None, CapturedTime],
+    options: Mapping[str, Any],
+    named: Sequence[str] = (),
+    *,
+    payloads: bool = False,
+) -> Diagnosis:
+    """Judge the facts in a store. read: what `read_facts` gave; else see `diagnose`."""
+    damage, time = read
+    key_logs = options.get("key_logs", ())
+    found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=payloads)
     if found.overview.exchanges:
         every = [*found.findings, *found.explained]
-        names = unknown_names(store, paths, scope, every, options or {})
+        names = unknown_names(store, paths, scope, every, options)
         found.unknown = (*unknown_times(time, scope), *names)
     if found.unknown:
         found.findings, found.explained = [], []

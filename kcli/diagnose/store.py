@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,7 @@ class FactStore(RuleTables):
             self.make_words("connection")
             return ENDS_OF_NUMBERS
         elif table == "topic_by_id":
-            if self.nameless_ids.issubset(self.said_ids()):
+            if not self.unnamed():
                 sql = SAID_TOPICS  # there is none to look for
             if self.is_typed("topic"):
                 casts = ", ".join(f"CAST({each} AS topic_word) AS {each}" for each in TOPICS)
@@ -268,9 +269,14 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
 """)
         self.connection.unregister("words_given")
 
-    def said_ids(self) -> set[str]:
-        """Return the ids of topics that messages name."""
-        return {each for batch in self.batches("topic_names") for each in batch.column("topic_id").to_pylist()}
+    def said_topics(self) -> dict[str, str]:
+        """Return the topics that messages name, by their ids."""
+        rows = (row for batch in self.batches("topic_names") for row in batch.to_pylist())
+        return {row["topic_id"]: row["topic"] for row in sorted(rows, key=itemgetter("learnt_ns"), reverse=True)}
+
+    def unnamed(self) -> set[str]:
+        """Return the ids of topics that partitions have without a name, and that no message names."""
+        return self.nameless_ids - self.said_topics().keys() if self.nameless_ids else set()
 
     def make_nameless_ids(self) -> None:
         """Make the table of the ids of topics that partitions have without a name."""
