@@ -7,8 +7,8 @@ from pathlib import Path
 from kcli.diagnose import diagnose
 from tests.capture.wires import MILLISECOND
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_beside import later
 from tests.rules.test_by_hand import SECOND, Talk, fetched, found, told
+from tests.rules.test_sharing import later
 
 
 def sent(talk: Talk, times: int, pause: int, error: int = 0) -> Talk:
