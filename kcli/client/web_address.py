@@ -8,8 +8,6 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from kcli.errors import UsageError
 
-__all__ = ["WebAddress", "reason_of", "split_url"]
-
 
 class WebAddress(NamedTuple):
     """url: without user and password. user: "NAME:PASSWORD", or "". shown: what messages may say of it, also without

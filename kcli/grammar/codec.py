@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -275,8 +276,8 @@ class MessageCodec(Grammar):
         start = len(spans)
         codec = self
         if self.variants:
-            name = self.fit(data, offset)[0]
-            codec = dict(self.variants).get(name, self)
+            with contextlib.suppress(DecodeError):  # where no layout fits, the newest one shows how far it reads
+                codec = dict(self.variants).get(self.fit(data, offset)[0], self)
         try:
             codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
         except DecodeError as error:

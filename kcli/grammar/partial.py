@@ -22,11 +22,11 @@ NOTES = ("tag count", "tag and size")  # spans of no field
 
 
 def read_or_partial(
-    codec: MessageCodec, data: bytes | memoryview, start: int, secrets: bool = False
+    codec: MessageCodec, data: bytes | memoryview, start: int, secrets: bool = False, whole: bool = True
 ) -> tuple[dict[str, Any], DecodeError | None]:
-    """Read a message that ends where the data does, as JSON; else what of it could be read, and why not all."""
+    """Read a message as JSON; else what of it could be read, and why not all. whole: it ends where the data does."""
     try:
-        return loads(codec.json(data, start, whole=True, secrets=secrets)[0]), None
+        return loads(codec.json(data, start, whole=whole, secrets=secrets)[0]), None
     except DecodeError as error:
         spans = list[Span]()
         with contextlib.suppress(DecodeError):

@@ -60,6 +60,7 @@ def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
 
 
 def is_hidden_config(entry: Mapping[str, Any], resource: int) -> bool:
+    """Return whether an entry of configs has a secret's name, or none that can be read."""
     name = entry.get("name")
     return not isinstance(name, str) or is_secret_config(name, resource)
 

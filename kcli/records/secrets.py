@@ -12,9 +12,10 @@ from typing import Any
 
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
-from kcli.grammar.secrets import hide_secrets, redacted
+from kcli.grammar.partial import read_or_partial
+from kcli.grammar.secrets import hide_secrets, is_hidden_config, redacted
 from kcli.schemas.catalog import catalog
-from kcli.schemas.secrets import secret_fields
+from kcli.schemas.secrets import ALWAYS, secret_fields
 
 FRAME_VERSION = 1
 MOST_TRIED = 100
@@ -31,20 +32,34 @@ def is_secret_value(value: bytes | memoryview) -> bool:
     """Return whether a record's value holds a secret; True for one that begins like a secret and can't be read."""
     if len(value) < 3 or value[0] != FRAME_VERSION or (name := secret_types().get(value[1])) is None:
         return False
-    verdict = verdict_of(name, value, 3)
-    return verdict is None or verdict
-
-
-def verdict_of(name: str, data: bytes | memoryview, start: int) -> bool | None:
-    """Return whether the record whose version stands before `start` holds a secret; None where it can't be read."""
     try:
-        codec = messages.data(name, data[start - 1])
-        value, _ = codec.read(data, start)
+        codec = messages.data(name, value[2])
+        read, _ = codec.read(value, 3)
     except (DecodeError, SchemaError):
-        return None
-    made: dict[str, Any] = codec.json_value(value, secrets=True)
+        return True
+    return shows_secret(name, codec.json_value(read, secrets=True))
+
+
+def shows_secret(name: str, made: dict[str, Any]) -> bool:
+    """Return whether the JSON of a record holds a secret; hides it there."""
     hide_secrets(made, secret_fields(name))
     return any(isinstance(shown, dict) and set(shown) == set(redacted(0)) for shown in made.values())
+
+
+def begins_secret(name: str, data: bytes | memoryview) -> bool:
+    """Return whether a record, whose version is the third byte, holds a secret, whole or cut: it reads that far."""
+    try:
+        codec = messages.data(name, data[2])
+    except SchemaError:
+        return False
+    made, error = read_or_partial(codec, data, 3, secrets=True, whole=False)
+    if error is None:
+        return shows_secret(name, made)
+    reached = {*made, re.split(r"[.\[]", error.path)[0]}
+    return any(
+        path.partition(".")[0] in reached and (how == ALWAYS or is_hidden_config(made, made.get("resourceType", 0)))
+        for path, how in secret_fields(name).items()
+    )
 
 
 @cache
@@ -54,12 +69,12 @@ def openings() -> re.Pattern[bytes]:
 
 
 def holds_secret(data: bytes | memoryview) -> bool:
-    """Return whether bytes that make no batch, or no sound one, have such a value anywhere, whole.
+    """Return whether bytes that make no batch, or no sound one, have such a value anywhere, whole or cut.
 
     True where more places begin like one than can be tried in bounded time.
     """
     for tried, match in enumerate(openings().finditer(data)):
         start = match.start()
-        if tried == MOST_TRIED or verdict_of(secret_types()[data[start + 1]], data[start : start + LONGEST], 3):
+        if tried == MOST_TRIED or begins_secret(secret_types()[data[start + 1]], data[start : start + LONGEST]):
             return True
     return False

@@ -43,6 +43,7 @@ class RecordLines:
         self.problems: list[str] = []
         self.kernel = JsonLines(self.node, CHUNK, secrets)  # knows the nodes of every type and version
         self.records = 0
+        self.damaged = False  # the batch at hand: its checksum is wrong
         self.batch = b""  # what stands in each line of the batch, behind the offset
 
     def lines(self, data: memoryview, mapped: object = None, *, log: bool = False) -> Iterator[bytes | memoryview]:
@@ -61,7 +62,8 @@ class RecordLines:
 
     def batch_lines(self, data: memoryview, batch: Batch, mapped: object) -> Iterator[bytes | memoryview]:
         """Yield the lines of a batch's records. An unreadable record is a line, too, and is added to `problems`."""
-        if batch.magic == 2 and checksum(data, batch, mapped) != batch.crc:
+        self.damaged = batch.magic == 2 and checksum(data, batch, mapped) != batch.crc
+        if self.damaged:
             self.problems.append(f"at byte {batch.position}: the batch's checksum is wrong")
         try:
             if batch.magic != 2:
@@ -148,8 +150,8 @@ class RecordLines:
         return dumps({**form, "data": self.base64(key, data), "reason": reason}).encode() + b"\n"
 
     def base64(self, key: int | None, data: memoryview) -> dict[str, Any]:
-        """Return unread bytes; hidden in a type that has secrets, and where not even the type is known."""
-        secret = key is None or secret_fields(self.decoder.names.get(key, ""))
+        """Return unread bytes; hidden in a type that has secrets, and where the type is not known for sure."""
+        secret = key is None or self.damaged or secret_fields(self.decoder.names.get(key, ""))
         if secret and len(data) and not self.secrets:
             return redacted(len(data))
         return {"base64": b64encode(data).decode()}

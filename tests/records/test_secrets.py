@@ -52,6 +52,17 @@ def test_secrets_within_other_bytes() -> None:
     assert not holds_secret(b"x" + PLAIN) and not holds_secret(bytes(range(256)) * 100)
 
 
+def test_records_that_are_cut_are_secrets_as_far_as_they_read() -> None:
+    """A metadata log whose last batch was cut by a crash showed the salts and keys in it."""
+    assert [holds_secret(b"\0" * 8 + SCRAM[:size]) for size in (4, 5, 6, 7, 20, 60, len(SCRAM) - 1)] == [
+        False, False, True, True, True, True, True,
+    ]  # fmt: skip
+    assert holds_secret(b"\0" * 8 + PASSWORD[:-6]) and not holds_secret(b"\0" * 8 + PASSWORD[:20])
+    assert not holds_secret(b"\0" * 8 + PLAIN[:-6])
+    (row,) = json.loads(batches_json(batch(b"hello", SCRAM)[:-60]))
+    assert row["event"] == "truncated" and set(row["base64"]) == {"redacted"}
+
+
 def batch(*values: bytes, codec: str = "none") -> bytes:
     return bytes(build_batch([(0, None, value, ()) for value in values], codec=codec))
 

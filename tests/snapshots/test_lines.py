@@ -6,6 +6,7 @@ import pytest
 
 from kcli.core.snapshots.snapshot_json import JsonLines
 from kcli.snapshots.lines import CHUNK, RecordLines
+from tests.records.test_secrets import SCRAM, batch
 from tests.snapshots.files import all_files, damaged, dumped, without_ours
 from tests.snapshots.made import headers, snapshot, with_crc
 
@@ -73,6 +74,16 @@ def test_a_wrong_checksum_is_a_problem_and_the_records_still_come() -> None:
     maker = RecordLines()
     assert len(rows_of(damaged("bit-flip-crc-field").read_bytes(), maker)) == 487
     assert maker.problems == ["at byte 166: the batch's checksum is wrong"]
+
+
+@pytest.mark.parametrize("secrets", [False, True])
+def test_under_a_wrong_checksum_a_type_is_not_known_for_sure(secrets: bool) -> None:
+    """One bit in a SCRAM record's type, and its keys were shown as those of a broker's registration."""
+    data = bytearray(batch(SCRAM))
+    data[data.index(b"\1\x0b\0", 61) + 1] = 0
+    (row,) = rows_of(bytes(data), RecordLines(secrets=secrets))
+    assert (row["type"], row["apiKey"]) == (None, 0)
+    assert list(dict(row["data"])) == (["base64"] if secrets else ["redacted"])  # type: ignore[call-overload]
 
 
 def test_bytes_that_are_no_batch_are_an_event() -> None:
