@@ -323,6 +323,19 @@ def test_a_group_that_grows_is_no_storm(tmp_path: Path) -> None:
     assert told(found(tmp_path, *coming, again), "rebalance-storm", group="g").evidence["generations"] == 6
 
 
+def test_a_storm_tells_what_it_comes_from(tmp_path: Path) -> None:
+    """Members that see other topics say so; one that is put out is refused under its old id, and lives."""
+    changed = rounds("a", 40000, [1, 2, 3, 4, 5], "cached metadata has changed")
+    storm = told(found(tmp_path, changed), "rebalance-storm", group="g")
+    assert storm.evidence["changed"] == 5 and "who makes or deletes topics" in storm.advice
+    frozen = Talk("b", 41000)
+    for generation in (1, 3, 5):
+        beat = {"groupId": "g", "generationId": generation, "memberId": f"b-{generation}"}
+        frozen.call(12, 3, beat, {"errorCode": 25}, 4 * SECOND)
+    storm = told(found(tmp_path, rounds("a", 40000, [1, 2, 3, 4, 5, 6], ""), frozen), "rebalance-storm", group="g")
+    assert "b was put out 3 times" in storm.text and "stands still" in storm.advice
+
+
 def test_a_worker_of_connect_that_joins_for_each_connector_is_no_storm(tmp_path: Path) -> None:
     assert not found(tmp_path, rounds("w", 40000, [1, 2, 3, 4, 5, 6, 7], "", "connect"))
     flapping = [

@@ -8,7 +8,9 @@ from kcli.rules.rule import Rule
 # (librdkafka, sarama) falls behind by its commits, of each group by itself. Where clients that share an id read one
 # partition at once, each connection has a course of its own. A produced record counts from its answer on, before which
 # readers do not see it, nor before its transaction ends where they read what is committed; what came since the commit
-# before may have been read. First of all are left out who ends less than 20 records behind: most, and the rest is dear.
+# before may have been read. Who works off one partition after the other (franz-go) ends one's commits early: its next
+# one is none, or (DuckDB's max_by passes over nulls) the last itself. First of all are left out who ends less than 20
+# records behind: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -170,7 +172,7 @@ thirds AS (
 ),
 known AS (
   SELECT t.client_id, t.topic, t.unit, t.by_commits, t.partition, n.third,
-         max_by(CASE WHEN t.third = n.third OR next_ns IS NULL THEN end_lag
+         max_by(CASE WHEN t.third = n.third OR coalesce(next_ns, ns) <= ns THEN end_lag
                      ELSE end_lag + to_come * (first_ns + (n.third + 1) * whole_ns / 3.0 - ns) / (next_ns - ns) END,
                 t.third) AS lag
   FROM thirds t JOIN (SELECT 0 AS third UNION ALL SELECT 1 UNION ALL SELECT 2) AS n ON t.third <= n.third
@@ -212,7 +214,7 @@ behind AS (
          row_number() OVER (PARTITION BY m.client_id, m.topic
                             ORDER BY CASE WHEN by_commits THEN 1 WHEN unit = '' THEN 0 ELSE 2 END,
                                      last_lag DESC) AS place
-  FROM falling m JOIN pace ON pace.client_id = m.client_id
+  FROM falling m LEFT JOIN pace ON pace.client_id = m.client_id
   WHERE CASE WHEN by_commits THEN marks >= 3 AND last_lag > 1.0 * grown * gap_ns / (last_ns - first_ns)
              ELSE pace.fetches >= 4 AND paused_seconds > waited_seconds END
 )

@@ -2,15 +2,20 @@
 
 from kcli.rules.rule import Rule
 
-# A session is of its connection for most clients: one that starts anew each time has no session to go on with.
+# A session is of its connection for most clients: one that starts anew each time has no session to go on with. A broker
+# keeps each for two minutes at least, and has 1,000 slots by default: who fills half of them takes them from others.
 RULE = Rule(
     finding="sessions-never-reused",
     title="fetch sessions that are opened and never used",
     when="opened_sessions >= 20",
     sql="""
+SELECT *, CASE WHEN kept >= 500 THEN 'warning' ELSE 'info' END AS severity
+FROM (
 SELECT client_id, count(*) AS fetches, sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
        sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, array_agg(DISTINCT server) AS servers,
-       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
+       CAST(ceil(120 * sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END)
+                 / greatest((max(ns) - min(ns)) / 1e9, 1) / count(DISTINCT server)) AS BIGINT) AS kept
 FROM calls
 WHERE api = 'FETCH' AND NOT inner_client AND session_epoch IS NOT NULL AND session_epoch >= 0
 GROUP BY client_id
@@ -18,11 +23,12 @@ HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 
   AND sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) > 2 * count(DISTINCT connection)
   AND sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) < sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1
                                                                     ELSE 0 END)
+) AS c
 """,
     subject={"client": "client_id"},
-    evidence=("fetches", "opened", "incremental", "servers"),
+    evidence=("fetches", "opened", "incremental", "servers", "kept"),
     says="{client_id} opens fetch sessions and does not use them: {opened} of {fetches} Fetches opened a new one, "
-    "{incremental} went on with one",
+    "{incremental} went on with one; at this rate it takes {kept} slots of a broker (of 1,000 by default)",
     ruled_out="evictions by the broker",
     advice="let the client go on with its session (epoch 1, 2, ...), or ask for none (epoch -1): "
     "each takes a slot from others (max.incremental.fetch.session.cache.slots)",

@@ -6,7 +6,8 @@ from kcli.rules.rule import Rule
 # again. A member that comes, or leaves, costs a round, those that do so together one, and with a cooperative assignor
 # another one, for partitions that are given up: some say so, where it is not redacted. A client with far more members
 # than were there at once is no deployment. Workers of Connect join again for each connector that is made or changed:
-# only members that come anew count there.
+# only members that come anew count there. Why it rebalances: a member leaves by itself, or it is put out for want of
+# heartbeats and lives (then its old id is refused), or members see other topics or partitions (Java says so).
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
@@ -139,6 +140,26 @@ leaves AS (
   ) AS l
   GROUP BY group_id
 ),
+expelled AS (
+  SELECT group_id, min_by(client_id, struct(-n, client_id)) AS expelled, max(n) AS most_expelled,
+         min_by(timeout_ms, struct(-n, client_id)) AS timeout_ms
+  FROM (
+    SELECT group_id, coalesce(client_id, '') AS client_id, max(session_timeout_ms) AS timeout_ms,
+           count(DISTINCT CASE WHEN error IN ('UNKNOWN_MEMBER_ID', 'FENCED_MEMBER_EPOCH') AND generation > 0
+                                 THEN generation END) AS n
+    FROM group_calls
+    GROUP BY 1, 2
+  ) AS x
+  WHERE n >= 2
+  GROUP BY group_id
+),
+changes AS (
+  SELECT group_id, count(DISTINCT generation) AS changed
+  FROM rounds
+  WHERE error IS NULL
+    AND (lower(reason) LIKE '%metadata has changed%' OR lower(reason) LIKE '%subscription has changed%')
+  GROUP BY group_id
+),
 failed AS (
   SELECT group_id, array_agg(DISTINCT error) AS errors, count(*) AS refusals
   FROM group_calls
@@ -149,14 +170,29 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
        coalesce(leaves, 0) AS leaves, leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds,
        g.first_ns, g.last_ns, joins AS weight,
        CASE WHEN most_leaves >= 2 THEN concat(leaver, ' left ', most_leaves, ' times')
+            WHEN expelled IS NOT NULL
+            THEN concat(expelled, ' was put out ', most_expelled, ' times and came back',
+                        coalesce(concat(' (no heartbeat for session.timeout.ms, ', timeout_ms, ')'), ''))
+            WHEN 2 * changed >= generations
+            THEN concat('members say in ', changed, ' generations that topics or partitions have changed')
             ELSE 'nobody says why it leaves' END AS why,
        CASE WHEN most_leaves >= 2
             THEN concat('read the log of ', leaver, ': it leaves by itself (restarts, close(), max.poll.interval.ms)')
+            WHEN expelled IS NOT NULL
+            THEN concat('look at the process of ', expelled, ': it stands still for longer than its session timeout ',
+                        '(GC, CPU limits, swapping) or loses its line; longer session.timeout.ms')
             ELSE 'find the member that flaps; longer session.timeout.ms' END AS step,
-       CASE WHEN most_leaves >= 2 THEN 'decode pcap {files} --client {leaver} --api JoinGroup,LeaveGroup' END AS look
+       CASE WHEN most_leaves >= 2 OR expelled IS NOT NULL OR coalesce(2 * changed, 0) < generations THEN NULL
+            ELSE concat('find who makes or deletes topics, or adds partitions, of those that the group subscribes to; ',
+                        'a narrower pattern; a longer metadata.max.age.ms') END AS advised,
+       CASE WHEN most_leaves >= 2 THEN 'decode pcap {files} --client {leaver} --api JoinGroup,LeaveGroup'
+            WHEN expelled IS NOT NULL THEN 'decode pcap {files} --client {expelled} --api JoinGroup,Heartbeat'
+            END AS look, expelled, most_expelled, changed
 FROM groups g
 JOIN busiest b ON g.group_id = b.group_id
 LEFT JOIN leaves l ON g.group_id = l.group_id
+LEFT JOIN expelled x ON g.group_id = x.group_id
+LEFT JOIN changes n ON g.group_id = n.group_id
 LEFT JOIN failed f ON g.group_id = f.group_id
 LEFT JOIN expected e ON g.group_id = e.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
@@ -177,6 +213,9 @@ WHERE generations >= 4 AND most_joins >= 4 AND coalesce(workers, 4) >= 4
         "leaves",
         "leaver",
         "most_leaves",
+        "expelled",
+        "most_expelled",
+        "changed",
         "errors",
         "refusals",
         "seconds",

@@ -147,5 +147,7 @@ WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coa
         "metadata-storm": ("client",),
         "connection-churn": ("client",),
         "sequence-gap": ("client",),
+        "consumer-stuck": ("client",),  # it knows the old topic
+        "hot-partition": ("topic",),  # the new one may have fewer partitions
     },
 )
