@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kcli.diagnose import diagnose
 from tests.capture.messages import request
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
@@ -139,3 +141,16 @@ def test_who_works_off_a_large_answer_is_not_stuck(tmp_path: Path) -> None:
     assert not [each for each in found(tmp_path, *reading([3000] * 4 + [45_000])) if each.finding == "consumer-stuck"]
     stuck = [each for each in found(tmp_path, *reading([3000] * 5)) if each.finding == "consumer-stuck"]
     assert [each.subject for each in stuck] == [{"client": "slow", "group": "g"}]
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_who_asks_for_a_topic_as_a_broker_comes_back_waits_for_the_broker(steady: bool, tmp_path: Path) -> None:
+    """A probe asks once on each connection, for a name that nobody may have; who goes on asking wants the topic."""
+    told = {"errorCode": 17, "name": "no topic !", "topicId": "AAAAAAAAAAAAAAAAAAAAAA", "partitions": []}
+    probes = []
+    for number in range(6):
+        probe = Talk("lab", 48000 + number)
+        probe.call(3, 12, {"topics": [{"name": "no topic !"}]}, {"brokers": [], "topics": [told]})
+        later(probe, (28 + number * (11 if steady else 1)) * SECOND)
+        probes.append(probe.wire)
+    assert ("unknown-topic" in named(tmp_path, *probes, *outage(26 * SECOND))) == steady

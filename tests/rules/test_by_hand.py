@@ -238,6 +238,10 @@ def test_leaders_that_move(tmp_path: Path) -> None:
     finding = told(found(tmp_path, talk(4)), "leader-moves", topic="orders")
     assert finding.evidence["errors"] == 4
     assert not found(tmp_path, talk(1))
+    reassigned = Talk()
+    for partition in range(4):
+        produced(produced(reassigned, 1, 6, partition=partition), 4, 0)
+    assert not found(tmp_path, reassigned), "each partition moves once"
 
 
 HELLO = bytes.fromhex("160301002f0100002b0303") + bytes(40)

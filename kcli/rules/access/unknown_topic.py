@@ -3,6 +3,7 @@
 from kcli.rules.rule import Rule
 
 # It explains connections that are used once where those ask for the topic: several processes may have one client id.
+# Who asks but once on each connection, and only around a broker's stop and start, is a probe that waits for the broker.
 RULE = Rule(
     finding="unknown-topic",
     title="topics that do not exist",
@@ -20,6 +21,11 @@ WITH refused AS (
   SELECT connection, client_id, topic, ns, error
   FROM produced
   WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
+),
+steady AS (
+  SELECT DISTINCT client_id, topic
+  FROM refused r
+  WHERE NOT EXISTS (SELECT 1 FROM outage_windows o WHERE r.ns BETWEEN o.from_ns AND o.to_ns)
 ),
 good AS (
   SELECT topic
@@ -43,9 +49,11 @@ SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, arr
        min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        CASE WHEN count(DISTINCT r.connection) < 0.3 * max(c.connections) THEN 'connection-churn' END AS spares
 FROM refused r LEFT JOIN clients c ON coalesce(r.client_id, '') = c.client_id
+LEFT JOIN steady s ON r.client_id IS NOT DISTINCT FROM s.client_id AND r.topic = s.topic
 WHERE r.topic NOT IN (SELECT topic FROM good WHERE topic IS NOT NULL)
 GROUP BY 1, 2
 HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
+  AND (max(s.topic) IS NOT NULL OR count(*) >= 2 * count(DISTINCT r.connection))
 """,
     subject={"topic": "topic", "client": "client_id"},
     evidence=("refused", "errors", "per_second", "seconds"),

@@ -2,7 +2,8 @@
 
 from kcli.rules.rule import Rule
 
-# A wave is known by a pause between its errors, or by a leader of its own: waves that come fast leave no pauses.
+# A wave is known by a pause between its errors, or by a leader of its own: waves that come fast leave no pauses. A
+# reassignment moves one partition after the other, each once: some have to move again.
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move again and again",
@@ -20,7 +21,11 @@ WITH errors AS (
 unexplained AS (
   SELECT e.* FROM errors e WHERE NOT EXISTS (SELECT 1 FROM outage_windows o WHERE e.ns BETWEEN o.from_ns AND o.to_ns)
 ),
-spaced AS (SELECT *, ns - lag(ns) OVER (PARTITION BY topic ORDER BY ns) AS gap_ns FROM unexplained),
+spaced AS (
+  SELECT *, ns - lag(ns) OVER (PARTITION BY topic ORDER BY ns) AS gap_ns,
+         ns - lag(ns) OVER (PARTITION BY topic, partition ORDER BY ns) AS own_gap_ns
+  FROM unexplained
+),
 terms AS (
   SELECT topic, partition, leader_epoch, leader, min(completed_ns) AS ns
   FROM metadata_partitions
@@ -45,6 +50,7 @@ moves AS (
 ),
 waves AS (
   SELECT topic, count(*) AS errors, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS bursts,
+         sum(CASE WHEN own_gap_ns > 1000000000 THEN 1 ELSE 0 END) AS again,
          array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id) AS clients,
          count(DISTINCT partition) AS partitions, (max(ns) - min(ns)) / 1e9 AS seconds,
          count(DISTINCT server) AS brokers, min(ns) AS first_ns, max(ns) AS last_ns
@@ -55,7 +61,8 @@ waves AS (
 SELECT w.topic, errors, greatest(bursts, coalesce(most_moves, 0)) AS episodes, names, clients, partitions,
        coalesce(moves, 0) AS moves, seconds, brokers, first_ns, last_ns, errors AS weight
 FROM waves w LEFT JOIN moves m ON w.topic = m.topic
-WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND seconds >= 3
+WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND again + greatest(coalesce(most_moves, 0) - 1, 0) >= 2
+  AND seconds >= 3
 """,
     subject={"topic": "topic"},
     evidence=("errors", "episodes", "names", "partitions", "moves", "brokers", "seconds", "clients"),
