@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.captured_time import CapturedTime
+from kcli.capture.filters import ALL as EVERYTHING
+from kcli.capture.filters import Filter
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names, unknown_times
@@ -32,8 +34,8 @@ MOST_NAMED = 8  # files in a command
 @dataclass(slots=True)
 class Diagnosis:
     """The findings, the most important first. checked: rules that were tried. unjudged: what no rule can judge. judged:
-    whether there was anything to judge. overview: what the captures hold. damage: of the files; where they have no
-    exchange and nothing is grave, what they have instead. scope: what the findings are of. unknown: names in it that
+    whether there was anything to judge. overview: what the captures hold. trouble: damage of the files, or what they
+    have instead where they have no exchange. scope: what the findings are of. unknown: names in it that
     the captures have nowhere; there is no finding then.
     """
 
@@ -43,7 +45,7 @@ class Diagnosis:
     unjudged: list[Unjudged]
     judged: bool
     overview: Overview
-    damage: InputError | None = None
+    trouble: InputError | None = None
     scope: Scope = ALL
     unknown: tuple[Unknown, ...] = ()
 
@@ -51,6 +53,11 @@ class Diagnosis:
     def is_grave(self) -> bool:
         """Whether there is a warning or worse."""
         return any(each.severity != INFO for each in self.findings)
+
+    @property
+    def damage(self) -> InputError | None:
+        """The trouble of the files; none where they have no exchange, and there is a warning or worse all the same."""
+        return None if self.is_grave and isinstance(self.trouble, NothingReadError) else self.trouble
 
 
 def diagnose(
@@ -77,7 +84,8 @@ def diagnose_into(
     named: Sequence[str] = (),
 ) -> Diagnosis:
     """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
-    damage, time = read_facts(paths, store, moved, options or {})
+    source, damage = read_facts(paths, store, moved, options or {})
+    time = source.capture.time
     if decoder is not None:
         from kcli.diagnose.payload_facts import PayloadFacts
 
@@ -124,22 +132,26 @@ def concluded(
 
 
 def read_facts(
-    paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: Mapping[str, Any]
-) -> tuple[InputError | None, CapturedTime]:
-    """Fill the store. Return what is wrong with files of which a part could be read, or have no exchange, and the time
-    that the files are of.
+    paths: Sequence[str],
+    store: FactStore,
+    moved: Callable[[int], None],
+    options: Mapping[str, Any],
+    chosen: Filter = EVERYTHING,
+) -> tuple[FactSource, InputError | None]:
+    """Fill the store. chosen: the exchanges that it gets. Return what has read the files, and what is wrong with those
+    of which a part could be read, or that have no exchange. InputError: nothing can be read.
     """
-    source = FactSource(paths, store, read_columns(), **options)
+    source = FactSource(paths, store, read_columns(), store.given, chosen, **options)
     try:
         for _ in source.read(moved):
             pass
     except InputError as error:
         if not source.engine.packets:
             raise
-        return error, source.capture.time
+        return source, error
     finally:
         store.flush()
-    return nothing_in(source.capture), source.capture.time
+    return source, nothing_in(source.capture)
 
 
 def judge(
@@ -161,7 +173,4 @@ def judge(
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
     parts = [*unread_parts(damage), *unjudged_parts(store, time.seconds(), files)]
-    found = Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)
-    if found.is_grave and isinstance(damage, NothingReadError):
-        found.damage = None
-    return found
+    return Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kcli.capture.audit import Talk
+from kcli.capture.filters import ALL, Filter
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.rules.tables import READ
 
@@ -31,20 +32,29 @@ class FactSource(RowSource):
         paths: Sequence[str],
         store: Store,
         chosen_columns: Mapping[str, Container[str]] | None = None,
+        wanted: frozenset[str] = READ,
+        chosen: Filter = ALL,
         **options: Any,
     ) -> None:
-        """Prepare to read. chosen_columns: of tables that need not be whole."""
+        """Prepare to read. chosen_columns: of tables that need not be whole. wanted: tables that the store takes.
+        chosen: the exchanges that they have rows of.
+        """
         self.store, self.chosen_columns = store, chosen_columns or {}
-        super().__init__(self.put_row, READ, self.put_columns, paths, **options)
+        super().__init__(self.put_row, wanted, self.put_columns, paths, chosen, **options)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows of exchanges or events."""
+        return bool(self.rows.exchanges or self.rows.events)
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:
         """Give the store a row that is wanted."""
-        if table in READ:
+        if table in self.wanted_tables:
             self.store.put(table, row)
 
     def put_columns(self, table: str, _day: int, batch: Any, _nameless: bool) -> None:
         """Give the store rows that are columns already."""
-        if table in READ:
+        if table in self.wanted_tables:
             self.store.put_batch(table, batch)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:

@@ -50,11 +50,14 @@ OF_TRAFFIC = (
 
 
 class FactStore(RuleTables):
-    """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing."""
+    """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing.
 
-    def __init__(self) -> None:
-        super().__init__(memory=MEMORY)
-        self.columns = {name: (TABLES | FACTS)[name].columns for name in READ}
+    given: the tables whose rows it takes, those that rules read unless more is asked of it.
+    """
+
+    def __init__(self, given: frozenset[str] = READ) -> None:
+        super().__init__(memory=MEMORY, given=given)
+        self.columns = {name: (TABLES | FACTS)[name].columns for name in given}
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
         self.late: dict[str, Callable[[], Iterable[tuple[Any, ...]]]] = {}
         self.held: dict[str, list[Any]] = {}
@@ -165,9 +168,9 @@ class FactStore(RuleTables):
         super().provide(sql)
         self.awaited.remove(sql)
 
-    def ask(self, sql: str) -> Iterator[dict[str, Any]]:
-        """Return the rows of a query, by column. Tables that no other is to read are dropped."""
-        found = super().ask(sql)
+    def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the answer to a query; see RuleTables. Tables that no other is to read are dropped."""
+        found = super().answer(sql)
         self.release()
         if sql in self.awaited:
             self.awaited.remove(sql)
@@ -345,7 +348,7 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
         for view in self.views_made:
             self.execute(f"DROP VIEW {view}")
         for table in self.made:
-            if table in READ:
+            if table in self.given:
                 self.connection.unregister(self.registered(table))
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")

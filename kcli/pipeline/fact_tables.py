@@ -176,8 +176,6 @@ min_bytes      int64    of a Fetch
 isolation_level int64   of a Fetch; 1: read_committed
 acks           int64    of a Produce
 throttle_ms    int64    of the response
-request        string   as JSON, of JoinGroup, ConsumerGroupHeartbeat and ShareGroupHeartbeat
-response       string   as JSON, of the same
 """,
     dated=False,
 )

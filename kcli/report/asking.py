@@ -1,4 +1,4 @@
-"""The questions asked: the same of DuckDB and of Spark, which differ in how they run a query."""
+"""The questions asked: the same of captures, and of a fleet's tables by DuckDB or Spark."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from kcli.report.prepared import EXCHANGE_FACTS, PREPARED, SPAN
-from kcli.report.questions import QUESTIONS, ReportQuestion
+from kcli.report.prepared import FLEET_TABLES, FLEET_VIEWS, PAGE_CALLS, SPAN
+from kcli.report.questions import FLEET, QUESTIONS, ReportQuestion
 
 BUCKETS = 150  # of time, at most
 MS, SECOND = 1_000_000, 1_000_000_000
@@ -24,13 +24,17 @@ class Engine(Protocol):
     """An engine that runs SQL over the tables."""
 
     def define(self, name: str, sql: str) -> None:
-        """Define the query as a view of that name, unless the name is taken."""
-
-    def prepare(self, name: str, sql: str) -> None:
-        """Store the query's rows as a table of that name."""
+        """Define the query as a view of that name."""
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
         """Run a query; return the names of the columns, and the rows."""
+
+
+class FleetEngine(Engine, Protocol):
+    """An engine over tables of `kcli pipeline run`."""
+
+    def prepare(self, name: str, sql: str) -> None:
+        """Store the query's rows as a table of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +65,20 @@ class Answers:
     step: int
 
 
-def ask_all(engine: Engine, more: Sequence[ReportQuestion] = ()) -> Answers:
+def ask_fleet(engine: FleetEngine) -> Answers:
+    """Return the answer to each question of a fleet's page."""
+    for name, sql in FLEET_VIEWS.items():
+        engine.define(name, sql)
+    for name, sql in FLEET_TABLES.items():
+        engine.prepare(name, sql)
+    return ask_all(engine, FLEET)
+
+
+def ask_all(engine: Engine, more: Sequence[ReportQuestion]) -> Answers:
     """Return the answer to each question, in order, and to those that follow them."""
-    engine.define("exchange_facts", EXCHANGE_FACTS)
     _, [[first, last]] = engine.run(SPAN)
     step = step_of(0 if first is None else last - first)
-    for name, sql in PREPARED.items():
-        engine.prepare(name, sql.replace("{step}", str(step)))
+    engine.define("page_calls", PAGE_CALLS.replace("{step}", str(step)))
     return Answers({each.name: ask(engine, each) for each in (*QUESTIONS, *more)}, first, last, step)
 
 

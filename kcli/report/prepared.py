@@ -1,12 +1,24 @@
-"""Narrow tables that most questions of the report read, made once. `{step}`: the width of a time bucket (ns)."""
+"""What the questions of the report read beside tables: `page_calls`, of captures and of a fleet's tables alike."""
 
 from __future__ import annotations
 
-from kcli.rules.prepared import BEYOND_WAIT_MS, INNER_CLIENTS
+from kcli.rules.prepared import BEYOND_WAIT_MS, PREPARED, ends_sql
 from kcli.tables.connections import address_sql
 
-# The columns that `kcli.pipeline.rows.exchange_facts` makes of captures, here made of the pipeline's table.
-EXCHANGE_FACTS = f"""
+# `{step}`: the width of a time bucket (ns). own_ms: beyond the wait that the request allows, null where it can't be
+# told.
+PAGE_CALLS = f"""
+SELECT completed_ns, completed_ns - completed_ns % {{step}} AS time_ns, connection, server, client_id, address, api,
+       api_version, request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered,
+       latency_ms, errors, CASE WHEN failed THEN 1 ELSE 0 END AS failed, {BEYOND_WAIT_MS} AS own_ms, inner_client,
+       replica_id, session_id, session_epoch, granted_id, throttle_ms
+FROM calls
+"""
+SPAN = "SELECT min(completed_ns) AS first_ns, max(completed_ns) AS last_ns FROM calls"
+
+# The facts of captures that rules read (`kcli.rules.prepared`), and more, made of a fleet's tables: views,
+FLEET_VIEWS = {
+    "exchange_facts": f"""
 SELECT timestamp, connection, server, {address_sql("client")} AS address, client_id, correlation_id, api_version,
        api_key, api, request_bytes, response_bytes, latency_ms, errors, completed_ns,
        CASE WHEN api_key != 1 OR request IS NULL THEN NULL
@@ -20,22 +32,15 @@ SELECT timestamp, connection, server, {address_sql("client")} AS address, client
          AS isolation_level,
        CASE WHEN api_key = 0 THEN TRY_CAST(get_json_object(request, '$.acks') AS BIGINT) END AS acks,
        CASE WHEN response LIKE '%"throttleTimeMs":%' AND response NOT LIKE '%"throttleTimeMs":0%'
-            THEN TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) END AS throttle_ms,
-       CASE WHEN api_key IN (11, 68) THEN request END AS request,
-       CASE WHEN api_key IN (11, 68) THEN response END AS response
+            THEN TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) END AS throttle_ms
 FROM exchanges
-"""
-SPAN = "SELECT min(completed_ns) AS first_ns, max(completed_ns) AS last_ns FROM exchange_facts"
-
-# own_ms: beyond the wait that the request allows, null where it can't be told.
-PREPARED = {
-    "inner_clients": INNER_CLIENTS,
-    "calls": f"""
-SELECT completed_ns, completed_ns - completed_ns % {{step}} AS time_ns, connection, server,
-       coalesce(f.client_id, '') AS client_id, f.address AS address, coalesce(api, concat('API ', api_key)) AS api,
-       api_version, request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered,
-       latency_ms, errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed, {BEYOND_WAIT_MS} AS own_ms,
-       i.client_id IS NOT NULL AS inner_client
-FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
+    "noted_exchanges": """
+SELECT api, request, response, latency_ms, errors, completed_ns FROM exchanges WHERE api_key IN (11, 68, 76)
+""",
+    "link_ends": f"SELECT connection, {ends_sql('connection')} FROM (SELECT DISTINCT connection FROM exchange_facts)",
+    "topic_by_id": "SELECT topic_id, topic FROM topics",
+    "judged_clients": "SELECT * FROM clients",
 }
+# and rows that many questions read, made once.
+FLEET_TABLES = {name: PREPARED[name] for name in ("inner_clients", "calls")}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kcli.capture.latency_buckets import percentile_sql
 from kcli.pipeline import queries
-from kcli.rules.prepared import CLIENT_COUNTS
+from kcli.rules.prepared import BY_ID, CLIENT_COUNTS, TOPIC
 from kcli.tables.connections import address_sql
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
@@ -35,16 +35,19 @@ SELECT time_ns, c.{{key}} AS {{key}}, count(*) AS exchanges, sum(failed) AS with
        sum(request_bytes + response_bytes) AS bytes, round({percentile_sql("latency_ms", 0.5)}, 3) AS p50_ms,
        round({percentile_sql("latency_ms", 0.99)}, 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms,
        round({percentile_sql("own_ms", 0.99)}, 3) AS own_p99_ms
-FROM calls c JOIN (SELECT {{key}} AS name FROM calls GROUP BY {{key}}
+FROM page_calls c JOIN (SELECT {{key}} AS name FROM page_calls GROUP BY {{key}}
                    ORDER BY count(*) DESC, {{key}} LIMIT {SERIES}) most
   ON c.{{key}} = most.name
 GROUP BY time_ns, c.{{key}} ORDER BY time_ns, c.{{key}}
 """
 # The metadata log has an id that no message names.
-TOPIC = f"""CASE WHEN topic_id = '{METADATA_ID}' THEN '{CLUSTER_METADATA}' ELSE coalesce(topic, topic_id) END"""
+NAMED = f"CASE WHEN p.topic_id = '{METADATA_ID}' THEN '{CLUSTER_METADATA}' ELSE {TOPIC} END"
 FIGURES = f"""count(*) AS exchanges, sum(failed) AS with_errors, sum(request_bytes) AS request_bytes,
        sum(response_bytes) AS response_bytes, round({percentile_sql("latency_ms", 0.5)}, 3) AS p50_ms,
        round({percentile_sql("latency_ms", 0.99)}, 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms"""
+FIGURE_NAMES = "exchanges, with_errors, request_bytes, response_bytes, p50_ms, p99_ms, max_ms"
+# `connection` is a key in facts, which their captures' rows name by its ends.
+CONNECTION = "concat(e.server, '-', e.client)"
 
 QUESTIONS = (
     ReportQuestion(
@@ -54,7 +57,7 @@ QUESTIONS = (
         f"""
 SELECT count(DISTINCT connection) AS connections, {CLIENT_COUNTS},
        count(DISTINCT server) AS brokers, sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered, {FIGURES}
-FROM calls
+FROM page_calls
 """,
     ),
     ReportQuestion(
@@ -63,8 +66,8 @@ FROM calls
         "Answers with an error, by name.",
         f"""
 SELECT time_ns, error, count(*) AS answers
-FROM (SELECT time_ns, explode(errors) AS error FROM calls)
-WHERE error IN (SELECT error FROM (SELECT explode(errors) AS error FROM calls)
+FROM (SELECT time_ns, explode(errors) AS error FROM page_calls)
+WHERE error IN (SELECT error FROM (SELECT explode(errors) AS error FROM page_calls)
                 GROUP BY error ORDER BY count(*) DESC, error LIMIT {SERIES})
 GROUP BY time_ns, error ORDER BY time_ns, error
 """,
@@ -86,7 +89,7 @@ GROUP BY time_ns, error ORDER BY time_ns, error
         "Which error was answered to whom, by which broker.",
         f"""
 SELECT error, api, client_id, server, count(*) AS answers, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns
-FROM (SELECT explode(errors) AS error, api, client_id, server, completed_ns FROM calls)
+FROM (SELECT explode(errors) AS error, api, client_id, server, completed_ns FROM page_calls)
 GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client_id, server LIMIT {SHORT}
 """,
         "No answer had an error.",
@@ -95,7 +98,7 @@ GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client
         "apis",
         "What was asked",
         "Every exchange, by API.",
-        f"SELECT api, {FIGURES} FROM calls GROUP BY api ORDER BY exchanges DESC, api LIMIT {SHORT}",
+        f"SELECT api, {FIGURES} FROM page_calls GROUP BY api ORDER BY exchanges DESC, api LIMIT {SHORT}",
         "No exchange was seen.",
     ),
     ReportQuestion(
@@ -106,7 +109,7 @@ GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client
 SELECT server, count(DISTINCT client_id) AS clients, {FIGURES},
        round({percentile_sql("own_ms", 0.5)}, 3) AS own_p50_ms,
        round({percentile_sql("own_ms", 0.99)}, 3) AS own_p99_ms, round(max(own_ms), 3) AS own_max_ms
-FROM calls GROUP BY server ORDER BY exchanges DESC, server LIMIT {SHORT}
+FROM page_calls GROUP BY server ORDER BY exchanges DESC, server LIMIT {SHORT}
 """,
         "No exchange was seen.",
     ),
@@ -118,7 +121,7 @@ FROM calls GROUP BY server ORDER BY exchanges DESC, server LIMIT {SHORT}
 SELECT c.client_id AS client_id, c.address AS address,
        CASE WHEN max(b.client_id) IS NULL THEN 'client' ELSE 'broker' END AS role,
        count(DISTINCT connection) AS connections, {FIGURES}
-FROM calls c LEFT JOIN inner_clients b ON c.client_id = b.client_id AND c.address = b.address
+FROM page_calls c LEFT JOIN inner_clients b ON c.client_id = b.client_id AND c.address = b.address
 GROUP BY c.client_id, c.address ORDER BY exchanges DESC, client_id, address LIMIT {SHORT}
 """,
         "No exchange was seen.",
@@ -128,13 +131,13 @@ GROUP BY c.client_id, c.address ORDER BY exchanges DESC, client_id, address LIMI
         "Top talkers: topics",
         "Records of Produce, Fetch and ShareFetch. Bytes as they are stored, compressed or not.",
         f"""
-SELECT {TOPIC} AS topic, count(DISTINCT partition) AS partitions,
+SELECT {NAMED} AS topic, count(DISTINCT partition) AS partitions,
        count(DISTINCT client_id) AS clients,
        sum(CASE WHEN api = 'PRODUCE' THEN count ELSE 0 END) AS produced_records,
        sum(CASE WHEN api = 'PRODUCE' THEN size_in_bytes ELSE 0 END) AS produced_bytes,
        sum(CASE WHEN api != 'PRODUCE' THEN count ELSE 0 END) AS fetched_records,
        sum(CASE WHEN api != 'PRODUCE' THEN size_in_bytes ELSE 0 END) AS fetched_bytes
-FROM record_batches GROUP BY {TOPIC}
+FROM record_batches p {BY_ID} GROUP BY {NAMED}
 ORDER BY produced_bytes + fetched_bytes DESC, topic LIMIT {SHORT}
 """,
         "No record was produced or fetched.",
@@ -144,9 +147,11 @@ ORDER BY produced_bytes + fetched_bytes DESC, topic LIMIT {SHORT}
         "Top talkers: connections",
         'A connection is "broker-client", each as address:port.',
         f"""
-SELECT connection, max(client_id) AS client_id, sum(request_bytes + response_bytes) AS bytes, {FIGURES},
-       sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered
-FROM calls GROUP BY connection ORDER BY bytes DESC, connection LIMIT {SHORT}
+SELECT {CONNECTION} AS connection, client_id, bytes, {FIGURE_NAMES}, unanswered
+FROM (SELECT connection AS link, max(client_id) AS client_id, sum(request_bytes + response_bytes) AS bytes, {FIGURES},
+             sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered
+      FROM page_calls GROUP BY connection) AS asked
+JOIN link_ends e ON link = e.connection ORDER BY bytes DESC, connection LIMIT {SHORT}
 """,
         "No exchange was seen.",
     ),
@@ -156,7 +161,7 @@ FROM calls GROUP BY connection ORDER BY bytes DESC, connection LIMIT {SHORT}
         "By client, broker and API: the parts of the sums above.",
         f"""
 SELECT client_id, server, api, min(api_version) AS min_version, max(api_version) AS max_version, {FIGURES}
-FROM calls GROUP BY client_id, server, api ORDER BY exchanges DESC, client_id, server, api LIMIT {LONG}
+FROM page_calls GROUP BY client_id, server, api ORDER BY exchanges DESC, client_id, server, api LIMIT {LONG}
 """,
         "No exchange was seen.",
     ),
@@ -173,8 +178,7 @@ SELECT client_id, server, count(*) AS fetches,
        sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
                   OR array_contains(errors, 'INVALID_FETCH_SESSION_EPOCH') THEN 1 ELSE 0 END) AS lost,
        count(DISTINCT CASE WHEN session_id > 0 THEN session_id END) AS sessions, sum(request_bytes) AS request_bytes
-FROM (SELECT coalesce(client_id, '') AS client_id, server, errors, request_bytes, session_id, session_epoch, granted_id
-      FROM exchange_facts WHERE replica_id IS NOT NULL)
+FROM page_calls WHERE replica_id IS NOT NULL
 GROUP BY client_id, server ORDER BY lost DESC, fetches DESC, client_id, server LIMIT {SHORT}
 """,
         "No fetch was seen.",
@@ -190,11 +194,11 @@ SELECT group_id, sum(joins) AS joins, count(DISTINCT CASE WHEN generation > 0 TH
        max(completed_ns) AS last_ns
 FROM (SELECT get_json_object(request, '$.groupId') AS group_id, get_json_object(response, '$.memberId') AS member_id,
              completed_ns, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed,
-             CASE WHEN api_key = 11 OR get_json_object(request, '$.memberEpoch') = '0' THEN 1 ELSE 0 END AS joins,
-             CASE WHEN api_key = 11 THEN latency_ms END AS join_ms,
+             CASE WHEN api = 'JOIN_GROUP' OR get_json_object(request, '$.memberEpoch') = '0' THEN 1 ELSE 0 END AS joins,
+             CASE WHEN api = 'JOIN_GROUP' THEN latency_ms END AS join_ms,
              TRY_CAST(coalesce(get_json_object(response, '$.generationId'),
                                get_json_object(response, '$.memberEpoch')) AS INT) AS generation
-      FROM exchange_facts WHERE request IS NOT NULL)
+      FROM noted_exchanges WHERE request IS NOT NULL)
 GROUP BY group_id ORDER BY rebalances DESC, group_id LIMIT {SHORT}
 """,
         "No group was joined.",
@@ -204,9 +208,8 @@ GROUP BY group_id ORDER BY rebalances DESC, group_id LIMIT {SHORT}
         "Throttling",
         "Responses with a throttle time (quotas).",
         f"""
-SELECT client_id, server, api, count(*) AS answers, sum(wait_ms) AS wait_ms, max(wait_ms) AS longest_wait_ms
-FROM (SELECT coalesce(client_id, '') AS client_id, server, api, throttle_ms AS wait_ms
-      FROM exchange_facts WHERE throttle_ms > 0)
+SELECT client_id, server, api, count(*) AS answers, sum(throttle_ms) AS wait_ms, max(throttle_ms) AS longest_wait_ms
+FROM page_calls WHERE throttle_ms > 0
 GROUP BY client_id, server, api ORDER BY wait_ms DESC, client_id, server, api LIMIT {SHORT}
 """,
         "Nobody was throttled.",
@@ -250,7 +253,7 @@ SELECT coalesce(c.client_id, '') AS client_id, c.address AS address,
        concat_ws(' ', max(software), max(software_version)) AS software,
        concat_ws(', ', array_sort(array_agg(DISTINCT concat(api, ' ', api_version)))) AS used,
        sum(requests) AS requests, max(connections) AS connections, max(release) AS release
-FROM clients c LEFT JOIN inner_clients b ON coalesce(c.client_id, '') = b.client_id AND c.address = b.address
+FROM judged_clients c LEFT JOIN inner_clients b ON coalesce(c.client_id, '') = b.client_id AND c.address = b.address
 WHERE verdict != 'ok' GROUP BY coalesce(c.client_id, ''), c.address, verdict
 ORDER BY role DESC, verdict, requests DESC, client_id, address LIMIT {SHORT}
 """,
@@ -298,11 +301,13 @@ CAPTURED = (
         "Of connections: TCP's handshake, from the client's SYN to its acknowledgement of the broker's, and segments "
         "that brought bytes again.",
         f"""
-SELECT connection, asked.client_id, exchanges, round(min(round_trip_ms), 3) AS round_trip_ms,
-       sum(retransmissions) AS retransmissions
-FROM connection_sums JOIN (SELECT connection, max(client_id) AS client_id, count(*) AS exchanges FROM calls
-                           GROUP BY connection) AS asked USING (connection)
-GROUP BY connection, asked.client_id, exchanges
+SELECT {CONNECTION} AS connection, client_id, exchanges, round_trip_ms, retransmissions
+FROM (SELECT connection AS link, max(client_id) AS client_id, count(*) AS exchanges
+      FROM page_calls GROUP BY connection) AS asked
+JOIN (SELECT connection AS sum_link, round(min(round_trip_ms), 3) AS round_trip_ms,
+             sum(retransmissions) AS retransmissions
+      FROM connection_sums GROUP BY connection) AS met ON link = sum_link
+JOIN link_ends e ON link = e.connection
 ORDER BY retransmissions DESC, round_trip_ms DESC NULLS LAST, connection LIMIT {SHORT}
 """,
     ),

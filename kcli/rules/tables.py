@@ -26,18 +26,20 @@ class RuleTables(DuckDbSession):
     """Answers queries over the tables. UsageError: DuckDB is missing.
 
     views: the SQL of each table that captures give, where a class that derives from this one has no other way to it.
-    memory: MiB at most; what is more goes to a temporary folder.
+    memory: MiB at most; what is more goes to a temporary folder. given: the tables that captures give.
     """
 
-    def __init__(self, views: Mapping[str, str] | None = None, memory: int = MEMORY) -> None:
+    def __init__(
+        self, views: Mapping[str, str] | None = None, memory: int = MEMORY, given: frozenset[str] = READ
+    ) -> None:
         require("kcli diagnose", "sql")
         super().__init__("kcli-diagnose-", MACROS, memory, threads=1)
-        self.views = views or {}
+        self.views, self.given = views or {}, given
         self.made: set[str] = set()
 
     def make(self, table: str) -> None:
         """Make a table that queries may read, and those that it is made of, if it is one of these."""
-        if table in self.made or not (table in PREPARED or table in READ):
+        if table in self.made or not (table in PREPARED or table in self.given):
             return
         self.made.add(table)
         if table in PREPARED:
@@ -72,10 +74,14 @@ class RuleTables(DuckDbSession):
 
     def ask(self, sql: str) -> Iterator[dict[str, Any]]:
         """Return the rows of a query, by column."""
+        names, rows = self.answer(sql)
+        return (dict(zip(names, row, strict=True)) for row in rows)
+
+    def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the names of a query's columns, and its rows."""
         self.provide(sql)
         made = self.execute(self.suited(sql))
-        names = [each[0] for each in made.description]
-        return (dict(zip(names, row, strict=True)) for row in made.fetchall())
+        return [each[0] for each in made.description], made.fetchall()
 
 
 def read_columns() -> dict[str, frozenset[str]]:

@@ -9,9 +9,8 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.pipeline.report import SparkTables, open_tables
-from kcli.report.asking import ask_all
+from kcli.report.asking import ask_fleet
 from kcli.report.fleet import ask_here
-from kcli.report.questions import FLEET
 from tests.pipeline.outputs import rows_of, run_here
 
 
@@ -52,7 +51,7 @@ def test_the_page_says_the_same_by_spark_and_duckdb(spark: Any, samples: Path, o
     run_here([samples / name for name in names], output)
     assert open_tables(spark, str(output)) == 1
     with SparkTables(spark) as fleet, ReportEngine(output) as here:
-        ours, theirs = ask_all(here, FLEET), ask_all(fleet, FLEET)
+        ours, theirs = ask_fleet(here), ask_fleet(fleet)
     assert (ours.first_ns, ours.last_ns, ours.step) == (theirs.first_ns, theirs.last_ns, theirs.step)
     for name, asked in ours.by_name.items():
         assert (asked.columns, asked.rows) == (theirs.by_name[name].columns, theirs.by_name[name].rows), name

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kcli.diagnose.diagnosis import read_facts
+from kcli.diagnose.store import FactStore
+from kcli.pipeline.rows.row_source import RowSource
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import TableWriter
 from kcli.records.builder import build_batch
-from kcli.report.asking import Answers, ask_all
-from kcli.report.building import TableBuilder
-from kcli.report.engine import ReportEngine
-from kcli.report.questions import CAPTURED
+from kcli.report.asking import Answers
+from kcli.report.captured import PAGE, ask_captures
 from tests.capture.messages import produce, request, response
 from tests.capture.wires import MILLISECOND, START, Packet, Wire, pcap
 
-__all__ = ["HOSTILE", "answers_of", "busy_capture", "hostile_capture"]
+__all__ = ["HOSTILE", "answers_of", "busy_capture", "hostile_capture", "written"]
 
 HOSTILE = (
     "<script>window.broken = 1</script>", "</script><script>window.broken = 2</script>",
@@ -23,13 +26,32 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def answers_of(paths: Sequence[Path], folder: Path, **options: Any) -> Answers:
-    """What the report says of captures. folder: where their tables go."""
-    for _ in TableBuilder([str(path) for path in paths], str(folder), **options).read():
+def answers_of(paths: Sequence[Path], **options: Any) -> Answers:
+    """What the report says of captures."""
+    with FactStore(PAGE) as store:
+        read_facts([str(path) for path in paths], store, lambda count: None, options)
+        store.suit()
+        return ask_captures(store)
+
+
+def written(paths: Sequence[Path], folder: Path, *tables: str) -> None:
+    """Write tables of captures into a folder, as a run of the pipeline does; all of them if none is named."""
+    wanted = frozenset(tables or TABLES)
+    writer = TableWriter(str(folder), "run")
+
+    def put(table: str, row: tuple[Any, ...]) -> None:
+        if table in wanted:
+            writer.put(table, row)
+
+    def put_batch(table: str, *rows: Any) -> None:
+        if table in wanted:
+            writer.put_batch(table, *rows)
+
+    source = RowSource(put, wanted, put_batch, [str(path) for path in paths])
+    for _ in source.read():
         pass
-    with ReportEngine(folder) as tables:
-        tables.derive()
-        return ask_all(tables, CAPTURED)
+    source.flush(last=True)
+    writer.close()
 
 
 def hostile_capture(folder: Path) -> Path:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kcli.report.asking import BUCKETS, STEPS, ask_all, step_of
+from kcli.report.asking import BUCKETS, STEPS, ask_fleet, step_of
+from kcli.report.prepared import FLEET_TABLES, FLEET_VIEWS
 
 
 @pytest.mark.parametrize("span", [0, 1, 10**6, 10**9, 3600 * 10**9, 86_400 * 10**9, 10**18, 2**63])
@@ -38,10 +39,10 @@ class Engine:
 
 def test_all_are_asked_once() -> None:
     engine = Engine()
-    answers = ask_all(engine)
+    answers = ask_fleet(engine)
     assert answers.step == 30 * 10**9
-    assert list(engine.views) == ["exchange_facts"]
-    assert str(answers.step) in engine.prepared["calls"]
+    assert [*engine.views] == [*FLEET_VIEWS, "page_calls"] and [*engine.prepared] == [*FLEET_TABLES]
+    assert str(answers.step) in engine.views["page_calls"]
     asked = answers.by_name["apis"]
     assert asked.rows == [(3, "a"), (None, "b")] and type(asked.rows[0][0]) is int
     assert asked.total("n") == 3

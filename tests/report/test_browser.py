@@ -33,7 +33,7 @@ def page() -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     captures = [path for path in sorted((ROOT / "samples").iterdir()) if path.suffix in (".pcap", ".pcapng")]
-    return answers_of(captures, tmp_path_factory.mktemp("tables"))
+    return answers_of(captures)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def test_findings_with_their_commands_fit(width: int, page: Page, answers: Answe
 
 
 def test_names_that_hurt_are_only_shown(page: Page, tmp_path: Path) -> None:
-    answers = answers_of([hostile_capture(tmp_path)], tmp_path / "tables")
+    answers = answers_of([hostile_capture(tmp_path)])
     path = tmp_path / "report.html"
     path.write_text(render(answers, HOSTILE[0], HOSTILE[1]))
     page.open(path)
@@ -198,7 +198,7 @@ def test_names_that_hurt_are_only_shown(page: Page, tmp_path: Path) -> None:
 def test_a_capture_without_kafka_says_so(page: Page, tmp_path: Path) -> None:
     (tmp_path / "empty.pcap").write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
     path = tmp_path / "report.html"
-    path.write_text(render(answers_of([tmp_path / "empty.pcap"], tmp_path / "tables"), "empty", ""))
+    path.write_text(render(answers_of([tmp_path / "empty.pcap"]), "empty", ""))
     page.open(path)
     assert page.run("return document.querySelector('.verdict h2').textContent") == "No Kafka in here"
     assert page.tables() == {}
@@ -207,7 +207,7 @@ def test_a_capture_without_kafka_says_so(page: Page, tmp_path: Path) -> None:
 
 def test_a_picture_for_the_documents(page: Page, tmp_path: Path) -> None:
     """KCLI_SCREENSHOTS=1 renews docs/how-to/report.png."""
-    answers = answers_of([busy_capture(tmp_path)], tmp_path / "tables")
+    answers = answers_of([busy_capture(tmp_path)])
     report = tmp_path / "report.html"
     report.write_text(render(answers, "What the wire says: checkout.pcap", "2023-11-14 22:13:20 UTC to 22:23:20 UTC"))
     page.open(report, 1320, 1640)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.report.building import TableBuilder
 from kcli.report.engine import ReportEngine
 from kcli.tables.exchange_views import MACROS
-from tests.report.answers import answers_of
+from tests.report.answers import answers_of, written
 
 pytest.importorskip("duckdb")
 
@@ -21,7 +20,7 @@ def test_the_figures_are_those_of_stats(samples: Path, tmp_path: Path, capsys: p
     paths = [samples / name for name in names]
     assert main(["stats", *map(str, paths), "--quiet", "--format", "jsonl", "--by", "api"]) == 0
     known = {row["api"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
-    rows = {row["api"]: row for row in answers_of(paths, tmp_path).by_name["apis"].dicts()}
+    rows = {row["api"]: row for row in answers_of(paths).by_name["apis"].dicts()}
     assert rows.keys() == known.keys()
     for api, row in rows.items():
         same = ("exchanges", "request_bytes", "response_bytes")
@@ -31,7 +30,7 @@ def test_the_figures_are_those_of_stats(samples: Path, tmp_path: Path, capsys: p
 
 
 def test_clients_are_judged_as_in_the_audit(samples: Path, tmp_path: Path) -> None:
-    answers = answers_of([samples / "old-librdkafka-on-3.9.pcap"], tmp_path)
+    answers = answers_of([samples / "old-librdkafka-on-3.9.pcap"])
     [client] = answers.by_name["refused"].dicts()
     assert client["role"] == "client" and client["verdict"] == "refused"
     for converted in answers.by_name["conversions"].dicts():
@@ -40,25 +39,17 @@ def test_clients_are_judged_as_in_the_audit(samples: Path, tmp_path: Path) -> No
 
 
 def test_connections_have_what_tcp_says_of_them(samples: Path, tmp_path: Path) -> None:
-    answers = answers_of([samples / "java44-txn.pcap"], tmp_path)
+    answers = answers_of([samples / "java44-txn.pcap"])
     first, *rest = answers.by_name["network"].dicts()
     assert (first["retransmissions"], first["round_trip_ms"], first["exchanges"]) == (1, 0.034, 3)
     assert len(rest) == 10 and not any(row["retransmissions"] for row in rest)
 
 
 def test_groups_and_codecs(samples: Path, tmp_path: Path) -> None:
-    answers = answers_of([samples / "java44-consume-classic.pcap", samples / "kcat-codecs.pcap"], tmp_path)
+    answers = answers_of([samples / "java44-consume-classic.pcap", samples / "kcat-codecs.pcap"])
     assert all(row["joins"] > 0 and row["rebalances"] == 1 for row in answers.by_name["groups"].dicts())
     codecs = {row["compression"] for row in answers.by_name["compression"].dicts()}
     assert codecs == {"none", "gzip", "snappy", "lz4", "zstd"}
-
-
-def test_a_topic_is_named_where_any_message_has_named_it(samples: Path, tmp_path: Path) -> None:
-    for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(tmp_path)).read():
-        pass
-    with ReportEngine(tmp_path) as tables:
-        tables.derive()
-        assert tables.run("SELECT count(*) FROM record_batches WHERE topic IS NULL")[1] == [(0,)]
 
 
 def test_duckdb_knows_sparks_names(tmp_path: Path) -> None:
@@ -74,8 +65,6 @@ SELECT get_json_object('{"a": {"b": 1}}', '$.a.b'), percentile_approx(x, 0.5) FR
 
 def test_file_names_may_hold_anything(samples: Path, tmp_path: Path) -> None:
     folder = tmp_path / "it's [a] *"
-    for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(folder)).read():
-        pass
+    written([samples / "java44-txn.pcap"], folder)
     with ReportEngine(folder) as tables:
-        tables.open("exchange_facts")
-        assert tables.run("SELECT count(*) > 50 FROM exchange_facts")[1] == [(True,)]
+        assert tables.run("SELECT count(*) > 50 FROM exchanges")[1] == [(True,)]

@@ -20,7 +20,7 @@ pytest.importorskip("jinja2")
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    return render(answers_of([hostile_capture(tmp_path)], tmp_path / "tables"), HOSTILE[0], HOSTILE[5])
+    return render(answers_of([hostile_capture(tmp_path)]), HOSTILE[0], HOSTILE[5])
 
 
 def test_it_needs_nothing_else(page: str) -> None:

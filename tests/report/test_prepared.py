@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kcli.pipeline.rows.row_source import RowSource
-from kcli.pipeline.writing import TableWriter
-from kcli.report.asking import ask_all
-from kcli.report.building import TableBuilder
+from kcli.diagnose.diagnosis import read_facts
+from kcli.diagnose.store import FactStore
+from kcli.pipeline.derived.file_views import view_of
+from kcli.report.asking import ask_fleet
+from kcli.report.captured import PAGE, ask_captures
 from kcli.report.engine import ReportEngine
-from kcli.report.prepared import EXCHANGE_FACTS
+from kcli.report.prepared import FLEET_VIEWS
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
+from tests.report.answers import written
 
 pytest.importorskip("duckdb")
 
@@ -42,37 +44,38 @@ def capture(folder: Path) -> Path:
 
 
 def test_roles_and_buckets(tmp_path: Path) -> None:
-    for _ in TableBuilder([str(capture(tmp_path))], str(tmp_path / "tables")).read():
-        pass
-    with ReportEngine(tmp_path / "tables") as tables:
-        tables.derive()
-        answers = ask_all(tables)
-        brokers = tables.run("SELECT client_id, address FROM inner_clients ORDER BY address")[1]
-        times = tables.run("SELECT time_ns, completed_ns FROM calls")[1]
-    assert brokers == [("sender", "10.0.0.10"), ("follower", "10.0.0.3"), ("3", "10.0.0.9")]
-    assert {row["client_id"]: row["role"] for row in answers.by_name["clients"].dicts()} == {
-        "follower": "broker", "consumer": "client", "3": "broker", "sender": "broker", "admin": "client",
-    }  # fmt: skip
-    assert all(time % answers.step == 0 and 0 <= completed - time < answers.step for time, completed in times)
+    """Of a capture, and of the pipeline's tables of it."""
+    path = capture(tmp_path)
+    written([path], tmp_path / "tables")
+    with ReportEngine(tmp_path / "tables") as tables, FactStore(PAGE) as store:
+        read_facts([str(path)], store, lambda count: None, {})
+        store.suit()
+        for answers, run in ((ask_fleet(tables), tables.run), (ask_captures(store), store.answer)):
+            brokers = run("SELECT client_id, address FROM inner_clients ORDER BY address")[1]
+            assert brokers == [("sender", "10.0.0.10"), ("follower", "10.0.0.3"), ("3", "10.0.0.9")]
+            assert {row["client_id"]: row["role"] for row in answers.by_name["clients"].dicts()} == {
+                "follower": "broker", "consumer": "client", "3": "broker", "sender": "broker", "admin": "client",
+            }  # fmt: skip
+            times = run("SELECT time_ns, completed_ns FROM page_calls")[1]
+            assert times and all(
+                time % answers.step == 0 and 0 <= completed - time < answers.step for time, completed in times
+            )
 
 
 @pytest.mark.parametrize("name", ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap", "ipv6.pcapng"])
 def test_facts_of_captures_are_those_of_the_pipelines_table(name: str, samples: Path, tmp_path: Path) -> None:
     """But for a replica's id, where the table's text is only asked whether it is one, and a throttle time of 0."""
-    writer, wanted = TableWriter(str(tmp_path), "both"), frozenset({"exchanges", "exchange_facts"})
-    put = lambda table, row: writer.put(table, row) if table in wanted else None  # noqa: E731
-    source = RowSource(put, wanted, writer.put_batch, [str(samples / name)])
-    for _ in source.read():
-        pass
-    source.flush(last=True)
-    writer.close()
+    found = "exchange_facts", "noted_exchanges"
+    written([samples / name], tmp_path, "exchanges", *found)
     same = "* REPLACE (replica_id >= 0 AS replica_id, nullif(throttle_ms, 0) AS throttle_ms)"
+    noted = "api, request, response, latency_ms, errors, completed_ns"
     with ReportEngine(tmp_path) as tables:
-        tables.open("exchange_facts")
-        ours, theirs = (
-            tables.run(f"SELECT {same} FROM ({each}) ORDER BY ALL") for each in ("FROM exchange_facts", EXCHANGE_FACTS)
-        )
-    assert len(ours[1]) > 10
-    assert [dict(zip(ours[0], row, strict=True)) for row in ours[1]] == [
-        dict(zip(theirs[0], row, strict=True)) for row in theirs[1]
-    ]
+        for table, chosen in zip(found, (same, noted), strict=True):
+            tables.define(table, FLEET_VIEWS[table])
+            tables.define("captured", view_of(table, tmp_path))
+            ours, theirs = (tables.run(f"SELECT {chosen} FROM {each} ORDER BY ALL") for each in ("captured", table))
+            tables.execute("DROP VIEW captured")
+            assert len(ours[1]) > 10 or table != "exchange_facts"
+            assert [dict(zip(ours[0], row, strict=True)) for row in ours[1]] == [
+                dict(zip(theirs[0], row, strict=True)) for row in theirs[1]
+            ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.pipeline import queries
-from kcli.report.prepared import PREPARED
+from kcli.report.prepared import FLEET_TABLES, FLEET_VIEWS
 from kcli.report.questions import CAPTURED, QUESTIONS, ReportQuestion
 
 pytest.importorskip("duckdb")
@@ -25,7 +25,8 @@ def test_no_two_rows_tie(question: ReportQuestion | queries.Question) -> None:
     grouped, _, sorted_by = question.sql.rpartition("ORDER BY")
     keys = re.split(r",(?![^(]*\))", grouped.rpartition("GROUP BY")[2]) if "GROUP BY" in grouped else []
     order = re.findall(r"\w+", sorted_by)
-    alone = {"lost": ["event", "reason"], "network": ["connection"]}  # which the other keys come from
+    # Those which the other keys come from.
+    alone = {"lost": ["event", "reason"], "network": ["connection"], "connections": ["connection"]}
     for key in map(str.strip, alone.get(question.name, keys)):
         alias = re.search(re.escape(key) + r" AS (\w+)", grouped)
         names = {key.rpartition(".")[2], alias[1] if alias else key}
@@ -34,15 +35,15 @@ def test_no_two_rows_tie(question: ReportQuestion | queries.Question) -> None:
 
 def test_names_are_told_apart() -> None:
     names = [each.name for each in QUESTIONS]
-    assert len(set(names) | set(PREPARED)) == len(names) + len(PREPARED)
+    prepared = {*FLEET_TABLES, *FLEET_VIEWS, "page_calls"}
+    assert len({*names} | prepared) == len(names) + len(prepared)
 
 
 def test_no_table_has_a_row(tmp_path: Path) -> None:
-    from kcli.report.asking import ask_all
+    from kcli.report.asking import ask_fleet
     from kcli.report.engine import ReportEngine
 
     with ReportEngine(tmp_path) as tables:
-        tables.derive()
-        answers = ask_all(tables)
+        answers = ask_fleet(tables)
     assert {name: len(asked.rows) for name, asked in answers.by_name.items() if asked.rows} == {"totals": 1}
     assert answers.first_ns is None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import choosing_findings, filter_of_times, refused, words_of
@@ -17,7 +16,7 @@ from kcli.cli.options.inputs import files_argument, format_option, port_option, 
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside
-from kcli.cli.report.command import write_capture_page
+from kcli.cli.report.command import CapturePage
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -65,8 +64,9 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     """
     require("kcli diagnose", "sql")
     from kcli.diagnose import Scope
-    from kcli.diagnose import diagnose as run
+    from kcli.diagnose.store import FactStore
     from kcli.diagnose.telling import unknown_text
+    from kcli.rules.tables import READ
 
     if options["metrics"] and not options["follow"]:
         raise UsageError("--metrics: --follow is missing: figures are of a stream that still goes on")
@@ -77,27 +77,29 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     paths = captures_in(files)
     if options["page"]:
         require("kcli diagnose --report", "report")
-        paths = with_input_aside(paths, lambda _start: False)  # it is read twice
+        paths = with_input_aside(paths, lambda _start: False)  # it may be read twice
     chosen = filter_of_times(options, paths)
     scope = Scope(options["group"], options["client"], options["topic"], chosen.since, chosen.until)
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     decoder = decoder_of(options | {"secrets": False}, paths)
     if decoder is not None and (options["follow"] or "-" in paths):
         raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
     inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
     paged = open_output(options["page"], inputs) if options["page"] else contextlib.nullcontext()
-    with open_output(options["output"], inputs) as out, paged as page:
+    times = words_of({name: options[name] for name in ("since", "until")})
+    shown = CapturePage(paths, files, options, chosen, times)
+    with contextlib.ExitStack() as opened:
+        out = opened.enter_context(open_output(options["output"], inputs))
+        page = opened.enter_context(paged)
         if options["follow"]:
-            return shown_as_found(out, paths, scope, read, options)
-        with reading(paths, options["quiet"]) as moved:
-            found = run(paths, scope, moved, decoder, files, **read)
+            return shown_as_found(out, paths, scope, shown.read, options)
+        store = opened.enter_context(FactStore(READ if page is None else shown.tables))
+        found = shown.read_into(store, scope, decoder)
         write, says_alone = Lines(out).line, bool(found.unknown) and options["format_"] != "text"
         for line in () if says_alone else FORMATS[options["format_"]](found, options):
             write(line)
         out.flush()
         if page is not None:
-            times = {name: options[name] for name in ("since", "until")}
-            write_capture_page(page, paths, files, options, chosen, words_of(times), found)
+            shown.write(page, store, found)
     if says_alone and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
     if found.damage is not None:

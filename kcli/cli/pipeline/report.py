@@ -84,11 +84,10 @@ def write_page(folder: str, output: str, master: str | None, *, quiet: bool) -> 
 
     if is_by_spark(folder, master):
         from kcli.pipeline.report import SparkTables, described
-        from kcli.report.asking import ask_all
-        from kcli.report.questions import FLEET
+        from kcli.report.asking import ask_fleet
 
         with SparkTables(spark_with_tables(folder, master)) as tables:
-            answers = ask_all(tables, FLEET)
+            answers = ask_fleet(tables)
         with open_output(output, [folder]) as out:
             size = pages.write_page(out, answers, f"What the wire says: {described(folder)}")
     else:

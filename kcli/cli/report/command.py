@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.capture.filters import ALL, Filter
-from kcli.capture.nothing import nothing_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
@@ -27,11 +27,12 @@ from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.input_names import name_of
-from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from kcli.diagnose import Diagnosis
-    from kcli.report.building import TableBuilder
+    from kcli.diagnose import Diagnosis, Scope
+    from kcli.diagnose.fact_source import FactSource
+    from kcli.diagnose.store import FactStore
+    from kcli.payloads import PayloadDecoder
 
 JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
 NAMED = 3  # files in the page's head
@@ -53,8 +54,8 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
     pipeline run`. Of a `__cluster_metadata-0`, or the log directory around it (several: of one quorum's nodes), the
     page shows the metadata log: brokers, leaders, partitions and changes over time, growth. The page needs nothing but
-    a browser, and loads nothing. Tables are made in a temporary folder (TMPDIR) on the way. The options that choose
-    exchanges are for captures. Exit code 1: they leave none.
+    a browser, and loads nothing. What is more than memory lies in a temporary folder (TMPDIR) on the way. The options
+    that choose exchanges are for captures. Exit code 1: they leave none.
 
     \b
     kcli report night.pcap -o report.html
@@ -72,12 +73,20 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
             size = write_tables(out, files[0])
         found = True
     else:
-        paths = with_input_aside(captures_in(files), lambda _start: False)  # it is read twice
+        from kcli.diagnose import Scope
+        from kcli.diagnose.store import FactStore
+
+        paths = captures_in(files)
+        if words_of(options):
+            paths = with_input_aside(paths, lambda _start: False)  # it is read twice
         chosen = filter_of(options, paths)
-        with open_output(output, [*files, *paths, *options["key_logs"]]) as out:
-            source, damage, size = write_capture_page(out, paths, files, options, chosen, words_of(options))
-        say_nameless(source.capture, chosen.topic, quiet=options["quiet"])
-        found = source.built or chosen.takes_all
+        page = CapturePage(paths, files, options, chosen, words_of(options))
+        with open_output(output, [*files, *paths, *options["key_logs"]]) as out, FactStore(page.tables) as store:
+            diagnosis = page.read_into(store, Scope(since=chosen.since, until=chosen.until))
+            source, damage, size = page.write(out, store, diagnosis)
+        if source is not None:
+            say_nameless(source.capture, chosen.topic, quiet=options["quiet"])
+        found = source is None or source.has_rows
         if damage is not None:
             say_where(output, size, options)
             raise damage
@@ -94,81 +103,75 @@ def say_where(output: str, size: int, options: dict[str, Any]) -> None:
         print_note(f"report in {output} ({size // 1000:,} kB)")
 
 
-def write_capture_page(
-    out: Any,
-    paths: tuple[str, ...],
-    files: tuple[str, ...],
-    options: dict[str, Any],
-    chosen: Filter = ALL,
-    words: Sequence[str] = (),
-    diagnosis: Diagnosis | None = None,
-) -> tuple[TableBuilder, InputError | None, int]:
-    """Write the page of captures. files: as commands name them. chosen: the exchanges that it shows; words: that say
-    so. diagnosis: where it was made already. Return what `build` does, and the page's size in bytes.
-    """
-    with TemporaryFolder("kcli-report-") as folder:
-        source, damage = build(paths, folder, chosen, options)
-        name = f"{listed(files)}{', only '.join(['', *words])}"
-        diagnosis = diagnosis or diagnosed(paths, files, chosen, options)
-        seconds = source.capture.time.within(chosen.since, chosen.until).seconds()
-        return source, damage, write_captures(out, folder, name, diagnosis, seconds)
+@dataclass(frozen=True, slots=True)
+class CapturePage:
+    """The page of captures. files: as commands name them. chosen: the exchanges that it shows; words: that say so."""
 
+    paths: tuple[str, ...]
+    files: tuple[str, ...]
+    options: dict[str, Any]
+    chosen: Filter = ALL
+    words: Sequence[str] = ()
 
-def build(
-    paths: tuple[str, ...], folder: str, chosen: Filter, options: dict[str, Any]
-) -> tuple[TableBuilder, InputError | None]:
-    """Build the tables of captures in a folder; return what built them, and the error of the captures, if there is one
-    or they have none.
-    """
-    from kcli.report.building import TableBuilder
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that the store of its diagnosis is to have."""
+        from kcli.report.captured import MORE
+        from kcli.rules.tables import READ
 
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    source = TableBuilder(paths, folder, chosen, **read)
-    with reading(paths, options["quiet"]) as moved:
-        try:
-            for _ in source.read(moved):
-                pass
-        except InputError as error:
-            if not source.engine.packets:
-                raise  # nothing at all could be read
-            return source, error
-    return source, nothing_in(source.capture)
+        return READ | MORE if self.chosen.takes_all else READ
 
+    def read_into(self, store: FactStore, scope: Scope, decoder: PayloadDecoder | None = None) -> Diagnosis:
+        """Diagnose all that the captures hold, whatever part the page shows, and leave the facts in the store."""
+        from kcli.diagnose.diagnosis import diagnose_into
 
-def diagnosed(paths: tuple[str, ...], files: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Diagnosis:
-    """Diagnose all traffic of the captures, whatever part the page shows, for what is of its time. files: as commands
-    name them."""
-    from kcli.diagnose import Scope, diagnose
+        with reading(self.paths, self.options["quiet"]) as moved:
+            return diagnose_into(store, self.paths, scope, moved, self.read, decoder, self.files)
 
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    return diagnose(paths, Scope(since=chosen.since, until=chosen.until), named=files, **read)
+    def write(self, out: Any, store: FactStore, found: Diagnosis) -> tuple[FactSource | None, InputError | None, int]:
+        """Write the page. store: that of `read_into`. What is chosen is read again, unless that is all. Return what has
+        read it (None: nothing), what is wrong with the captures, and the page's size in bytes.
+        """
+        if self.chosen.takes_all:
+            return None, found.trouble, self.write_answers(out, store, found)
+        from kcli.diagnose.diagnosis import read_facts
+        from kcli.diagnose.store import FactStore
+        from kcli.report.captured import PAGE
 
+        with FactStore(PAGE) as shown:
+            with reading(self.paths, self.options["quiet"]) as moved:
+                source, damage = read_facts(self.paths, shown, moved, self.read, self.chosen)
+            shown.suit()
+            return source, damage, self.write_answers(out, shown, found)
 
-def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis, seconds: float) -> int:
-    from kcli.report.asking import ask_all
-    from kcli.report.engine import ReportEngine
-    from kcli.report.questions import CAPTURED
-    from kcli.report.verdict import judge_captures
+    def write_answers(self, out: Any, store: FactStore, found: Diagnosis) -> int:
+        """Write the page of the facts in a store; return its size."""
+        from kcli.report.captured import ask_captures
+        from kcli.report.verdict import judge_captures
 
-    with ReportEngine(folder) as tables:
-        tables.derive()
-        answers = ask_all(tables, CAPTURED)
-    return write_page(out, answers, f"What the wire says: {name}", judge_captures(answers, diagnosis), seconds)
+        answers = ask_captures(store)
+        title = f"What the wire says: {listed(self.files)}{', only '.join(['', *self.words])}"
+        seconds = found.overview.time.within(self.chosen.since, self.chosen.until).seconds()
+        return write_page(out, answers, title, judge_captures(answers, found), seconds)
+
+    @property
+    def read(self) -> dict[str, Any]:
+        """How captures are read, of DecodeOptions."""
+        return {name: self.options[name] for name in ("ports", "dialect", "memory", "key_logs")}
 
 
 def write_tables(out: Any, folder: str) -> int:
     from kcli.pipeline.formats.runs import runs_of
     from kcli.pipeline.report import described
     from kcli.pipeline.storage import StoragePath
-    from kcli.report.asking import ask_all
+    from kcli.report.asking import ask_fleet
     from kcli.report.engine import ReportEngine
-    from kcli.report.questions import FLEET
 
     title = f"What the wire says: {described(folder)}"
     stored = runs_of(StoragePath(folder)).stored()
     files = {name: [StoragePath(each.uri).path for each in found] for name, found in stored.items()}
     with ReportEngine(folder, files) as tables:
-        return write_page(out, ask_all(tables, FLEET), title)
+        return write_page(out, ask_fleet(tables), title)
 
 
 def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds: float | None = None) -> int:

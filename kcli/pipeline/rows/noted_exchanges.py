@@ -12,12 +12,13 @@ import numpy
 
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
-from kcli.pipeline.rows.exchange_facts import TEXTS
 from kcli.pipeline.writing import stored_schema
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SHARE_GROUP_HEARTBEAT
 from kcli.tables.arrays import rows_at, texts
 
 NAMES = FACTS["noted_exchanges"].names
 BODIES = ("request", "response")
+TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
 
 
 def noted_batch(columns: ExchangeColumns) -> Any:
@@ -30,7 +31,10 @@ def noted_batch(columns: ExchangeColumns) -> Any:
     if not len(index):
         return None
     others = ~grouped[index]
-    made = {name: rows_at(columns.batch.column(name), index, others if name in BODIES else None) for name in NAMES}
+    made = {
+        name: rows_at(column, index, others if name in BODIES else None)
+        for name, column in zip(NAMES, columns.arrays(*NAMES), strict=True)
+    }
     if others.any():
         answers = made["response"].to_pylist()
         for row in numpy.flatnonzero(others).tolist():

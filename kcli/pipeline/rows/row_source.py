@@ -20,11 +20,11 @@ from kcli.core.capture.tcp_facts import TcpFacts
 from kcli.grammar.topics import naming_apis
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
-from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch, narrow_batch
+from kcli.pipeline.rows.exchange_facts import FIELDS, fact_batch
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.rows.makers import SAID, SAID_LINKS, makers_for
-from kcli.pipeline.rows.noted_exchanges import noted_batch
+from kcli.pipeline.rows.noted_exchanges import TEXTS, noted_batch
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
@@ -135,7 +135,7 @@ class RowSource(Sink):
             forwarded=(*self.rows.makers, *(() if self.records is None else WITH_RECORDS)),
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,
-            texts=None if whole else TEXTS if self.chooses("exchange_facts", "request", "response") else (),
+            texts=None if whole else TEXTS if "noted_exchanges" in wanted else (),
             fields=len(self.field_names),
             counted=not wanted.isdisjoint(COUNTED),
             sayings=self.rows.sayings.numbers if self.says else None,
@@ -244,8 +244,7 @@ class RowSource(Sink):
             for each in (*exchanges, *partitions.batches(wanted, by_day=self.by_day)):
                 self.put_batch(*each)
             if "exchange_facts" in wanted:
-                names = self.chosen_columns.get("exchange_facts")
-                batch = fact_batch(columns) if names is None else narrow_batch(columns, names)
+                batch = fact_batch(columns, self.chosen_columns.get("exchange_facts"))
                 self.put_batch("exchange_facts", -1, batch, False)
             for table, make in (("fetch_frames", frame_batch), ("noted_exchanges", noted_batch)):
                 batch = make(columns) if table in wanted else None
