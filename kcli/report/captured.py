@@ -10,11 +10,10 @@ from kcli.pipeline.derived.local_tables import CHANGES, doubtful_clients
 from kcli.pipeline.schemas import arrow_schema
 from kcli.report.asking import Answers, ask_all
 from kcli.report.questions import CAPTURED
+from kcli.rules.tables import READ
 from kcli.tables.arrays import batch_of_rows
 
-# Facts that only the page reads, and those that it shares with rules.
-MORE = frozenset({"noted_exchanges", "down_conversions", "client_uses", "outcomes", "connection_sums"})
-PAGE = MORE | {"exchange_facts", "record_batches", "undecodable", "topic_names"}
+PAGE = READ | {"noted_exchanges", "down_conversions", "client_uses", "outcomes", "connection_sums"}
 
 
 class CapturedTables:

@@ -1,4 +1,4 @@
-"""What the questions of the report read beside tables: `page_calls`, of captures and of a fleet's tables alike."""
+"""The exchanges as the questions of the report read them, and facts of captures made of a fleet's tables."""
 
 from __future__ import annotations
 

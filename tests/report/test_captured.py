@@ -11,8 +11,7 @@ from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import diagnose_into, read_facts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
-from kcli.report.captured import MORE, PAGE, ask_captures
-from kcli.rules.tables import READ
+from kcli.report.captured import PAGE, ask_captures
 from tests.capture.decoding import as_values, pieces
 from tests.diagnose.captured import DATA
 from tests.report.answers import answers_of
@@ -32,7 +31,7 @@ def test_the_facts_of_a_diagnosis_answer_as_those_of_the_page_alone(
     expected = answers_of(paths)
     monkeypatch.setattr(stores, "SMALL", small)
     monkeypatch.setattr(stores, "HELD", held)
-    with FactStore(READ | MORE) as store:
+    with FactStore(PAGE) as store:
         assert diagnose_into(store, [*map(str, paths)]).checked
         answers = ask_captures(store)
         assert (store.words is None) == (small > 0) and bool(store.files) == (held == 0)

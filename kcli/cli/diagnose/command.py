@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import choosing_findings, filter_of_times, refused, words_of
@@ -16,7 +18,7 @@ from kcli.cli.options.inputs import files_argument, format_option, port_option, 
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside
-from kcli.cli.report.command import CapturePage
+from kcli.cli.report.command import CapturePage, read_options
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -25,7 +27,7 @@ from kcli.extras import require
 from kcli.jsontext import dumps
 
 if TYPE_CHECKING:
-    from kcli.diagnose import Finding
+    from kcli.diagnose import Diagnosis, Finding
     from kcli.diagnose.following import Follower
 
 
@@ -64,9 +66,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     """
     require("kcli diagnose", "sql")
     from kcli.diagnose import Scope
-    from kcli.diagnose.store import FactStore
+    from kcli.diagnose import diagnose as run
     from kcli.diagnose.telling import unknown_text
-    from kcli.rules.tables import READ
 
     if options["metrics"] and not options["follow"]:
         raise UsageError("--metrics: --follow is missing: figures are of a stream that still goes on")
@@ -84,29 +85,35 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     if decoder is not None and (options["follow"] or "-" in paths):
         raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
     inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
-    paged = open_output(options["page"], inputs) if options["page"] else contextlib.nullcontext()
     times = words_of({name: options[name] for name in ("since", "until")})
-    shown = CapturePage(paths, files, options, chosen, times)
+    read, shown = read_options(options), CapturePage(paths, files, options, chosen, times)
     with contextlib.ExitStack() as opened:
         out = opened.enter_context(open_output(options["output"], inputs))
-        page = opened.enter_context(paged)
+        page = opened.enter_context(open_output(options["page"], inputs)) if options["page"] else None
         if options["follow"]:
-            return shown_as_found(out, paths, scope, shown.read, options)
-        store = opened.enter_context(FactStore(READ if page is None else shown.tables))
-        found = shown.read_into(store, scope, decoder)
-        write, says_alone = Lines(out).line, bool(found.unknown) and options["format_"] != "text"
-        for line in () if says_alone else FORMATS[options["format_"]](found, options):
-            write(line)
-        out.flush()
+            return shown_as_found(out, paths, scope, read, options)
+        tell = partial(write_findings, out, options)
         if page is not None:
-            shown.write(page, store, found)
-    if says_alone and not options["quiet"]:
+            found = shown.make(page, scope, decoder, tell).diagnosis
+        else:
+            with reading(paths, options["quiet"]) as moved:
+                found = run(paths, scope, moved, decoder, files, **read)
+            tell(found)
+    if found.unknown and options["format_"] != "text" and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
     if found.damage is not None:
         raise found.damage
     if decoder is not None:
         decoder.raise_failure()
     return 1 if found.is_grave or found.unknown else 0 if found.judged else InputError.exit_code
+
+
+def write_findings(out: Any, options: dict[str, Any], found: Diagnosis) -> None:
+    """Write what was found, unless names or times are unknown, and only text can say so."""
+    write = Lines(out).line
+    for line in () if found.unknown and options["format_"] != "text" else FORMATS[options["format_"]](found, options):
+        write(line)
+    out.flush()
 
 
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:

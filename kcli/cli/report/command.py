@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,22 +74,20 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
         found = True
     else:
         from kcli.diagnose import Scope
-        from kcli.diagnose.store import FactStore
 
         paths = captures_in(files)
         if words_of(options):
             paths = with_input_aside(paths, lambda _start: False)  # it is read twice
         chosen = filter_of(options, paths)
         page = CapturePage(paths, files, options, chosen, words_of(options))
-        with open_output(output, [*files, *paths, *options["key_logs"]]) as out, FactStore(page.tables) as store:
-            diagnosis = page.read_into(store, Scope(since=chosen.since, until=chosen.until))
-            source, damage, size = page.write(out, store, diagnosis)
-        if source is not None:
-            say_nameless(source.capture, chosen.topic, quiet=options["quiet"])
-        found = source is None or source.has_rows
-        if damage is not None:
+        with open_output(output, [*files, *paths, *options["key_logs"]]) as out:
+            made = page.make(out, Scope(since=chosen.since, until=chosen.until))
+        size, found = made.size, made.source is None or made.source.has_rows
+        if made.source is not None:
+            say_nameless(made.source.capture, chosen.topic, quiet=options["quiet"])
+        if made.damage is not None:
             say_where(output, size, options)
-            raise damage
+            raise made.damage
     say_where(output, size, options)
     if found:
         return 0
@@ -104,6 +102,22 @@ def say_where(output: str, size: int, options: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class MadePage:
+    """A page that was written. damage: of the captures, or what they have instead where they have no exchange. size: in
+    bytes. source: what has read the chosen exchanges; None: all are shown.
+    """
+
+    diagnosis: Diagnosis
+    damage: InputError | None
+    size: int
+    source: FactSource | None = None
+
+
+def ignored(_found: Diagnosis) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
 class CapturePage:
     """The page of captures. files: as commands name them. chosen: the exchanges that it shows; words: that say so."""
 
@@ -113,39 +127,32 @@ class CapturePage:
     chosen: Filter = ALL
     words: Sequence[str] = ()
 
-    @property
-    def tables(self) -> frozenset[str]:
-        """The tables that the store of its diagnosis is to have."""
-        from kcli.report.captured import MORE
-        from kcli.rules.tables import READ
-
-        return READ | MORE if self.chosen.takes_all else READ
-
-    def read_into(self, store: FactStore, scope: Scope, decoder: PayloadDecoder | None = None) -> Diagnosis:
-        """Diagnose all that the captures hold, whatever part the page shows, and leave the facts in the store."""
-        from kcli.diagnose.diagnosis import diagnose_into
-
-        with reading(self.paths, self.options["quiet"]) as moved:
-            return diagnose_into(store, self.paths, scope, moved, self.read, decoder, self.files)
-
-    def write(self, out: Any, store: FactStore, found: Diagnosis) -> tuple[FactSource | None, InputError | None, int]:
-        """Write the page. store: that of `read_into`. What is chosen is read again, unless that is all. Return what has
-        read it (None: nothing), what is wrong with the captures, and the page's size in bytes.
+    def make(
+        self, out: Any, scope: Scope, decoder: PayloadDecoder | None = None, tell: Callable[[Diagnosis], None] = ignored
+    ) -> MadePage:
+        """Diagnose all that the captures hold, whatever part the page shows, and write it. What is chosen is read
+        again, unless that is all. tell: is given the diagnosis before the page is made.
         """
-        if self.chosen.takes_all:
-            return None, found.trouble, self.write_answers(out, store, found)
-        from kcli.diagnose.diagnosis import read_facts
+        from kcli.diagnose.diagnosis import diagnose_into, read_facts
         from kcli.diagnose.store import FactStore
         from kcli.report.captured import PAGE
+        from kcli.rules.tables import READ
 
-        with FactStore(PAGE) as shown:
+        is_all, read = self.chosen.takes_all, read_options(self.options)
+        with FactStore(PAGE if is_all else READ) as store:
             with reading(self.paths, self.options["quiet"]) as moved:
-                source, damage = read_facts(self.paths, shown, moved, self.read, self.chosen)
-            shown.suit()
-            return source, damage, self.write_answers(out, shown, found)
+                found = diagnose_into(store, self.paths, scope, moved, read, decoder, self.files)
+            tell(found)
+            if is_all:
+                return MadePage(found, found.trouble, self.write(out, store, found))
+        with FactStore(PAGE) as store:
+            with reading(self.paths, self.options["quiet"]) as moved:
+                source, damage = read_facts(self.paths, store, moved, read, self.chosen)
+            store.suit()
+            return MadePage(found, damage, self.write(out, store, found), source)
 
-    def write_answers(self, out: Any, store: FactStore, found: Diagnosis) -> int:
-        """Write the page of the facts in a store; return its size."""
+    def write(self, out: Any, store: FactStore, found: Diagnosis) -> int:
+        """Write the page of the facts in a store; return its size in bytes."""
         from kcli.report.captured import ask_captures
         from kcli.report.verdict import judge_captures
 
@@ -154,10 +161,10 @@ class CapturePage:
         seconds = found.overview.time.within(self.chosen.since, self.chosen.until).seconds()
         return write_page(out, answers, title, judge_captures(answers, found), seconds)
 
-    @property
-    def read(self) -> dict[str, Any]:
-        """How captures are read, of DecodeOptions."""
-        return {name: self.options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+
+def read_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return those of DecodeOptions."""
+    return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
 
 
 def write_tables(out: Any, folder: str) -> int:

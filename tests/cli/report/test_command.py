@@ -81,14 +81,18 @@ def test_what_can_be_read_of_a_damaged_file(samples: Path, tmp_path: Path, capsy
     assert capsys.readouterr().err.startswith(f"report in {out} (")
 
 
-def test_standard_input_has_the_verdict_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is read twice, from a copy that no command names."""
-    file, out = DATA / "busy-fetch-pricing.pcap.zst", tmp_path / "report.html"
-    with file.open("rb") as source:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
-        assert main(["report", "-", "-q", "-o", str(out)]) == 0
-    page = out.read_text()
-    assert ": 1 warning</h2>" in page and "<code>kcli stats - --by client --by api</code>" in page
+def test_standard_input_has_the_page_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is chosen of it is read again, from a copy that no command names."""
+    file, out, expected = DATA / "busy-fetch-pricing.pcap.zst", tmp_path / "report.html", tmp_path / "expected.html"
+    for words in ([], ["--api", "Fetch"]):
+        assert main(["report", str(file), "-q", "-o", str(expected), *words]) == 0
+        with file.open("rb") as source:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+            assert main(["report", "-", "-q", "-o", str(out), *words]) == 0
+        page = out.read_text()
+        assert ": 1 warning</h2>" in page and "<code>kcli stats - --by client --by api</code>" in page
+        data = [text.partition('id="data">')[2].partition("</script>")[0] for text in (page, expected.read_text())]
+        assert data[0] == data[1] != ""
 
 
 @pytest.mark.parametrize(
@@ -129,7 +133,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
         process.stdin.write(EMPTY)
         process.stdin.flush()
         deadline = time.monotonic() + 60
-        while not [*temporary.glob("kcli-pipe-*/*")]:  # what it reads is copied
+        while not [*temporary.glob("kcli-diagnose-*")]:  # for facts that are more than memory
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
@@ -140,7 +144,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
 
 def test_messages_name_standard_input_not_its_copy(samples: Path, tmp_path: Path) -> None:
     out, cut = tmp_path / "r.html", (samples / "java44-txn.pcap").read_bytes()[:-10]
-    words = [sys.executable, "-m", "kcli.cli", "report", "-", "-o", str(out)]
+    words = [sys.executable, "-m", "kcli.cli", "report", "-", "-o", str(out), "--api", "Produce"]
     done = subprocess.run(words, input=cut, capture_output=True, check=False)
     assert done.returncode == 3 and b"kcli: standard input: the file ends" in done.stderr
     for told in (done.stderr.decode(), out.read_text()):
