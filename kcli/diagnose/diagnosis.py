@@ -85,14 +85,14 @@ def diagnose_into(
 ) -> Diagnosis:
     """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
     source, damage = read_facts(paths, store, moved, options or {})
-    time = source.capture.time
     if decoder is not None:
         from kcli.diagnose.payload_facts import PayloadFacts
 
         for row in PayloadFacts(paths, decoder, options or {}).rows():
             store.put("unread_payloads", row)
         store.flush()
-    return concluded(store, paths, scope, (damage, time), options or {}, named, payloads=decoder is not None)
+    read = damage, source.capture.time
+    return concluded(store, paths, scope, read, options or {}, named, payloads=decoder is not None)
 
 
 def diagnose_together(
@@ -103,7 +103,10 @@ def diagnose_together(
     options: Mapping[str, Any],
 ) -> list[Diagnosis]:
     """Diagnose several captures, each into a store of its own: what one knows of topics, the others know, too."""
-    read = [read_facts(paths, store, moved, options) for paths, store in zip(captures, stores, strict=True)]
+    read = []
+    for paths, store in zip(captures, stores, strict=True):
+        source, damage = read_facts(paths, store, moved, options)
+        read.append((damage, source.capture.time))
     share_topic_names(stores)
     return [concluded(*each, options) for each in zip(stores, captures, scopes, read, strict=True)]
 
@@ -118,7 +121,7 @@ def concluded(
     *,
     payloads: bool = False,
 ) -> Diagnosis:
-    """Judge the facts in a store. read: what `read_facts` gave; else see `diagnose`."""
+    """Judge the facts in a store. read: damage, and the time that the facts are of; else see `diagnose`."""
     damage, time = read
     key_logs = options.get("key_logs", ())
     found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=payloads)
