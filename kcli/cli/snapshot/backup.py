@@ -49,7 +49,11 @@ def backup(source: str, output: str, quiet: bool, dialect: str | None) -> int:
     refuse_place(folder, target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFolder(".kcli-", beside=target) as made:
-        found, problems = checked_copy(folder, Path(made), dialect)
+        try:
+            found, problems = checked_copy(folder, Path(made), dialect)
+        except OSError as error:
+            error.filename = error.filename or output  # of a full disk: the system names no file
+            raise
         if problems:
             raise all_of(problems)
         errors = [each for each in found if each.is_error]

@@ -9,6 +9,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.cli.snapshot import backup
+from tests.processes import on_full_disk
 from tests.snapshots.files import partition_folder
 
 FOLDER = partition_folder("431-single/n1")
@@ -55,6 +56,12 @@ def test_what_is_there_is_never_touched(there: str, node: Path, tmp_path: Path, 
     assert "is there already" in capfd.readouterr().err and files_in(tmp_path) == before
     assert main(["snapshot", "backup", str(node), "-o", str(node / "__cluster_metadata-0/copy")]) == 2
     assert "lies in" in capfd.readouterr().err and files_in(tmp_path) == before
+
+
+def test_a_full_disk_is_told_by_name_and_leaves_nothing(node: Path, tmp_path: Path) -> None:
+    done = on_full_disk(["snapshot", "backup", str(node), "-o", str(tmp_path / "new")], 1000)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"kcli: {tmp_path}/new: File too large\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["node"]
 
 
 def test_damaged_files_are_told_and_leave_no_copy(node: Path, tmp_path: Path, capfd: Captured) -> None:
