@@ -33,3 +33,9 @@ def escape(found: Match[str]) -> str:
     char = found[0]
     code = ord(char)
     return SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def start_text(data: bytes) -> str:
+    """Format the first bytes of a file that is something else: as text where they are that, else in hex."""
+    text = repr(bytes(data))[1:]
+    return text if text.count("\\x") < 4 else data.hex(" ")

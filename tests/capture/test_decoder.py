@@ -193,7 +193,7 @@ def test_one_file_of_several_is_no_capture(tmp_path: Path, engine: str) -> None:
     bad = tmp_path / "picture.gif"
     bad.write_bytes(b"GIF89a" + bytes(100))
     found = []
-    with pytest.raises(InputError, match=r"picture.gif: not a capture: starts with b'GIF89a") as caught:
+    with pytest.raises(InputError, match=r"picture.gif: not a capture: starts with 'GIF89a") as caught:
         for item in read_capture([str(bad), str(SAMPLES / "ipv6.pcapng")]).items():
             found.append(item)
     assert len(found) == 37 and "pcapng" in str(caught.value)

@@ -109,7 +109,8 @@ def no_capture(problem: str, file: CaptureFile) -> InputError:
 
     kind = recognized(file.data)
     known = kind is not None and "capture" not in kind  # not the first bytes of one
-    return InputError(f"not a capture: {problem} {f'({kind})' if known else EXPECTED}", file=file.name)
+    inside = "" if file.stream is file.raw else ", once it is decompressed"
+    return InputError(f"not a capture: {problem} {f'({kind}{inside})' if known else EXPECTED}", file=file.name)
 
 
 def drive(

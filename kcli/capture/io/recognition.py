@@ -27,6 +27,7 @@ READERS = {
     "a Parquet file": "kcli sql",
     "record batches": "kcli decode segment",
 }
+COMPRESSED = {GZIP: "gzip", ZSTD: "zstd"}
 
 
 def recognized(data: bytes | memoryview, *, certain: bool = False) -> str | None:
@@ -38,15 +39,21 @@ def recognized(data: bytes | memoryview, *, certain: bool = False) -> str | None
     kind = kind_of(start) or (None if certain else kind_of_kafka(start))
     if kind is None:
         return None
+    if kind in COMPRESSED.values():
+        return f"compressed by {kind}: only captures are read so; decompress it first"
     return f"looks like {kind}: {READERS.get(kind, 'kcli decode request')} reads that"
 
 
 def kind_of(start: bytes) -> str | None:
+    """Return a key of READERS, or "gzip" or "zstd" of anything but a capture."""
     if PCAP.match(start) or PCAPNG.match(start):
         return "a capture"
     if start.startswith((GZIP, ZSTD)):
         inside = unpacked(start)
-        return "a capture" if PCAP.match(inside) or PCAPNG.match(inside) else None
+        is_capture = PCAP.match(inside) or PCAPNG.match(inside)
+        return (
+            "a capture" if is_capture else next(name for magic, name in COMPRESSED.items() if start.startswith(magic))
+        )
     if HEX_TEXT.fullmatch(start.strip()) or DUMP.match(start):
         return "hex text"
     if start.startswith(PARQUET):

@@ -10,6 +10,7 @@ from kcli.cli.options.capture_files import is_capture
 from kcli.cli.options.file_type import start_of
 from kcli.errors import InputError
 from kcli.input_names import name_of
+from kcli.legible import start_text
 
 KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|EXPORTER_SECRET|RSA Session-ID:\S+) ")
 MESSAGE = re.compile(r"(?:a|an) .+ request")
@@ -39,6 +40,8 @@ def kind_of_start(start: bytes, path: str) -> str:
 
     name = Path(path).name
     found = recognition.kind_of(start)
+    if found in recognition.COMPRESSED.values():
+        raise InputError(recognition.recognized(start) or "", file=name_of(path))
     if found is not None:
         return {"a capture": "capture", "hex text": "hex", "a Parquet file": "table", "JSON": "json"}[found]
     if KEY_LOG.match(start):
@@ -53,7 +56,7 @@ def kind_of_start(start: bytes, path: str) -> str:
             return "message"
         return "segment"
     raise InputError(
-        f"nothing that kcli knows (it begins with {start[:8].hex(' ')}): a capture, log segment, snapshot, "
+        f"nothing that kcli knows (it begins with {start_text(start[:8])}): a capture, log segment, snapshot, "
         "metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",
         file=name_of(path),
     )

@@ -7,6 +7,8 @@ the tests hold this against.
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+from kcli.legible import start_text
+
 cdef extern from *:
     """
     typedef __int128 kc_i128;
@@ -82,7 +84,7 @@ cdef class PacketReader:
             return FOUND_END
         found = MAGICS.get(p[:4])
         if found is None:
-            return self.damage(f"starts with {bytes(p[:8])!r}")
+            return self.damage(f"starts with {start_text(bytes(p[:8]))}")
         self.swapped, self.head = found[0], found[2]
         self.add_interface(self.u32(p + 20) & 0xffff, self.u32(p + 16), found[1])
         self.started = True

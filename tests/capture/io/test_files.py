@@ -75,8 +75,8 @@ def test_compressed_files_cut_or_damaged(tmp_path: Path, engine: str, pack: obje
     [
         (b"", "not a capture: empty"),
         (b"\xd4\xc3\xb2\xa1", "not a capture: only 4 bytes"),
-        (b"GIF89a" + bytes(50), "not a capture: starts with b'GIF89a"),
-        (bytes(100), "not a capture: starts with"),
+        (b"GIF89a" + bytes(50), "not a capture: starts with 'GIF89a\\x00\\x00' ("),
+        (bytes(100), "not a capture: starts with 00 00 00 00 00 00 00 00 ("),
         (b"\n\r\r\n" + bytes(60), "a section header without its byte-order magic"),
     ],
 )

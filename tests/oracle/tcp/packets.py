@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcli.grammar.files import capture_formats, network
+from kcli.legible import start_text
 
 LARGEST = 1 << 26
 NANO = 1_000_000_000
@@ -69,7 +70,7 @@ class ReferenceReader:
             raise ShortError
         found = capture_formats.pcap_magic.get(start[:4])
         if found is None:
-            raise self.damage(f"starts with {start[:8]!r}")
+            raise self.damage(f"starts with {start_text(start[:8])}")
         big, units, self.head = found
         self.turn(big)
         header = self.order.file.parse(start)
