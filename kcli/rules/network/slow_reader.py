@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import Rule
 
-# A window that closes for moments is that of a program that starts, and has a backlog to read.
+# A window that closes for moments is that of a program that starts, or works off a backlog between its polls.
 RULE = Rule(
     finding="slow-reader",
     title="clients that read their sockets slowly",
@@ -29,7 +29,7 @@ SELECT c.client_id, host, g.groups, zero_windows, closed_seconds, bytes / second
                         ' ms or more') END AS large
 FROM closed c LEFT JOIN big b ON c.client_id = b.client_id LEFT JOIN client_groups g ON c.client_id = g.client_id
 WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * seconds
-  AND (closed_seconds >= 0.06 * zero_windows OR closed_seconds >= 0.1 * seconds)
+  AND (closed_seconds >= 0.06 * zero_windows OR closed_seconds >= 0.2 * seconds)
 """,
     subject={"client": "client_id", "host": "host", "group": "groups"},
     evidence=("zero_windows", "closed_seconds", "bytes_per_second", "large_answers", "large_answer_ms", "seconds"),
