@@ -287,7 +287,7 @@ def test_a_wrong_protocol_explains_who_comes_again_for_it_and_nobody_else(tmp_pa
     assert told(found(tmp_path, *plain), "plaintext-on-tls", client=["bare"]).evidence["connections"] == 18
     both = {each.finding: each for each in found(tmp_path, *plain, *starting("cron", 42000))}
     assert set(both) == {"plaintext-on-tls", "connection-churn"}
-    assert both["connection-churn"].subject["client"] == "cron"
+    assert both["connection-churn"].subject["client"] == ["cron"]
     cloaked = [refused(44000 + number, HELLO, b"") for number in range(3)]
     both = {each.finding: each for each in found(tmp_path, *cloaked, *starting("cron", 42000))}
     assert set(both) == {"tls-on-plaintext", "connection-churn"}

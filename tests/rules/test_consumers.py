@@ -11,7 +11,7 @@ from tests.diagnose.captured import diagnosed, only, told
     ("capture", "finding", "subject"),
     [
         ("busy-fetch-pricing", "busy-fetch", {"client": "pricing-cache-1"}),
-        ("connection-churn-cron", "connection-churn", {"client": "cron-push"}),
+        ("connection-churn-cron", "connection-churn", {"client": ["cron-push"]}),
         ("throttled-bulk-loader", "throttled", {"client": "bulk-loader"}),
         ("lagging-consumer-pageviews", "lagging-consumer", {"client": "pageview-stats-1", "topic": "pageviews"}),
         ("metadata-storm-portal", "metadata-storm", {"client": "portal-health"}),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.capture.wires import MILLISECOND
 from tests.diagnose.captured import only
 from tests.diagnose.captured import told as told_of
@@ -86,7 +88,21 @@ def test_short_connections_count_beside_long_ones_of_the_same_id(tmp_path: Path)
     long = [fetcher(number, 20, times=200) for number in range(2)]
     assert not found(tmp_path, *long)
     short = [later(asker(10 + number, 400, times=1), number * SECOND // 3) for number in range(20)]
-    told(found(tmp_path, *long, *short), "connection-churn", client="shared")
+    told(found(tmp_path, *long, *short), "connection-churn", client=["shared"])
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_clients_with_a_new_numbered_id_each_time_are_one_program(stays: bool, tmp_path: Path) -> None:
+    """A producer for each event, without an id of its own. Instances with a number each that stay are a service."""
+    every = []
+    for number in range(20):
+        talk = Talk(f"producer-{number + 1}", 41000 + number)
+        for _ in range(80 if stays else 3):
+            talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []}, SECOND // 10)
+        every.append(later(talk, number * SECOND // 3))
+    findings = found(tmp_path, *every)
+    assert [each.evidence["ids"] for each in findings if each.finding == "connection-churn"] == ([] if stays else [20])
+    assert all("producer-7" in each.subject["client"] for each in findings)
 
 
 def test_one_of_three_members_with_one_client_id_hangs() -> None:

@@ -3,16 +3,35 @@
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# Half of the connections tell: a client id may be that of others, too, who stay.
+# Half of the connections tell: a client id may be that of others, too, who stay. Clients that have no id of their own
+# are given one with a number (Java's producer-1, producer-2): many of these that are over soon are one program.
+LISTED = 20
 RULE = Rule(
     finding="connection-churn",
     title="connections that are used once",
     when="opened_connections >= 15",
     sql=f"""
-WITH each AS (
-  SELECT coalesce(client_id, '') AS client_id, first_ns AS ns, requests, (last_ns - first_ns) / 1e9 AS lived
+WITH opened AS (
+  SELECT coalesce(client_id, '') AS own_id, regexp_replace(coalesce(client_id, ''), '[0-9]+$', '') AS stem,
+         first_ns AS ns, requests, (last_ns - first_ns) / 1e9 AS lived,
+         (max(last_ns) OVER (PARTITION BY client_id) - min(first_ns) OVER (PARTITION BY client_id)) / 1e9 AS there
   FROM conns
   WHERE requests > 0 AND opened AND NOT inner_client
+),
+kinds AS (SELECT stem FROM opened WHERE own_id != stem GROUP BY stem HAVING count(DISTINCT own_id) >= 15),
+each AS (
+  SELECT CASE WHEN k.stem IS NULL THEN own_id ELSE k.stem END AS client_id, own_id, ns, requests,
+         CASE WHEN k.stem IS NULL THEN lived ELSE there END AS lived
+  FROM opened o LEFT JOIN kinds k ON o.stem = k.stem AND own_id != k.stem
+),
+names AS (
+  SELECT client_id, count(*) AS ids, array_agg(own_id) FILTER (WHERE place <= {LISTED} AND own_id != '') AS clients
+  FROM (
+    SELECT client_id, own_id, row_number() OVER (PARTITION BY client_id ORDER BY min(ns), own_id) AS place
+    FROM each
+    GROUP BY client_id, own_id
+  ) AS n
+  GROUP BY client_id
 ),
 windows AS ({busy_windows("each", 1, every=5)}),
 summed AS (
@@ -23,15 +42,17 @@ summed AS (
   GROUP BY e.client_id
   HAVING count(*) >= 15 AND percentile_approx(requests, 0.5) <= 12 AND percentile_approx(lived, 0.5) <= 3
 )
-SELECT s.client_id, connections, connections / seconds AS per_second, requests_per_connection, median_seconds, seconds,
+SELECT clients, CASE WHEN ids > 1 THEN ids END AS ids,
+       CASE WHEN ids > 1 THEN concat(' (', ids, ' client ids, a new one each time)') ELSE '' END AS of_ids,
+       connections, connections / seconds AS per_second, requests_per_connection, median_seconds, seconds,
        {OF_TIME}, first_ns, last_ns, connections AS weight
-FROM summed s JOIN windows w ON s.client_id = w.client_id
+FROM summed s JOIN windows w ON s.client_id = w.client_id JOIN names n ON s.client_id = n.client_id
 WHERE connections >= seconds AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
 """,
-    subject={"client": "client_id"},
-    evidence=("connections", "per_second", "requests_per_connection", "median_seconds", "seconds"),
-    says="{client_id}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} requests "
-    "and over after {median_seconds} s",
+    subject={"client": "clients"},
+    evidence=("connections", "ids", "per_second", "requests_per_connection", "median_seconds", "seconds"),
+    says="{clients}{of_ids}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} "
+    "requests and over after {median_seconds} s",
     ruled_out="refused logins, brokers that close connections",
     advice="keep one producer or consumer for the life of the process; a short script sends its messages with one",
     see="stats {files} --by client --by connection",
