@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.address_space import give_back
 from kcli.diagnose.lean import LEAN, in_turn, needed_of, read_by, with_columns, words_of
-from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts, view_of
+from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.prepared import PREPARED, ends_sql
@@ -67,7 +67,7 @@ class FactStore(RuleTables):
         self.nameless_ids: set[str] = set()  # of partitions
         self.words: Words | None = None  # the numbers of texts; None: rows are few, and have the texts
         self.kinds_made: set[str] = set()  # of texts
-        self.views_made: list[str] = []  # on numbered rows
+        self.views_made: list[str] = []  # of tables that messages say
         self.awaited: list[str] = []  # queries
         self.lean: dict[str, set[str]] = {}  # tables without columns that nobody was to read, with those that they have
         self.before: dict[str, set[str]] = {}  # the same of a table that is to have more
@@ -209,7 +209,7 @@ class FactStore(RuleTables):
             sql = sql.replace(NAMELESS_IDS, "nameless_ids")
         if UNTYPED.search(sql) and self.is_typed("client_id"):
             sql = UNTYPED.sub(r"coalesce(\1, CAST('' AS client_id_word))", sql)
-        return SOURCES.sub(lambda at: at[0].replace(at[1], self.view_for(at[1], sql, at.start())), sql)
+        return SOURCES.sub(lambda at: at[0].replace(at[1], self.source_for(at[1], sql, at.start())), sql)
 
     def has_one_number(self, table: str, *kinds: str) -> bool:
         """Return whether a table is numbered, and each text of these kinds has one number alone."""
@@ -219,30 +219,32 @@ class FactStore(RuleTables):
     def inner_of_numbers(self, sql: str) -> str:
         """Return the query of `inner_clients` over numbers of texts: rows are put together before they have texts."""
         self.make("exchange_facts")
-        for kind in {"client_id", "address"} - self.kinds_made:
-            self.make_words(kind)
-        return f"""
-SELECT c.word AS client_id, a.word AS address
-FROM ({sql.replace("FROM exchange_facts", "FROM exchange_facts_rows")}) AS n
-JOIN client_id_words c ON n.client_id = c.number JOIN address_words a ON n.address = a.number
-"""
+        rows = sql.replace("FROM exchange_facts", "FROM exchange_facts_rows")
+        return self.with_texts(f"({rows})", {name: name for name in ("client_id", "address")})
 
-    def view_for(self, table: str, sql: str, place: int) -> str:
-        """Return the table that a query reads in place of one with numbered rows, and make it: with the texts that it
-        needs. place: of the table in the query."""
+    def source_for(self, table: str, sql: str, place: int) -> str:
+        """Return what a query reads in place of a table with numbered rows, and make it: with the texts that it needs.
+        place: of the table in the query."""
         columns = self.words.columns.get(table) if self.words is not None else None
         if columns is None:
             return table
         self.make(table)  # what was made for the same query may have released it
         words = words_of(query_around(sql, place))
-        needed = [name for name in columns if name in words and name not in KEYS]
-        view = "_".join((table, "with", *needed))
-        if view not in self.views_made:
-            for kind in {columns[name] for name in needed} - self.kinds_made:
-                self.make_words(kind)
-            self.execute(f"CREATE VIEW {view} AS {view_of(table, columns, needed)}")
-            self.views_made.append(view)
-        return view
+        needed = {name: kind for name, kind in columns.items() if name in words and name not in KEYS}
+        return f"({self.with_texts(f'{table}_rows', needed, [each for each in columns if each not in KEYS])})"
+
+    def with_texts(self, rows: str, kinds: Mapping[str, str], numbered: Iterable[str] = ()) -> str:
+        """Return a query over numbered rows that has the texts of some columns, and all that are not `numbered`. kinds:
+        by column."""
+        listed = {name: f"getvariable('{kind}_words')[r.{name}]" for name, kind in kinds.items() if self.is_typed(kind)}
+        joins = "".join(
+            f" JOIN {kind}_words {name}_of ON r.{name} = {name}_of.number"
+            for name, kind in kinds.items()
+            if name not in listed
+        )
+        texts = "".join(f", {listed.get(name, f'{name}_of.word')} AS {name}" for name in kinds)
+        left_out = ", ".join(numbered or kinds)
+        return f"SELECT r.* EXCLUDE ({left_out}){texts} FROM {rows} r{joins}"
 
     def is_typed(self, kind: str) -> bool:
         """Return whether texts of a kind are a type of their own, and make them."""
@@ -250,10 +252,10 @@ JOIN client_id_words c ON n.client_id = c.number JOIN address_words a ON n.addre
             return False
         if kind not in self.kinds_made:
             self.make_words(kind)
-        return self.words.kinds[kind].size <= MOST_WORDS
+        return kind not in KEYS and self.words.kinds[kind].size <= MOST_WORDS
 
     def make_words(self, kind: str) -> None:
-        """Make the table of texts of a kind by number, and their type unless they are too many."""
+        """Make a type of a kind's texts, and list them by number in a variable; in a table where they are too many."""
         assert self.words is not None
         numbers = self.words.numbers(kind)
         for table, columns in TYPED.items():
@@ -264,11 +266,13 @@ JOIN client_id_words c ON n.client_id = c.number JOIN address_words a ON n.addre
         self.connection.register("words_given", numbers.table())
         if self.is_typed(kind):
             self.execute(f"CREATE TYPE {kind}_word AS ENUM (SELECT DISTINCT word FROM words_given ORDER BY 1)")
-        word = f"CAST(word AS {kind}_word)" if self.is_typed(kind) else "word"
-        number = "USMALLINT" if numbers.kind.itemsize == 2 else "UINTEGER"
-        self.execute(f"""
+            listed = f"SELECT list(CAST(word AS {kind}_word) ORDER BY number) FROM words_given WHERE number > 0"
+            self.execute(f"SET VARIABLE {kind}_words = ({listed})")
+        else:
+            number = "USMALLINT" if numbers.kind.itemsize == 2 else "UINTEGER"
+            self.execute(f"""
 CREATE TABLE {kind}_words AS
-SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END AS word FROM words_given
+SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS word FROM words_given
 """)
         self.connection.unregister("words_given")
 
@@ -354,7 +358,8 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN {word} END 
                 self.execute(f"DROP {kind_of(table)} {table}")
         self.made.clear()
         for kind in self.kinds_made:
-            self.execute(f"DROP TABLE {kind}_words")
+            self.execute(f"DROP TABLE IF EXISTS {kind}_words")
+            self.execute(f"RESET VARIABLE {kind}_words")
             self.execute(f"DROP TYPE IF EXISTS {kind}_word")
         for each in (self.views_made, self.kinds_made, self.awaited, self.lean):
             each.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy
@@ -150,11 +150,3 @@ class Words:
                     old = numpy.frombuffer(batch.column(at).buffers()[1], str(batch.column(at).type))
                     batch = batch.set_column(at, name, kinds[name].column(old[batch.column(at).offset :]))
             yield batch
-
-
-def view_of(table: str, columns: Mapping[str, str], needed: Sequence[str]) -> str:
-    """Return the SQL of a view on numbered rows that has texts in the columns that are needed. columns: their kinds."""
-    texts = "".join(f", {name}_of.word AS {name}" for name in needed)
-    joins = "".join(f" JOIN {columns[name]}_words {name}_of ON r.{name} = {name}_of.number" for name in needed)
-    numbered = ", ".join(name for name in columns if name not in KEYS)
-    return f"SELECT r.* EXCLUDE ({numbered}){texts} FROM {table}_rows r{joins}"
