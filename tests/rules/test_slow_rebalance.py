@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.capture.messages import request, response
 from tests.capture.wires import FIN, Wire
 from tests.diagnose.captured import diagnosed, only
@@ -150,3 +152,54 @@ def test_streams_that_do_not_leave_as_they_close_and_who_waits_is_not_stuck() ->
     tells(finding, group="alo1", client=["a0-StreamThread-1-consumer"])
     assert finding.finding == "slow-rebalance" and "leaveGroup(true)" in finding.advice
     assert not diagnosed("slow-rebalance-streams").explained
+
+
+class Newer(Member):
+    """A member of the protocol of KIP-848."""
+
+    def beats(self, epochs: tuple[int, int], *, given: bool = False, times: int = 1) -> Newer:
+        """Beat, each 5 s. epochs: it says its own, and is told one; given: with the partitions that it may keep."""
+        for _ in range(times):
+            said, told_one = epochs
+            partitions = {"topicPartitions": [{"topicId": "B" * 21 + "A", "partitions": [0]}]}
+            answer = {"memberId": self.name, "memberEpoch": told_one, "assignment": partitions if given else None}
+            self.number += 1
+            asked = {"groupId": "g", "memberId": self.name, "memberEpoch": said, "rebalanceTimeoutMs": 300_000}
+            self.wire.client(request(68, 0, self.number, asked, self.name))
+            self.wire.server(response(68, 0, self.number, answer))
+            self.rest(5)
+        return self
+
+
+def test_a_member_that_keeps_partitions_that_it_is_to_give_up(tmp_path: Path) -> None:
+    """Each beat is answered at once: the epoch that it stays in tells."""
+
+    def group(stays: int) -> list[Wire]:
+        slow = Newer("slow", 40000).beats((3, 3), times=2).beats((3, 3), given=True).beats((3, 3), times=stays)
+        slow.beats((3, 4), given=True).beats((4, 4), times=2)
+        comes = Newer("comes", 40001, after=7).beats((0, 4)).beats((4, 4), times=4)
+        return [slow.wire, comes.wire]
+
+    finding = told(found(tmp_path, *group(4)), "slow-rebalance", group="g", client=["slow"])
+    assert finding.evidence["state"] == "keeps" and finding.evidence["waiting_clients"] == ["comes"]
+    assert finding.evidence["waited_seconds"] == pytest.approx(25, abs=0.1)
+    assert (
+        "(10.0.0.1:40000), alive: it was told to give partitions up, and had not yet; in a newer epoch: 1 member"
+        in (finding.text)
+    )
+    assert not found(tmp_path, *group(0)), "it hears of it by one beat, and says so by the next"
+
+
+def test_who_is_told_all_that_it_has_is_to_give_nothing_up(tmp_path: Path) -> None:
+    """A member that says all of itself, as behind a lost connection, is answered with its partitions."""
+    stays = Newer("stays", 40000).beats((3, 3), given=True).beats((3, 3), times=5)
+    other = Newer("other", 40001).beats((3, 3), given=True).beats((3, 3), times=5)
+    assert not found(tmp_path, stays.wire, other.wire)
+
+
+def test_a_real_member_that_works_on_and_keeps_its_partitions() -> None:
+    """Java 4.4: 7 records of 2 s between two polls; another came."""
+    finding = only("slow-rebalance-epochs")
+    assert (finding.finding, finding.severity) == ("slow-rebalance", "warning")
+    tells(finding, group="k9", client=["slow-a"])
+    assert finding.evidence["heartbeats"] == 6

@@ -104,10 +104,10 @@ def test_looks_in_rounds_are_worth_a_word(tmp_path: Path) -> None:
     assert finding.evidence["rested_seconds"] > 20
 
 
-def scripts(first: int, times: int, pause: int, begin: int = 0) -> list[Talk]:
+def scripts(first: int, times: int, pause: int, begin: int = 0, client: str = "script") -> list[Talk]:
     """Connect for one question, again and again."""
     return [
-        later(looked(Talk("script", first + number), 1, MILLISECOND), begin + number * pause) for number in range(times)
+        later(looked(Talk(client, first + number), 1, MILLISECOND), begin + number * pause) for number in range(times)
     ]
 
 
@@ -139,3 +139,17 @@ def test_a_late_stretch_counts_without_an_early_moment(tmp_path: Path) -> None:
     late = sent(sent(sent(Talk(), 100, 8 * MILLISECOND), 60, SECOND), 900, 8 * MILLISECOND)
     finding = told(found(tmp_path, late), "tiny-batches", client="tester")
     assert 820 < finding.evidence["requests"] <= 902 and finding.evidence["seconds"] < 9
+
+
+def test_leaders_that_move_explain_who_connects_anew_for_each(tmp_path: Path) -> None:
+    """As kafka-go does: two connections for one question each."""
+
+    def moved(client: str) -> set[str]:
+        moves = Talk("nomad", 40000)
+        for _ in range(6):
+            sent(sent(moves, 1, 20 * MILLISECOND, error=6), 3, 2 * SECOND)
+        anew = scripts(42000, 30, SECOND // 2, 2 * SECOND, client)
+        return {each.finding for each in found(tmp_path, moves, *anew)}
+
+    assert moved("nomad") == {"leader-moves"}
+    assert moved("script") == {"leader-moves", "connection-churn"}

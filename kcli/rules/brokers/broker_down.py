@@ -41,7 +41,7 @@ WHERE t.taken = 0 AND t.refused >= 2 AND t.refused >= 0.8 * t.attempts AND (t.la
         "wrong-advertised-listener": ("broker",),
         **dict.fromkeys(
             ("coordinator-unavailable", "connection-churn", "metadata-storm", "errors-again", "leader-moves",
-             "rebalance-storm", "slow-rebalance", "slow-replication"),
+             "rebalance-storm", "slow-rebalance", "slow-replication", "long-transaction"),
             (),
         ),
     },

@@ -73,5 +73,12 @@ WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND again + greatest(coales
     "auto.leader.rebalance.enable, a broker that flaps",
     see="sql 'SELECT * FROM leader_changes' {files}",
     source="KIP-951; leader.imbalance.check.interval.seconds 300",
-    explains={"slow-replication": (), "errors-again": (), "fetch-session-evictions": ()},
+    # Some clients (kafka-go) connect anew for each.
+    explains={
+        "slow-replication": (),
+        "errors-again": (),
+        "fetch-session-evictions": (),
+        "connection-churn": ("client",),
+        "long-transaction": ("topic",),
+    },
 )

@@ -101,7 +101,7 @@ WHERE place = 1
         **dict.fromkeys(
             (
                 "rebalance-storm", "slow-rebalance", "slow-replication", "under-min-isr", "leader-moves",
-                "coordinator-unavailable", "lagging-consumer", "quorum-elections", "slow-broker",
+                "coordinator-unavailable", "lagging-consumer", "quorum-elections", "slow-broker", "long-transaction",
             ),
             (),
         ),

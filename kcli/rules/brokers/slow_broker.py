@@ -97,5 +97,6 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "lagging-consumer": (),
         "under-min-isr": (),
         "errors-again": (),
+        "long-transaction": (),
     },
 )

@@ -108,5 +108,5 @@ WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 
     "rid of it",
     see="stats {files} --api Produce --by broker --by client",
     source="kafka.network:RequestMetrics RemoteTimeMs (Produce); replica.lag.time.max.ms 30000",
-    explains={"request-timeout-too-short": (), "errors-again": ()},
+    explains={"request-timeout-too-short": (), "errors-again": (), "long-transaction": ()},
 )

@@ -95,5 +95,5 @@ LEFT JOIN named n ON t.topic = n.topic
     advice="bring broker {missing} back, or have it catch up; do not lower min.insync.replicas to get rid of it",
     see="decode pcap {files} --errors=NOT_ENOUGH_REPLICAS",
     source="min.insync.replicas; kafka.cluster:Partition UnderMinIsr",
-    explains={"errors-again": ("client",), "message-too-large": (), "broker-down": ("broker",)},
+    explains={"errors-again": ("client",), "message-too-large": (), "broker-down": ("broker",), "long-transaction": ()},
 )

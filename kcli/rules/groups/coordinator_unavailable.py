@@ -53,5 +53,5 @@ WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <
     see="decode pcap {files} --client {client_id} --errors",
     source="kafka.server:group-coordinator-metrics partition-load-time-max; offsets.topic.replication.factor, "
     "transaction.state.log.replication.factor",
-    explains={"errors-again": ("client",), "metadata-storm": ("client",)},
+    explains={"errors-again": ("client",), "metadata-storm": ("client",), "long-transaction": ("client",)},
 )

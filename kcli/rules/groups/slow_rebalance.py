@@ -7,6 +7,8 @@ from kcli.rules.rule import Rule
 # back with it. SyncGroup waits for the leader of the group. Members hear of a rebalance by their heartbeats, each 3 s,
 # so shorter waits are usual. Who joins last, or never, is waited for; a static member is known by its instance. Who
 # waits says nothing more but LeaveGroup: what goes on without an answer has had one that the capture lacks.
+# Of the protocol of KIP-848 nobody waits for an answer: a member that is to give partitions up is told which it keeps,
+# in its old epoch, and stays in that until it has done so; others of the group are in a newer one.
 RULE = Rule(
     finding="slow-rebalance",
     title="groups that wait long for a member",
@@ -15,7 +17,8 @@ RULE = Rule(
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
          completed_ns, coalesce(instance_id, member_id) AS member, instance_id IS NOT NULL AS is_static,
-         coalesce(error, '') AS error, answered, session_timeout_ms, rebalance_timeout_ms
+         coalesce(error, '') AS error, answered, session_timeout_ms, rebalance_timeout_ms,
+         generation, answered_generation, assignment IS NOT NULL AS is_given
   FROM group_calls
   WHERE group_id IS NOT NULL
 ),
@@ -103,29 +106,84 @@ named AS (
          bool_or(is_static) AS is_static
   FROM awaited
   GROUP BY group_id
+),
+epochs AS (
+  SELECT *, max(answered_generation) OVER (PARTITION BY group_id ORDER BY completed_ns
+                                           ROWS UNBOUNDED PRECEDING) AS newest
+  FROM asked
+  WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND answered AND answered_generation IS NOT NULL
+),
+kept AS (
+  SELECT *, min(CASE WHEN is_given AND generation = answered_generation AND answered_generation < newest
+                       THEN completed_ns END)
+              OVER (PARTITION BY group_id, member, answered_generation, error) AS told_ns
+  FROM epochs
+),
+stays AS (
+  SELECT group_id, member, answered_generation AS epoch, max_by(client_id, ns) AS client_id,
+         max_by(connection, ns) AS connection, min(told_ns) AS from_ns, max(completed_ns) AS last_ns,
+         lead(min(completed_ns)) OVER (PARTITION BY group_id, member ORDER BY min(completed_ns)) AS next_ns,
+         sum(CASE WHEN completed_ns > told_ns THEN 1 ELSE 0 END) AS beats, bool_or(is_static) AS is_static
+  FROM kept
+  GROUP BY group_id, member, answered_generation, error
+),
+keeping AS (
+  SELECT *, coalesce(next_ns, last_ns) AS to_ns, count(*) OVER (PARTITION BY group_id) AS rounds,
+         row_number() OVER (PARTITION BY group_id ORDER BY coalesce(next_ns, last_ns) - from_ns DESC, member) AS place
+  FROM stays
+  WHERE coalesce(next_ns, last_ns) - from_ns >= 6000000000 AND beats > 0
+),
+newer AS (
+  SELECT k.group_id, count(DISTINCT e.member) AS waiting, array_agg(DISTINCT e.client_id) AS waiting_clients
+  FROM keeping k
+  JOIN epochs e
+    ON e.group_id = k.group_id AND e.member != k.member AND e.answered_generation > k.epoch
+    AND e.completed_ns BETWEEN k.from_ns AND k.to_ns
+  WHERE place = 1
+  GROUP BY k.group_id
+),
+told AS (
+  SELECT r.group_id, a.clients, a.ends, rounds, waiting, waiting_clients, ended, session_timeout_ms,
+         rebalance_timeout_ms, from_ns, to_ns, coalesce(awaited, 0) AS awaited, coalesce(heartbeats, 0) AS heartbeats,
+         coalesce(state, 'unseen') AS state, is_static, first_client, first_end,
+         CASE WHEN r.api = 'JOIN_GROUP' THEN 'JoinGroup' ELSE 'SyncGroup' END AS request
+  FROM longest r LEFT JOIN named a ON r.group_id = a.group_id
+  WHERE a.group_id IS NOT NULL OR to_ns - from_ns >= 10000000000
+  UNION ALL
+  SELECT k.group_id, array_agg(k.client_id) OVER g, array_agg(e.client) OVER g, rounds, waiting, waiting_clients,
+         next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, beats, 'keeps', is_static, k.client_id, e.client,
+         'ConsumerGroupHeartbeat'
+  FROM keeping k
+  JOIN newer n ON k.group_id = n.group_id
+  LEFT JOIN link_ends e ON k.connection = e.connection
+  WHERE place = 1
+  WINDOW g AS (PARTITION BY k.group_id)
 )
-SELECT r.group_id, a.clients, a.ends, rounds, waiting, waiting_clients, ended, session_timeout_ms,
-       rebalance_timeout_ms, (to_ns - from_ns) / 1e9 AS waited_seconds, coalesce(awaited, 0) AS awaited,
-       coalesce(heartbeats, 0) AS heartbeats, coalesce(state, 'unseen') AS state,
-       CASE WHEN r.api = 'JOIN_GROUP' THEN 'JoinGroup' ELSE 'SyncGroup' END AS request,
+SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session_timeout_ms, rebalance_timeout_ms,
+       (to_ns - from_ns) / 1e9 AS waited_seconds, awaited, heartbeats, state, request,
        concat(CASE WHEN first_client IS NULL THEN 'a member that the capture does not show'
                    ELSE concat(first_client, ' (', first_end, ')') END,
               CASE WHEN awaited > 1 THEN concat(' and ', awaited - 1, ' more') ELSE '' END) AS whom,
+       CASE WHEN state = 'keeps' THEN 'in a newer epoch' ELSE concat('waiting for ', request) END AS of_whom,
        CASE state WHEN 'works' THEN ', alive: it had not polled yet'
+                  WHEN 'keeps' THEN ', alive: it was told to give partitions up, and had not yet'
                   WHEN 'given' THEN ', which was given a member id and never came back with it'
                   WHEN 'closed' THEN ', whose connection had ended without LeaveGroup'
                   WHEN 'silent' THEN ', which did not leave and said nothing more' ELSE '' END AS how,
-       CASE WHEN state = 'works'
+       CASE WHEN state = 'keeps'
+            THEN concat('do less between two polls of {clients} (lower max.poll.records) and in onPartitionsRevoked: ',
+                        'a member gives partitions up as it polls; it is put out after max.poll.interval.ms')
+            WHEN state = 'works'
             THEN concat('do less between two polls of {clients}: lower max.poll.records, or hand the work to other ',
                         'threads; a rebalance waits for it up to max.poll.interval.ms ({rebalance_timeout_ms})')
             WHEN is_static
             THEN concat('take static members that are gone for good out of the group ',
                         '(removeMembersFromConsumerGroup of an Admin); a session.timeout.ms shorter than ',
                         '{session_timeout_ms}') END AS advised,
+       CASE WHEN state = 'keeps' THEN 'decode pcap {files} --api ConsumerGroupHeartbeat' END AS look,
        from_ns AS first_ns, to_ns AS last_ns, (to_ns - from_ns) / 1e9 * waiting AS weight,
        CASE WHEN to_ns - from_ns >= 10000000000 THEN 'warning' ELSE 'info' END AS severity
-FROM longest r LEFT JOIN named a ON r.group_id = a.group_id
-WHERE a.group_id IS NOT NULL OR to_ns - from_ns >= 10000000000
+FROM told
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(
@@ -142,7 +200,7 @@ WHERE a.group_id IS NOT NULL OR to_ns - from_ns >= 10000000000
         "rebalance_timeout_ms",
     ),
     says="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; "
-    "waiting for {request}: {waiting} members",
+    "{of_whom}: {waiting} members",
     advice="let members leave as they stop, on SIGTERM too: close(), of Streams with leaveGroup(true); for restarts "
     "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
     see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",

@@ -68,5 +68,6 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
         "connection-churn": ("client",),
         "rebalance-storm": ("client",),
         "slow-rebalance": ("client",),
+        "long-transaction": ("client",),
     },
 )

@@ -64,5 +64,5 @@ HAVING h.trip_ms >= 30 AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR
     "larger socket buffers (send.buffer.bytes, receive.buffer.bytes, socket.receive.buffer.bytes)",
     see="stats {files} --by client --by connection",
     source="TCP; receive.buffer.bytes 65536, send.buffer.bytes 131072",
-    explains={"lagging-consumer": ("client",), "slow-reader": ("client",)},
+    explains={"lagging-consumer": ("client",), "slow-reader": ("client",), "long-transaction": ("client",)},
 )

@@ -63,6 +63,7 @@ HAVING count(DISTINCT connection) >= 2 AND coalesce(max(c.fenced), 0) >= 1
         "errors-again": ("client",),
         "connection-churn": ("client",),
         "hanging-transaction": ("transactionalId",),
+        "long-transaction": ("transactionalId",),
         "sequence-gap": ("client",),
     },
 )

@@ -36,6 +36,8 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("wrong-advertised-listener", "wrong-advertised-listener-kitchen"),
         ("rebalance-storm", "rebalance-storm-shipments"),
         ("slow-rebalance", "slow-rebalance-killed"),
+        ("slow-rebalance", "slow-rebalance-epochs"),
+        ("long-transaction", "long-transaction-pay"),
         ("busy-fetch", "busy-fetch-pricing"),
     ],
 )
