@@ -199,8 +199,7 @@ FROM told
         "session_timeout_ms",
         "rebalance_timeout_ms",
     ),
-    says="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; "
-    "{of_whom}: {waiting} members",
+    says="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; {of_whom}: {waiting} members",
     advice="let members leave as they stop, on SIGTERM too: close(), of Streams with leaveGroup(true); for restarts "
     "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
     see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",
