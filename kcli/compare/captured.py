@@ -51,7 +51,7 @@ SETS = {
     "FROM calls LEFT JOIN clients USING (client_id)) AS e "
     f"WHERE inside(ns) AND NOT ({STARTING}) GROUP BY 1",
     "client": "SELECT client_id AS name, count(*) AS count FROM calls WHERE client_id != '' AND inside(ns) GROUP BY 1",
-    "software": "SELECT concat_ws(' ', software, software_version) AS name, count(*) AS count "
+    "software": "SELECT concat_ws(' ', software, software_version) AS name, 1 AS count "
     "FROM software WHERE software IS NOT NULL GROUP BY 1",
     "topic": "SELECT topic AS name, count(*) AS count FROM (SELECT topic FROM produced WHERE inside(ns) "
     "UNION ALL SELECT topic FROM fetched WHERE inside(ns)) AS t GROUP BY 1",

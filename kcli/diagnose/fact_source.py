@@ -77,10 +77,10 @@ class FactSource(RowSource):
 
 
 def software(talks: Mapping[str, Talk]) -> Iterable[tuple[Any, ...]]:
-    """Return the rows of `software`. talks: by connection."""
-    return {
-        (talk.software, talk.version) for talk in {id(each): each for each in talks.values()}.values() if talk.software
-    }
+    """Yield the rows of `software`. talks: by connection."""
+    for link, talk in talks.items():
+        if talk.software:
+            yield link.partition("-")[2], talk.software, talk.version
 
 
 def offers(talks: Mapping[str, Talk], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:

@@ -9,6 +9,7 @@ from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
 from kcli.rules.precedence import without_consequences
 from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
+from kcli.rules.settings import LIBRARIES, SETTING, own_names
 from kcli.rules.signs import SIGNS
 from kcli.rules.tables import RuleTables
 from kcli.tables.call_views import NAMELESS_IDS
@@ -27,6 +28,11 @@ JOIN link_ends e ON placed.connection = e.connection
 WHERE place <= {LISTED}
 ORDER BY client_id, place
 """
+# What clients said that they run, on connections that are known.
+CLIENT_SOFTWARE = """
+SELECT DISTINCT l.client_id, s.software
+FROM software s JOIN link_ends e ON s.client = e.client JOIN links l ON e.connection = l.connection
+"""
 
 
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
@@ -36,11 +42,24 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     rows = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
+    name_settings(tables, every)
     kept, explained = without_consequences(every, RULES)  # by ids, too: a subject without a topic fits any
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
     kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     return kept, explained
+
+
+def name_settings(tables: RuleTables, found: Sequence[Finding]) -> None:
+    """Add to advice what its settings are called in the library of its clients, where all of them have one."""
+    advised = [each for each in found if each.names("client") and SETTING.search(each.advice)]
+    used: dict[str, set[str]] = {}
+    for row in tables.ask(CLIENT_SOFTWARE) if advised else ():
+        used.setdefault(row["client_id"], set()).add(LIBRARIES.get(row["software"], ""))
+    for each in advised:
+        libraries = set().union(*(used.get(name, {""}) for name in each.names("client")))
+        if len(libraries) == 1 and "" not in libraries:
+            each.advice += own_names(each.advice, *libraries)
 
 
 def checks(*, payloads: bool = False) -> int:

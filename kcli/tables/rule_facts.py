@@ -181,8 +181,9 @@ error          string?  name of the error in the answer
 define(
     RULE_FACTS,
     "software",
-    "What clients called themselves in ApiVersions requests, each once.",
+    "What clients called themselves in ApiVersions requests, of each connection.",
     """
+client         string?  the client's end of the connection
 software       string?  the client's name for itself (KIP-511)
 software_version string? its version
 """,

@@ -146,9 +146,9 @@ def test_a_rule_finds_all_columns_where_nothing_else_is_to_be_asked(
 def test_rows_of_a_table_that_few_read_are_made_when_one_does() -> None:
     asked = []
 
-    def rows() -> Iterator[tuple[str, str]]:
+    def rows() -> Iterator[tuple[str, str, str]]:
         asked.append("software")
-        yield "librdkafka", "2.6"
+        yield "10.0.0.1:40000", "librdkafka", "2.6"
 
     with FactStore() as store:
         store.put_late({"software": rows})

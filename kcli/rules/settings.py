@@ -1,0 +1,86 @@
+"""What clients' libraries call the settings that advice has by the names of Java's client."""
+
+from __future__ import annotations
+
+import re
+
+# Names of software in ApiVersions -> the library whose settings it has; Java's has those of the advice.
+LIBRARIES = {
+    "librdkafka": "librdkafka",
+    "confluent-kafka-python": "librdkafka",
+    "confluent-kafka-go": "librdkafka",
+    "confluent-kafka-dotnet": "librdkafka",
+    "confluent-kafka-javascript": "librdkafka",
+    "sarama": "sarama",
+    "kgo": "franz-go",
+    "kafka-python": "kafka-python",
+}
+# Only what has another name there. kafka-python writes Java's names with underscores.
+NAMES = {
+    "librdkafka": {
+        "fetch.max.wait.ms": "fetch.wait.max.ms",
+        "metadata.max.age.ms": "topic.metadata.refresh.interval.ms",
+        "max.request.size": "message.max.bytes",
+        "receive.buffer.bytes": "socket.receive.buffer.bytes",
+        "send.buffer.bytes": "socket.send.buffer.bytes",
+        "CooperativeStickyAssignor": "partition.assignment.strategy=cooperative-sticky",
+    },
+    "sarama": {
+        "linger.ms": "Producer.Flush.Frequency",
+        "batch.size": "Producer.Flush.Bytes",
+        "compression.type": "Producer.Compression",
+        "enable.idempotence": "Producer.Idempotent",
+        "max.request.size": "Producer.MaxMessageBytes",
+        "fetch.max.wait.ms": "Consumer.MaxWaitTime",
+        "fetch.min.bytes": "Consumer.Fetch.Min",
+        "max.partition.fetch.bytes": "Consumer.Fetch.Default",
+        "auto.offset.reset": "Consumer.Offsets.Initial",
+        "enable.auto.commit": "Consumer.Offsets.AutoCommit.Enable",
+        "auto.commit.interval.ms": "Consumer.Offsets.AutoCommit.Interval",
+        "session.timeout.ms": "Consumer.Group.Session.Timeout",
+        "heartbeat.interval.ms": "Consumer.Group.Heartbeat.Interval",
+        "group.instance.id": "Consumer.Group.InstanceId",
+        "metadata.max.age.ms": "Metadata.RefreshFrequency",
+        "request.timeout.ms": "Net.ReadTimeout",
+    },
+    "franz-go": {
+        "linger.ms": "ProducerLinger",
+        "batch.size": "ProducerBatchMaxBytes",
+        "compression.type": "ProducerBatchCompression",
+        "fetch.max.wait.ms": "FetchMaxWait",
+        "fetch.min.bytes": "FetchMinBytes",
+        "fetch.max.bytes": "FetchMaxBytes",
+        "max.partition.fetch.bytes": "FetchMaxPartitionBytes",
+        "max.poll.records": "PollRecords",
+        "auto.offset.reset": "ConsumeResetOffset",
+        "auto.commit.interval.ms": "AutoCommitInterval",
+        "session.timeout.ms": "SessionTimeout",
+        "heartbeat.interval.ms": "HeartbeatInterval",
+        "group.instance.id": "InstanceID",
+        "metadata.max.age.ms": "MetadataMaxAge",
+        "request.timeout.ms": "RequestTimeoutOverhead",
+        "connections.max.idle.ms": "ConnIdleTimeout",
+        "CooperativeStickyAssignor": "CooperativeStickyBalancer",
+    },
+}
+UNDERSCORED = {
+    name: name.replace(".", "_")
+    for name in (
+        "linger.ms", "batch.size", "compression.type", "enable.idempotence", "max.request.size", "fetch.max.wait.ms",
+        "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "max.poll.records", "max.poll.interval.ms",
+        "auto.offset.reset", "enable.auto.commit", "auto.commit.interval.ms", "session.timeout.ms", "group.instance.id",
+        "heartbeat.interval.ms", "metadata.max.age.ms", "request.timeout.ms", "connections.max.idle.ms",
+        "receive.buffer.bytes", "send.buffer.bytes",
+    )
+}  # fmt: skip
+NAMES["kafka-python"] = UNDERSCORED
+SETTING = re.compile(
+    "|".join(map(re.escape, sorted({name for each in NAMES.values() for name in each}, key=len)[::-1]))
+)
+
+
+def own_names(advice: str, library: str) -> str:
+    """Return what a library calls the settings that an advice names, as words to put behind it."""
+    names = NAMES[library]
+    known = [each for each in dict.fromkeys(SETTING.findall(advice)) if each in names and names[each] not in advice]
+    return f" ({library}: {', '.join(f'{each} is {names[each]}' for each in known)})" if known else ""
