@@ -23,6 +23,7 @@ NAMES = {
         "max.request.size": "message.max.bytes",
         "receive.buffer.bytes": "socket.receive.buffer.bytes",
         "send.buffer.bytes": "socket.send.buffer.bytes",
+        "request.timeout.ms": "socket.timeout.ms",
         "CooperativeStickyAssignor": "partition.assignment.strategy=cooperative-sticky",
     },
     "sarama": {

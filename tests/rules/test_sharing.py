@@ -29,6 +29,17 @@ def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0) -> Talk:
     return talk
 
 
+def test_who_ends_a_transaction_for_each_record_is_told_to_put_more_into_one(tmp_path: Path) -> None:
+    ends = Talk("shared", 41000)
+    for _ in range(360):
+        ended = {"transactionalId": "t", "producerId": 5, "producerEpoch": 1, "committed": True}
+        ends.call(26, 1, ended, {"errorCode": 0}, SECOND // 120)
+    plain = told(found(tmp_path, writer(40000, 120, times=360)), "tiny-batches")
+    assert plain.advice.startswith("set linger.ms") and "transaction" not in plain.text
+    finding = told(found(tmp_path, writer(40000, 120, times=360), ends), "tiny-batches", client="shared")
+    assert finding.advice.startswith("put more records into a transaction") and finding.evidence["transactions"] == 360
+
+
 def test_many_producers_that_write_little_are_no_tiny_batches(tmp_path: Path) -> None:
     few = [writer(40000 + number, 20, times=60) for number in range(8)]
     assert not found(tmp_path, *few)

@@ -38,7 +38,8 @@ GROUP BY h.server, b.broker, b.broker_name
     "{evicted} sessions were thrown out ({clients}); {full_fetches} of {fetches} Fetches name all partitions",
     ruled_out="clients that want no session",
     advice="raise max.incremental.fetch.session.cache.slots (1000) of the broker above consumers and followers "
-    "together; run fewer consumers per process",
+    "together; run fewer consumers per process; look for a client that opens a session with each Fetch "
+    "(a broker keeps each for two minutes, longer than this capture may show)",
     see="fetch-session explain {files}",
     source="KIP-227; NumIncrementalFetchSessions, IncrementalFetchSessionEvictionsPerSec",
     explains={"errors-again": ("client",)},

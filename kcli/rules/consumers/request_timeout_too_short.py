@@ -84,10 +84,10 @@ WHERE gave_up >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
         "seconds",
     ),
     says="{client_id} hangs up before the answer: {gave_up} connections closed {after_ms} ms after a request ({api}, "
-    "{requests} in all), always about as long{wait}; {answered_later} answers came later",
+    "of which it sent {requests}), always about as long{wait}; {answered_later} answers came later",
     ruled_out="the broker closed nothing, and answers others",
     advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, "
-    "and above what acks=all takes (socket.timeout.ms in librdkafka)",
+    "and above what acks=all takes",
     see='sql "SELECT connection, opened, closed, closed_by, unanswered FROM connections '
     "WHERE client_id = '{client_id}'\" {files}",
     source="request.timeout.ms 30000 (consumer, producer), fetch.max.wait.ms 500",

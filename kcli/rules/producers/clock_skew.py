@@ -47,6 +47,7 @@ where_from AS (
 SELECT s.client_id, s.topic, p.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
        coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
        CASE WHEN s.ahead_seconds > 0 THEN 'ahead of' ELSE 'behind' END AS way,
+       CASE WHEN s.ahead_seconds > 0 THEN 'after' ELSE 'before' END AS bound,
        CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
               THEN 'the application takes local time for UTC (the difference is whole quarter hours); else NTP on'
             ELSE 'how the application sets timestamps (seconds for milliseconds?); NTP on' END AS remedy,
@@ -64,7 +65,7 @@ LEFT JOIN where_from w ON s.client_id = w.client_id
     says="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
     ruled_out="old data sent late: that differs from batch to batch",
-    advice="{remedy} the host of {client_id}; message.timestamp.after.max.ms",
+    advice="{remedy} the host of {client_id}; message.timestamp.{bound}.max.ms of the topic refuses such records",
     see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
     f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
     source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",

@@ -4,6 +4,7 @@ from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows
 
+# Who ends a transaction for each record has nothing that linger.ms could put together.
 # Where others of the same client id write larger batches, only connections with hardly more than a record each count.
 RULE = Rule(
     finding="tiny-batches",
@@ -56,8 +57,15 @@ summed AS (
 )
 SELECT client_id, requests, requests / seconds AS per_second, records / requests AS records_per_request,
        bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, refused, mean_ms, seconds,
-       {OF_TIME}, first_ns, last_ns, requests AS weight
+       {OF_TIME}, first_ns, last_ns, requests AS weight, transactions,
+       CASE WHEN 2 * transactions >= requests THEN ', hardly more in a transaction' ELSE '' END AS in_transactions,
+       CASE WHEN 2 * transactions >= requests
+            THEN concat('put more records into a transaction, commit by time or number: ',
+                        'each commit sends what there is, whatever linger.ms says') END AS advised
 FROM summed JOIN windows USING (client_id)
+LEFT JOIN (
+  SELECT client_id, count(*) AS transactions FROM calls WHERE api = 'END_TXN' AND NOT inner_client GROUP BY client_id
+) AS t USING (client_id)
 WHERE of_one >= 200 AND of_one / seconds >= 90
 """,
     subject={"client": "client_id"},
@@ -70,9 +78,10 @@ WHERE of_one >= 200 AND of_one / seconds >= 90
         "seconds",
         "refused",
         "mean_ms",
+        "transactions",
     ),
     says="{client_id}: {per_second} Produce requests a second with {records_per_request} records each "
-    "({bytes_per_request} bytes), {requests} in {seconds} s{of_time}",
+    "({bytes_per_request} bytes), {requests} in {seconds} s{of_time}{in_transactions}",
     ruled_out="leaders that move: {refused} were refused; slow answers: they take {mean_ms} ms",
     advice="set linger.ms 5 to 50, batch.size 64 kB or more, compression.type lz4 or zstd; "
     "send without waiting for each record",
