@@ -37,7 +37,7 @@ windows AS ({busy_windows("each", 1, every=5)}),
 summed AS (
   SELECT e.client_id, count(*) AS connections, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
          percentile_approx(requests, 0.5) AS requests_per_connection, percentile_approx(lived, 0.5) AS median_seconds,
-         min(ns) AS first_ns, max(ns) AS last_ns
+         min(ns) AS first_ns, max(ns) AS last_ns, max(all_seconds) AS all_seconds
   FROM each e JOIN windows w ON e.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   GROUP BY e.client_id
   HAVING count(*) >= 15 AND percentile_approx(requests, 0.5) <= 12 AND percentile_approx(lived, 0.5) <= 3
@@ -46,7 +46,7 @@ SELECT clients, CASE WHEN ids > 1 THEN ids END AS ids,
        CASE WHEN ids > 1 THEN concat(' (', ids, ' client ids, a new one each time)') ELSE '' END AS of_ids,
        connections, connections / seconds AS per_second, requests_per_connection, median_seconds, seconds,
        {OF_TIME}, first_ns, last_ns, connections AS weight
-FROM summed s JOIN windows w ON s.client_id = w.client_id JOIN names n ON s.client_id = n.client_id
+FROM summed s JOIN names n ON s.client_id = n.client_id
 WHERE connections >= seconds AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
 """,
     subject={"client": "clients"},

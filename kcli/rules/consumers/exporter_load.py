@@ -32,10 +32,11 @@ windows AS ({busy_windows("looks", 15)}),
 looked AS (
   SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis,
          sum(coalesce(response_bytes, 0)) AS response_bytes, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
-         min(ns) AS first_ns, max(ns) AS last_ns, sum(latency_ms) / 1e3 AS broker_seconds,
+         min(ns) AS first_ns, max(ns) AS last_ns, max(all_seconds) AS all_seconds,
+         sum(latency_ms) / 1e3 AS broker_seconds,
          sum(CASE WHEN ns - before_ns >= 500000000 THEN ns - before_ns ELSE 0 END) / 1e9 AS rested_seconds
   FROM (
-    SELECT l.*, lag(ns) OVER (PARTITION BY l.client_id ORDER BY ns) AS before_ns
+    SELECT l.*, all_seconds, lag(ns) OVER (PARTITION BY l.client_id ORDER BY ns) AS before_ns
     FROM looks l JOIN windows w ON l.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   ) AS l
   GROUP BY client_id
@@ -69,7 +70,6 @@ SELECT l.client_id, l.requests, apis, per_second, l.response_bytes, l.response_b
             ELSE 'info' END AS severity,
        CASE WHEN 2 * m.response_bytes >= l.response_bytes THEN 'metadata-storm' END AS spares
 FROM shared l
-JOIN windows w ON l.client_id = w.client_id
 LEFT JOIN listed m ON l.client_id = m.client_id
 WHERE per_second >= 15 AND seconds >= 4 AND share >= 10
 """,
