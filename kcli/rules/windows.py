@@ -16,36 +16,35 @@ def busy_windows(events: str, per_second: float, each: str = "count(*)", every: 
     together; few events need more.
     Columns: client_id, from_ns, to_ns, all_seconds (from the first to the last of all).
     """
+    is_busy = f"times >= {0.7 * per_second * every}"
     return f"""
 SELECT client_id, CASE WHEN whole THEN first_ns ELSE from_ns END AS from_ns,
        CASE WHEN whole THEN last_ns ELSE to_ns END AS to_ns, (last_ns - first_ns) / 1e9 AS all_seconds
 FROM (
-  SELECT client_id, min(all_from_ns) AS first_ns, max(all_to_ns) AS last_ns, bool_or(whole) AS whole,
-         min(first_ns) AS from_ns, max(last_ns) AS to_ns,
-         row_number() OVER (PARTITION BY client_id ORDER BY sum(times) DESC, stretch) AS place
+  SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns, max_by(from_ns, busy) AS from_ns,
+         max_by(to_ns, busy) AS to_ns,
+         sum(times) >= {per_second} * greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS whole
   FROM (
-    SELECT *, sum(CASE WHEN whole OR first_ns - before_ns <= {SHORTEST} THEN 0 ELSE 1 END)
-                OVER (PARTITION BY client_id ORDER BY second ROWS UNBOUNDED PRECEDING) AS stretch
+    SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(times) AS times,
+           sum(CASE WHEN {is_busy} THEN times ELSE 0 END) AS busy, min(CASE WHEN {is_busy} THEN first_ns END) AS from_ns,
+           max(CASE WHEN {is_busy} THEN last_ns END) AS to_ns
     FROM (
-      SELECT *, lag(last_ns) OVER (PARTITION BY client_id ORDER BY second) AS before_ns
+      SELECT *, sum(CASE WHEN {is_busy} AND first_ns - coalesce(before_ns, 0) > {SHORTEST} THEN 1 ELSE 0 END)
+                  OVER (PARTITION BY client_id ORDER BY second ROWS UNBOUNDED PRECEDING) AS stretch
       FROM (
-        SELECT *, all_times >= {per_second} * greatest((all_to_ns - all_from_ns) / 1e9, 1) AS whole
+        SELECT *, max(CASE WHEN {is_busy} THEN last_ns END)
+                    OVER (PARTITION BY client_id ORDER BY second
+                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
         FROM (
-          SELECT *, sum(times) OVER (PARTITION BY client_id) AS all_times,
-                 min(first_ns) OVER (PARTITION BY client_id) AS all_from_ns,
-                 max(last_ns) OVER (PARTITION BY client_id) AS all_to_ns
-          FROM (
-            SELECT client_id, floor(ns / {every}e9) AS second, {each} AS times, min(ns) AS first_ns, max(ns) AS last_ns
-            FROM {events} AS e
-            GROUP BY client_id, floor(ns / {every}e9)
-          ) AS s
-        ) AS t
-      ) AS w
-      WHERE whole OR times >= {0.7 * per_second * every}
-    ) AS b
-  ) AS n
-  GROUP BY client_id, stretch
-) AS c
-WHERE place = 1
-  AND (whole OR to_ns - from_ns >= CASE WHEN last_ns - to_ns <= 2000000000 THEN {SHORTEST} ELSE {OVER} END)
+          SELECT client_id, floor(ns / {every}e9) AS second, {each} AS times, min(ns) AS first_ns, max(ns) AS last_ns
+          FROM {events} AS e
+          GROUP BY client_id, floor(ns / {every}e9)
+        ) AS s
+      ) AS b
+    ) AS n
+    GROUP BY client_id, stretch
+  ) AS c
+  GROUP BY client_id
+) AS w
+WHERE whole OR to_ns - from_ns >= CASE WHEN last_ns - to_ns <= 2000000000 THEN {SHORTEST} ELSE {OVER} END
 """
