@@ -26,7 +26,8 @@ FROM (
          sum(times) >= {per_second} * greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS whole
   FROM (
     SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(times) AS times,
-           sum(CASE WHEN {is_busy} THEN times ELSE 0 END) AS busy, min(CASE WHEN {is_busy} THEN first_ns END) AS from_ns,
+           sum(CASE WHEN {is_busy} THEN times ELSE 0 END) AS busy,
+           min(CASE WHEN {is_busy} THEN first_ns END) AS from_ns,
            max(CASE WHEN {is_busy} THEN last_ns END) AS to_ns
     FROM (
       SELECT *, sum(CASE WHEN {is_busy} AND first_ns - coalesce(before_ns, 0) > {SHORTEST} THEN 1 ELSE 0 END)
