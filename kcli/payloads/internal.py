@@ -34,7 +34,12 @@ SECRET = re.compile(
     r"passw(or)?d|secret|token|credential|private[._-]?key|passphrase|jaas|(api|access)[._-]?key|user\.info",
     re.IGNORECASE,
 )
-PLACEHOLDER = re.compile(r"\$\{[^}]*\}")  # what a config provider fills in
+# A secret within a value: jdbc:...?password=x, mongodb://me:x@host, a header of HTTP. Bounded, for time that is linear.
+WITHIN = re.compile(
+    rf"://[^\s/?#]{{0,200}}:[^\s/?#]{{1,200}}@|(?:^|[?&;,\s])[\w.-]{{0,80}}(?:{SECRET.pattern})[\w.-]{{0,80}}"
+    r"\s{0,3}[=:]\s{0,3}[^\s&;,]|(?:^|[:=,]\s{0,3})(?:basic|bearer)\s{1,3}\S{8}", re.IGNORECASE,
+)  # fmt: skip
+PLACEHOLDER = re.compile(r"\$\{[^${}]*\}")  # what a config provider fills in
 OVERRIDES = re.compile(r"^(producer|consumer|admin)\.(override\.)?")
 VERSION = 0
 
@@ -73,10 +78,14 @@ def hidden(value: Any) -> tuple[Any, bool]:
 
 
 def is_secret(name: str, value: Any) -> bool:
-    """Return whether a connector's property is a secret, by its name: Connect does not keep of which type it is."""
+    """Return whether a connector's property is a secret, by its name, or has one in its value: Connect does not keep of
+    which type it is.
+    """
     if value is None or (isinstance(value, str) and PLACEHOLDER.fullmatch(value)):
         return False
-    return OVERRIDES.sub("", name) in PASSWORDS or SECRET.search(name) is not None
+    if OVERRIDES.sub("", name) in PASSWORDS or SECRET.search(name) is not None:
+        return True
+    return isinstance(value, str) and WITHIN.search(PLACEHOLDER.sub("", value)) is not None
 
 
 def size_of(value: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from kcli.errors import InputError, UsageError
 from kcli.payloads import PayloadDecoder, PayloadOptions
 from kcli.payloads.formats import FORMATS, decoded, encoded
+from kcli.payloads.internal import is_secret
 from kcli.payloads.schema import PayloadError
 from tests.payloads.values import ORDER, VALUE, avro, framed, local, members
 
@@ -157,3 +159,32 @@ def test_secrets_of_connectors_are_hidden_with_their_bytes() -> None:
     assert (
         shown["_value"]["data"]["key"] == "c2VjcmV0" and shown["value"] == '{"key":"c2VjcmV0","algorithm":"HmacSHA256"}'
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("jdbc:postgresql://db:5432/shop?user=me&password=S3CRET", True),
+        ("jdbc:sqlserver://db;databaseName=shop;Password = S3CRET;", True),
+        ("mongodb+srv://me:S3CRET@cluster0.example/", True),
+        ("https://:S3CRET@registry", True),
+        ("Authorization: Bearer S3CRETS3CRET", True),
+        ("Authorization:Basic bWU6UzNDUkVU", True),
+        ("accept=json,api_key=S3CRET", True),
+        ("jdbc:postgresql://db:5432/shop?user=me&password=${file:/etc/p:q}", False),
+        ("mongodb://${env:ME}:${env:PW}@host/", False),
+        ("jdbc:postgresql://db:5432/shop?user=me&ssl=true", False),
+        ("http://me@host:8080/a", False),
+        ("http://host:8080/a@b:c", False),
+        ("a basic transform of tokens", False),
+    ],
+)
+def test_secrets_within_values_of_connectors_are_hidden(value: str, secret: bool) -> None:
+    assert is_secret("connection.url", value) == secret
+
+
+def test_values_of_connectors_take_linear_time() -> None:
+    for piece in ("secret", "://a:", "password.", ";token", "x" * 50 + ":", "basic ", "${"):
+        start = time.process_time()
+        is_secret("connection.url", piece * (1_000_000 // len(piece)))
+        assert time.process_time() - start < 10, piece
