@@ -15,13 +15,7 @@ from kcli.capture.nothing import require_exchanges
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.options.inputs import (
-    files_argument,
-    format_option,
-    port_option,
-    quiet_option,
-    reading_options,
-)
+from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.terminal.cells import wrap
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, paint
@@ -89,7 +83,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> CaptureDecoder[AuditSink]:
     """Make a decoder, with topic names where the filter may ask for them."""
     chosen = filter_of(options, files)
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    read = read_of(options)
     names = chosen.topic is not None or chosen.where is not None
     return CaptureDecoder(files, AuditSink(), DecodeOptions(**read, chosen=chosen, names=names))
 

@@ -1,4 +1,4 @@
-"""What clients' libraries call the settings that advice has by the names of Java's client."""
+"""Names in clients' libraries of the settings that advice has by the names of Java's client."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from kcli.cli.compare.text import text_lines
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import choosing_findings, filter_of_times, refused
-from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, reading_options
+from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
@@ -57,7 +57,7 @@ def compare(before: str, after: str, **options: Any) -> int:
         Scope(since=before_time.since, until=before_time.until),
         Scope(since=after_time.since, until=after_time.until),
     )
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    read = read_of(options)
     with open_output(options["output"], [before, after, *paths, *options["key_logs"]]) as out:
         with reading(paths, options["quiet"]) as moved:
             found = run(sides[0], sides[1], moved, scopes, **read)

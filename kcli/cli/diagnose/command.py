@@ -14,11 +14,11 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import choosing_findings, filter_of_times, refused, words_of
-from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
+from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside
-from kcli.cli.report.command import CapturePage, read_options
+from kcli.cli.report.command import CapturePage
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -86,7 +86,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
     inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
     times = words_of({name: options[name] for name in ("since", "until")})
-    read, shown = read_options(options), CapturePage(paths, files, options, chosen, times)
+    read, shown = read_of(options), CapturePage(paths, files, options, chosen, times)
     with contextlib.ExitStack() as opened:
         out = opened.enter_context(open_output(options["output"], inputs))
         page = opened.enter_context(open_output(options["page"], inputs)) if options["page"] else None

@@ -12,6 +12,7 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.inputs import read_of
 from kcli.cli.stats.table import rate_text, time_text
 from kcli.cli.terminal.cells import GAP, broken, fit, line_size, without_spared
 from kcli.cli.terminal.cells import width as cell_width
@@ -47,7 +48,7 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
 
     paths = captures_in(tuple(files))
     with reading(paths, options["quiet"]) as moved:
-        read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+        read = read_of(options)
         found = diagnose(paths, moved=moved, named=files, **read)
     title = f"{name_of(PurePath(paths[0]).name)}  capture" if len(paths) == 1 else counted(len(paths), "capture")
     words = file_words(files, options["key_logs"])

@@ -14,6 +14,7 @@ import click
 from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
 from kcli.cli.options.duration import Milliseconds
+from kcli.cli.options.inputs import read_of
 from kcli.cli.terminal.console import note, warn
 from kcli.counting import counted, here_text
 from kcli.errors import UsageError
@@ -296,7 +297,7 @@ def counted_in(
     from kcli.capture.decoder import DecodeOptions
     from kcli.capture.names import counted_by
 
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    read = read_of(options)
     return counted_by(column, files, DecodeOptions(chosen=among, **read))
 
 

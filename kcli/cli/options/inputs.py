@@ -226,6 +226,11 @@ def reading_options(command: Command) -> Command:
     return dialect_option(key_log_option(memory_option(command)))
 
 
+def read_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of `reading_options` and the ports, as DecodeOptions has them."""
+    return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+
+
 def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     """Read the bytes of a file, or of standard input for "-"; decode text. Raises InputError, UsageError."""
     if hex_ and base64_:

@@ -20,7 +20,7 @@ from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.filter import refused
-from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
+from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.replay.running import counting, ignore, interrupted, standing
 from kcli.cli.terminal.console import is_terminal, warn
 from kcli.cli.terminal.error_summary import conclude
@@ -129,7 +129,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     problems: list[InputError] = []
     with TemporaryFolder("kcli-replay-") if "-" in files else nullcontext("") as folder:
         written = spooled(folder) if "-" in files else None
-        captures = Captures(files, written, {name: given[name] for name in ("ports", "dialect", "memory", "key_logs")})
+        captures = Captures(files, written, read_of(given))
         seen = survey(captures.read(problems), choice, given["dialect"])  # type: ignore[arg-type]
         if not quiet:
             notify(seen)

@@ -13,12 +13,7 @@ from kcli.capture.filters import ALL, Filter
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
-from kcli.cli.options.inputs import (
-    files_argument,
-    port_option,
-    quiet_option,
-    reading_options,
-)
+from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.pipes import with_input_aside
 from kcli.cli.report.metadata import are_metadata, write_metadata
 from kcli.cli.terminal.lines import print_note
@@ -138,7 +133,7 @@ class CapturePage:
         from kcli.report.captured import PAGE
         from kcli.rules.tables import READ
 
-        is_all, read = self.chosen.takes_all, read_options(self.options)
+        is_all, read = self.chosen.takes_all, read_of(self.options)
         with FactStore(PAGE if is_all else READ) as store:
             with reading(self.paths, self.options["quiet"]) as moved:
                 found = diagnose_into(store, self.paths, scope, moved, read, decoder, self.files)
@@ -160,11 +155,6 @@ class CapturePage:
         title = f"What the wire says: {listed(self.files)}{', only '.join(['', *self.words])}"
         seconds = found.overview.time.within(self.chosen.since, self.chosen.until).seconds()
         return write_page(out, answers, title, judge_captures(answers, found), seconds)
-
-
-def read_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return those of DecodeOptions."""
-    return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
 
 
 def write_tables(out: Any, folder: str) -> int:

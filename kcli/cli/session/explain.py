@@ -18,6 +18,7 @@ from kcli.cli.options.inputs import (
     format_option,
     port_option,
     quiet_option,
+    read_of,
     reading_options,
 )
 from kcli.cli.session.choice import SessionChoice
@@ -157,7 +158,7 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
 
 def read_options(options: dict[str, Any], *, prints: bool) -> dict[str, Any]:
     """Return the options for reading captures. prints: findings are printed meanwhile, so a terminal has no bar."""
-    chosen = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    chosen = read_of(options)
     return chosen | {"quiet": options["quiet"] or (prints and is_terminal(sys.stdout))}
 
 

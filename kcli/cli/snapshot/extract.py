@@ -16,12 +16,7 @@ from kcli.capture.filters import Filter
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
-from kcli.cli.options.inputs import (
-    files_argument,
-    port_option,
-    quiet_option,
-    reading_options,
-)
+from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.snapshot.files import private_part, publish, settle
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_line
@@ -82,7 +77,7 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
 
 def only_exchanges(captures: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Iterator[Exchange]:
     """Yield the chosen FetchSnapshots of captures."""
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    read = read_of(options)
     return iter(Capture(captures, DecodeOptions(chosen=replace(chosen, apis=OF_SNAPSHOTS.apis), **read)))
 
 

@@ -20,6 +20,7 @@ from kcli.cli.options.inputs import (
     jobs_option,
     port_option,
     quiet_option,
+    read_of,
     reading_options,
 )
 from kcli.cli.stats.table import table_lines
@@ -108,7 +109,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     """
     paths = captures_in(files)
     chosen = filter_of(options, paths)
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    read = read_of(options)
     interval = {} if options["interval"] is None else {"interval": options["interval"]}
     sink = StatisticsSink(columns_of(options), **interval)
     order = sort_key(options["sort"], sink) if options["sort"] else None

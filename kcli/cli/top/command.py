@@ -13,7 +13,7 @@ import click
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options
 from kcli.cli.options.filter import refused
-from kcli.cli.options.inputs import check_files, port_option, quiet_option, reading_options
+from kcli.cli.options.inputs import check_files, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.listen import listen_address
 from kcli.errors import UsageError
 from kcli.extras import require
@@ -103,7 +103,7 @@ def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict
     from kcli.metrics.figures import LiveFigures
 
     figures, feeder, recent = LiveFigures(), None, None
-    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    read = read_of(options)
     if words and words[0] == "proxy":
         read["ports"] = ()
     with contextlib.ExitStack() as stack:

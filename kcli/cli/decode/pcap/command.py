@@ -27,6 +27,7 @@ from kcli.cli.options.inputs import (
     memory_option,
     port_option,
     quiet_option,
+    read_of,
     records_option,
     secrets_option,
 )
@@ -129,7 +130,7 @@ def write_traces(files: tuple[str, ...], options: dict[str, Any]) -> int:
     if options["output"] is not None or options["records"] != "none" or decoder_of(options) is not None:
         raise UsageError("--traces: spans are written in place of rows (no -o, --records or options of payloads)")
     brokers = captures_in(options["broker_captures"])
-    read = DecodeOptions(**{name: options[name] for name in ("ports", "dialect", "memory", "key_logs")})
+    read = DecodeOptions(**read_of(options))
     chosen = filter_of(options, files)
     with destination_of(options["traces"], (*files, *brokers, *options["key_logs"]), quiet=options["quiet"]) as sent:
         from kcli.traces.exporting import broker_times, export
