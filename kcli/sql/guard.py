@@ -27,6 +27,9 @@ OPEN |= {"pragma_table_info"}
 MOST_TEXT = 1 << 26  # bytes that a function may make of one value
 TOO_MUCH = "a text of more than 64 MiB"
 
+SHOW_TABLES = re.compile(r"SHOW\s+TABLES", re.IGNORECASE)
+OWN_TABLES = r"SELECT name FROM (SHOW TABLES) WHERE name NOT LIKE '\_%' ESCAPE '\'"  # kcli's views for itself have a _
+
 # DuckDB does not count what these make as memory.
 BOUNDED = (
     f"repeat(s, n) AS system.main.repeat(s, CASE WHEN length(s) * n > {MOST_TEXT} THEN error('{TOO_MUCH}') ELSE n END)",
@@ -46,12 +49,14 @@ def checked(
     mend: gives a query as it is to be run, of it and its tree."""
     found = EXPLAIN.match(query)
     kind, select = only_statement(connection, query[found.end() :] if found else query)
+    if kind == "MULTI":  # it makes a type of the values that it finds, and then asks
+        raise UsageError("query: PIVOT: the values expected that become columns: ON api IN ('FETCH', 'PRODUCE')")
     if kind != "SELECT":
         what = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
         raise UsageError(f"query: {what} (a SELECT expected)")
     select = mend(select, tree_of(connection, select))
     if found is None:
-        return select, select
+        return (OWN_TABLES if SHOW_TABLES.fullmatch(select) else select), select
     words = ", ".join(dict.fromkeys(WORDS.findall(COMMENT.sub(" ", found[0]))))
     return f"EXPLAIN ({words}) {select}" if words else f"EXPLAIN {select}", ""
 
