@@ -182,6 +182,10 @@ def manifest_files(inputs: tuple[str, ...], options: dict[str, Any]) -> list[Sto
     manifest = options["manifest"]
     if manifest is None and not inputs:
         raise UsageError("--input or --manifest is missing")
+    if "-" in inputs:
+        raise UsageError(
+            "--input -: captures are read piece by piece (a file or a folder expected; names: --manifest -)"
+        )
     if manifest != "-":
         return [] if manifest is None else listed_in(manifest)
     if options["stream"]:

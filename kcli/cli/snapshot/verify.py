@@ -18,6 +18,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
 from kcli.errors import InputError
+from kcli.input_names import name_of
 from kcli.snapshots.reading.files import metadata_directory, steady
 from kcli.snapshots.reading.names import parse_snapshot_name
 from kcli.snapshots.rules.findings import SnapshotFinding
@@ -61,7 +62,7 @@ def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect
         errors += verdict.errors
         verdict.unread = len(problems) - before
         if not quiet and (is_folder(path) or not verdict.unread):
-            (print_line if form == "table" else print_note)(f"{path}: {verdict}")
+            (print_line if form == "table" else print_note)(f"{name_of(path)}: {verdict}")
     for finding in across(paths, dialect, problems, replay) if replay or len(paths) > 1 else ():
         errors += finding.is_error
         write(finding, form)
@@ -95,13 +96,13 @@ def write(finding: SnapshotFinding, form: str) -> None:
         row = {
             "severity": finding.severity,
             "rule": finding.rule,
-            "file": finding.file,
+            "file": name_of(finding.file),
             "offset": finding.offset,
             "message": finding.message,
         }
         print_line(dumps(row))
         return
-    place = finding.file + (f" @ byte {finding.offset}" if finding.offset is not None else "")
+    place = name_of(finding.file) + (f" @ byte {finding.offset}" if finding.offset is not None else "")
     print_line(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
 
 

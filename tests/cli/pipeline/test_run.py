@@ -276,6 +276,11 @@ def test_the_format_of_tables(
     assert "holds tables as parquet, not delta (take --table-format parquet)" in capsys.readouterr().err
 
 
+def test_standard_input_is_no_capture_of_a_pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "run", "--engine", "local", "--input", "-", "--output", str(tmp_path / "out")]) == 2
+    assert "--input -: captures are read piece by piece" in capsys.readouterr().err
+
+
 def test_records_with_their_payloads(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out")]
     assert main([*words, "--value-format", "utf8"]) == 2

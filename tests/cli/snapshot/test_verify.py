@@ -60,7 +60,11 @@ def test_the_table_and_quiet(capfd: Captured) -> None:
 def test_standard_input_has_no_name_to_be_wrong(monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(damaged("wrong-name-log").read_bytes())))
     assert main(["snapshot", "verify", "-"]) == 0
-    assert capfd.readouterr().out == "-: sound\n"
+    assert capfd.readouterr().out == "standard input: sound\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(damaged("no-footer").read_bytes())))
+    assert main(["snapshot", "verify", "-", "--format", "jsonl"]) == 1
+    (row,) = map(json.loads, capfd.readouterr().out.splitlines())
+    assert row["file"] == "standard input"
 
 
 def test_the_rest_is_verified_where_one_can_t_be_read(tmp_path: Path, capfd: Captured) -> None:
