@@ -39,6 +39,8 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("slow-rebalance", "slow-rebalance-epochs"),
         ("long-transaction", "long-transaction-pay"),
         ("busy-fetch", "busy-fetch-pricing"),
+        ("connection-churn", "connection-churn-cron"),
+        ("leader-moves", "leader-moves-events"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
