@@ -6,6 +6,7 @@ Compressed records have no bytes of their own in the input: their stored payload
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from kcli.core.records.batches import HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.errors import DecodeError, InputError
@@ -25,12 +26,36 @@ def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeE
     secrets: show them.
     """
     spans, problem = all_spans(data)
-    return spans if secrets else [shown_span(span, data) for span in spans], problem
+    if not secrets:
+        spans = [
+            shown for _, batch in groupby(spans, lambda span: span.path.partition(".")[0])
+            for shown in shown_batch([*batch], data)
+        ]  # fmt: skip
+    return spans, problem
+
+
+def shown_batch(spans: list[Span], data: bytes) -> Iterator[Span]:
+    """Yield the spans of a batch in these bytes, without values that are secrets: none of a damaged one that holds any,
+    as there they may begin and end anywhere.
+    """
+    whole = data[spans[0].start : spans[-1].end]
+    all_hidden = holds_secret(whole) and is_damaged(whole)
+    for span in spans:
+        yield hide_span(span) if all_hidden and isinstance(span.value, bytes) else shown_span(span, data)
 
 
 def shown_span(span: Span, data: bytes) -> Span:
     """Return a span of batches in these bytes, without its value where that is a secret."""
     return hide_span(span) if is_secret(span, data) else span
+
+
+def is_damaged(data: bytes) -> bool:
+    """Return whether bytes are no batch with the right checksum."""
+    try:
+        batches = [*scan(data)]
+    except InputError:
+        return True
+    return not batches or not all(batch.crc_valid for batch in batches)  # none: one that is cut
 
 
 def is_secret(span: Span, data: bytes) -> bool:

@@ -132,6 +132,22 @@ def test_spans(codec: str) -> None:
     assert problem is not None and isinstance(spans[-1].value, Hidden)
 
 
+def test_spans_of_a_damaged_batch_with_secrets() -> None:
+    """Where a length is wrong, a key's bytes stand in a header's name, or in what is left over."""
+    data = batch(b"hello", SCRAM)
+    at = data.index(SCRAM) - 2
+    for broken in (
+        data[:at] + b"\0\0" + data[at + 2 :],
+        data[:at] + data[at + 3 :],
+        data[: at + 1] + b"\2" + data[at + 2 :],
+    ):
+        spans, _ = batch_spans(broken)
+        shown = b"".join(broken[span.start : span.end] for span in spans if not isinstance(span.value, Hidden))
+        assert MARK[:7] not in shown
+    spans, _ = batch_spans(data[:-1] + b"\1")
+    assert [span.value for span in spans if span.path.endswith("batchLength")]  # numbers are shown
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_columns(codec: str) -> None:
     pytest.importorskip("pyarrow")
