@@ -179,8 +179,9 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
        CASE WHEN most_leaves >= 2
             THEN concat('read the log of ', leaver, ': it leaves by itself (restarts, close(), max.poll.interval.ms)')
             WHEN expelled IS NOT NULL
-            THEN concat('look at the process of ', expelled, ': it stands still for longer than its session timeout ',
-                        '(GC, CPU limits, swapping) or loses its line; longer session.timeout.ms')
+            THEN concat('look at the process of ', expelled, ': it is killed and started anew, or stands still for ',
+                        'longer than its session timeout (GC, CPU limits, swapping), or loses its line; ',
+                        'longer session.timeout.ms')
             ELSE 'find the member that flaps; longer session.timeout.ms' END AS step,
        CASE WHEN most_leaves >= 2 OR expelled IS NOT NULL OR coalesce(2 * changed, 0) < generations THEN NULL
             ELSE concat('find who makes or deletes topics, or adds partitions, of those that the group subscribes to; ',
