@@ -13,7 +13,7 @@ from kcli.diagnose.lean import LEAN, in_turn, needed_of, read_by, with_columns, 
 from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.rules.prepared import PREPARED, ends_sql
+from kcli.rules.prepared import BY_ID, PREPARED, TOPIC, ends_sql
 from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
@@ -35,6 +35,15 @@ NAMED_ALREADY = re.compile(r"coalesce\((\w+\.)?(client_id|api), (?:''|concat\('A
 # Texts in other queries that make a client id of its own type a text again.
 UNTYPED = re.compile(r"coalesce\(((?:\w+\.)?client_id), ''\)")
 ENDS_OF_NUMBERS = f"SELECT number AS connection, {ends_sql('word')} FROM connection_words WHERE number > 0"
+# The name of each topic id by its place in the type of both, and how a query has it without a join.
+TOPIC_IDS = """
+SET VARIABLE topics_by_id = (
+  SELECT list(t.topic ORDER BY w.word)
+  FROM (SELECT CAST(unnest(enum_range(CAST(NULL AS topic_word))) AS topic_word) AS word) AS w
+  LEFT JOIN topic_by_id t ON t.topic_id = w.word
+)
+"""
+TOPIC_OF_ID = TOPIC.replace("t.topic", "getvariable('topics_by_id')[enum_code(p.topic_id) + 1]")
 # Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
 TOPICS = ("topic", "topic_id")
 ID = [Column("topic_id", "string", "")]
@@ -204,6 +213,8 @@ class FactStore(RuleTables):
             if self.is_typed("topic"):
                 casts = ", ".join(f"CAST({each} AS topic_word) AS {each}" for each in TOPICS)
                 sql = f"SELECT {casts} FROM ({sql}) AS named"
+        if BY_ID in sql and self.is_typed("topic"):
+            sql = sql.replace(TOPIC, TOPIC_OF_ID).replace(BY_ID, "")
         if NAMELESS_IDS in sql:
             self.make_nameless_ids()
             sql = sql.replace(NAMELESS_IDS, "nameless_ids")
@@ -337,7 +348,10 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
 
     def make(self, table: str) -> None:
         """Make a table; see RuleTables."""
+        fresh = table not in self.made
         super().make(table)
+        if table == "topic_by_id" and fresh and self.is_typed("topic"):
+            self.execute(TOPIC_IDS)
         if table in PREPARED:
             self.release()
 
