@@ -43,7 +43,7 @@ SET VARIABLE topics_by_id = (
   LEFT JOIN topic_by_id t ON t.topic_id = w.word
 )
 """
-TOPIC_OF_ID = TOPIC.replace("t.topic", "getvariable('topics_by_id')[enum_code(p.topic_id) + 1]")
+TOPIC_OF_ID = TOPIC.replace("t.topic", "getvariable('topics_by_id')[enum_code(CAST(p.topic_id AS topic_word)) + 1]")
 # Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
 TOPICS = ("topic", "topic_id")
 ID = [Column("topic_id", "string", "")]
