@@ -129,6 +129,28 @@ def test_a_table_that_has_the_columns_that_are_read_is_made_anew_for_another(mon
         assert [*store.ask(first)] == [{"topic": "orders"}]
 
 
+@pytest.mark.parametrize(("small", "most"), [(-1, 4096), (-1, 0), (1 << 22, 4096)])
+def test_a_topic_is_named_by_its_id(small: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id that nobody names stands for itself; a table without rows has no ids."""
+    monkeypatch.setattr(stores, "SMALL", small)
+    monkeypatch.setattr(stores, "MOST_WORDS", most)
+    names = TABLES["fetch_partitions"].names
+    with FactStore() as store:
+        said = {"topic": "orders", "topic_id": "id-1", "learnt_ns": 1}
+        store.put("topic_names", tuple(said.get(each.name) for each in store.columns["topic_names"]))
+        for turn, (topic, topic_id) in enumerate([(None, "id-1"), (None, "id-2"), ("plain", None), ("said", "id-2")]):
+            made = dict.fromkeys(names) | {
+                "timestamp": turn, "connection": "b:1-c:1", "server": "b:1", "topic": topic, "topic_id": topic_id,
+                "partition": turn, "asked": True, "answered": True,
+            }  # fmt: skip
+            store.put("fetch_partitions", tuple(made.values()))
+        store.flush()
+        found = [*store.ask("SELECT partition, topic FROM fetched UNION ALL SELECT partition, topic FROM produced")]
+    assert sorted((each["partition"], each["topic"]) for each in found) == [
+        (0, "orders"), (1, "id-2"), (2, "plain"), (3, "said"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.finding)
 def test_a_rule_finds_all_columns_where_nothing_else_is_to_be_asked(
     rule: Rule, monkeypatch: pytest.MonkeyPatch
