@@ -55,12 +55,12 @@ listed AS (
   GROUP BY client_id
 ),
 shared AS (
-  SELECT l.*, l.requests / l.seconds AS per_second, 100.0 * l.requests / e.requests AS percent,
-         100.0 * l.broker_seconds / nullif(e.broker_seconds, 0) AS percent_of_time,
+  SELECT l.*, l.requests / l.seconds AS per_second, 1e2 * l.requests / e.requests AS percent,
+         1e2 * l.broker_seconds / nullif(e.broker_seconds, 0) AS percent_of_time,
          greatest(
-           100.0 * l.requests / e.requests,
+           1e2 * l.requests / e.requests,
            CASE WHEN l.broker_seconds >= 0.05 * l.seconds
-                  THEN 100.0 * l.broker_seconds / nullif(e.broker_seconds, 0) ELSE 0 END
+                  THEN 1e2 * l.broker_seconds / nullif(e.broker_seconds, 0) ELSE 0 END
          ) AS share
   FROM looked l JOIN everyone e ON l.client_id = e.client_id
 )
