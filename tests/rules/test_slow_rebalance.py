@@ -198,8 +198,8 @@ def test_who_is_told_all_that_it_has_is_to_give_nothing_up(tmp_path: Path) -> No
 
 
 def test_a_real_member_that_works_on_and_keeps_its_partitions() -> None:
-    """Java 4.4: 7 records of 2 s between two polls; another came."""
-    finding = only("slow-rebalance-epochs")
-    assert (finding.finding, finding.severity) == ("slow-rebalance", "warning")
+    """Java 4.4: 7 records of 2 s between two polls; another came. It falls behind, too."""
+    [finding] = [each for each in diagnosed("slow-rebalance-epochs").findings if each.finding == "slow-rebalance"]
+    assert finding.severity == "warning"
     tells(finding, group="k9", client=["slow-a"])
     assert finding.evidence["heartbeats"] == 6
