@@ -48,12 +48,10 @@ def kind_of(start: bytes) -> str | None:
     """Return a key of READERS, or "gzip" or "zstd" of anything but a capture."""
     if PCAP.match(start) or PCAPNG.match(start):
         return "a capture"
-    if start.startswith((GZIP, ZSTD)):
-        inside = unpacked(start)
-        is_capture = PCAP.match(inside) or PCAPNG.match(inside)
-        return (
-            "a capture" if is_capture else next(name for magic, name in COMPRESSED.items() if start.startswith(magic))
-        )
+    for magic, name in COMPRESSED.items():
+        if start.startswith(magic):
+            inside = unpacked(start)
+            return "a capture" if PCAP.match(inside) or PCAPNG.match(inside) else name
     if HEX_TEXT.fullmatch(start.strip()) or DUMP.match(start):
         return "hex text"
     if start.startswith(PARQUET):
