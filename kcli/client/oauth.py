@@ -9,11 +9,9 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Mapping
-from pathlib import Path
-from urllib.parse import unquote
 
 from kcli.client.jaas import LoginModule
-from kcli.client.web_address import split_url
+from kcli.client.web_address import path_of
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import dumps
 
@@ -67,10 +65,9 @@ def bearer_token(module: LoginModule, url: str | None) -> tuple[str, dict[str, s
 
 
 def read_token(url: str) -> str:
-    parts = split_url(url)
-    if parts is None or parts.scheme != "file":  # another may have a password in it: it is not shown
+    path = path_of(url)
+    if path is None:
         raise UsageError("sasl.oauthbearer.token.endpoint.url: kcli reads tokens from file: URLs only")
-    path = Path(unquote(parts.path))
     token = path.read_text(encoding="utf-8", errors="replace").strip()
     if not token or any(character.isspace() for character in token):
         raise InputError("one token expected (the compact form of a JWT)", file=str(path))

@@ -1,8 +1,9 @@
-"""A URL of HTTP that the command line or a property gives: where to ask, and who asks, which is never shown."""
+"""A URL that the command line or a property gives: where to ask, and who asks, which is never shown."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
@@ -38,6 +39,12 @@ def split_url(text: str) -> SplitResult | None:
         return urlsplit(text.strip())
     except ValueError:
         return None
+
+
+def path_of(text: str) -> Path | None:
+    """Return the path of a file: URL; None of any other, which may have a password in it: it is not to be shown."""
+    parts = split_url(text)
+    return Path(unquote(parts.path)) if parts is not None and parts.scheme == "file" else None
 
 
 def has_place(parts: SplitResult) -> bool:

@@ -8,13 +8,11 @@ signature (`OAuthBearerUnsecuredValidatorCallbackHandler`). `sasl.oauthbearer.su
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
 
 from kcli.broker.security.outcome import LoginError
 from kcli.client.jaas import LoginModule
-from kcli.client.web_address import split_url
+from kcli.client.web_address import path_of
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -108,10 +106,9 @@ def read_keys(url: str) -> PyJWKSet:
     """Read a set of keys from a file: URL. UsageError: another URL; InputError: no keys that can be used."""
     import jwt
 
-    parts = split_url(url)
-    if parts is None or parts.scheme != "file":
+    path = path_of(url)
+    if path is None:
         raise UsageError(f"{KEYS}: a file: URL expected")
-    path = Path(unquote(parts.path))
     try:
         return jwt.PyJWKSet.from_json(path.read_text(encoding="utf-8", errors="replace"))
     except (jwt.PyJWTError, ValueError, AttributeError, TypeError) as error:

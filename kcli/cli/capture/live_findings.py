@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.cli.capture.live_view import LiveView, view_words
+from kcli.cli.capture.live_view import LiveView, reading_words
 from kcli.cli.options.metrics import HANDED
 from kcli.cli.terminal.lines import print_note
 from kcli.extras import require
@@ -37,9 +37,7 @@ def finder(
     is_event = told and view is not None and options["format_"] == "jsonl"
     if view is not None and is_event:
         view.shown = put_line
-    chosen = {name: options.get(name) for name in ("ports", "dialect", "memory", "key_logs")}
-    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
-    words = [*view_words(unset | chosen | {"format_": "jsonl"}), "--follow", "--quiet"]
+    words = [*reading_words(options, format_="jsonl"), "--follow", "--quiet"]
     if served is not None:
         words += ["--metrics", f"{HANDED}{served.fileno()}"]
     shown = put_event if is_event else put_note if told else untold

@@ -21,7 +21,7 @@ import click
 import kcli
 from kcli.cli.decode.pcap.command import TIMES
 from kcli.cli.options.filter import filter_of, filter_options
-from kcli.cli.options.inputs import dialect_option, format_option, memory_option, records_option, secrets_option
+from kcli.cli.options.inputs import READ, dialect_option, format_option, memory_option, records_option, secrets_option
 from kcli.cli.terminal.lines import print_note
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -63,6 +63,12 @@ def view_words(options: dict[str, Any]) -> list[str]:
         texts = [f"{each:.6f}" if isinstance(each, float) else str(each) for each in given]
         words += [param.opts[0]] if value is True else [word for text in texts for word in (param.opts[0], text)]
     return words
+
+
+def reading_words(options: dict[str, Any], **more: Any) -> list[str]:
+    """Return the words of a command line with the options of how packets are read, and `more`. See `view_words`."""
+    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
+    return view_words(unset | {name: options.get(name) for name in READ} | more)
 
 
 class LiveView:

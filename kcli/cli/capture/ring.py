@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
-from kcli.cli.capture.live_view import LiveView, view_words
+from kcli.cli.capture.live_view import LiveView, reading_words
 from kcli.cli.capture.packet_capture import Piece
 from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import Size
@@ -67,10 +67,8 @@ def watch(when: str, options: dict[str, Any], keep: Callable[[], Path | None], m
 
     keep: saves them; moments: how often that was done.
     """
-    chosen = {name: options.get(name) for name in ("ports", "dialect", "memory", "key_logs")}
-    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
     try:
-        words = view_words(unset | chosen | {"where": when, "format_": "jsonl"})
+        words = reading_words(options, where=when, format_="jsonl")
     except UsageError as error:
         raise UsageError(str(error).replace("--where", "--when")) from None
 

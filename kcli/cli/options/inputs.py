@@ -221,14 +221,17 @@ def jobs_option(text: str) -> Callable[[Command], Command]:
     )
 
 
+READ = ("ports", "dialect", "memory", "key_logs")  # how captures are read: `reading_options`, and the ports
+
+
 def reading_options(command: Command) -> Command:
     """Add the options of every reader of captures: --dialect, --key-log, --memory."""
     return dialect_option(key_log_option(memory_option(command)))
 
 
 def read_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of `reading_options` and the ports, as DecodeOptions has them."""
-    return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    """Return the options of READ, as DecodeOptions has them."""
+    return {name: options[name] for name in READ}
 
 
 def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:

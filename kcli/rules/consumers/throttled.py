@@ -15,23 +15,27 @@ WITH asked AS (
   WHERE NOT inner_client AND client_id IN (SELECT client_id FROM calls WHERE throttle_ms > 0)
 ),
 windows AS ({busy_windows("asked", 50, "sum(throttle_ms)")}),
-summed AS (
-  SELECT a.client_id, count(*) AS answers, sum(bytes) AS bytes, max(all_seconds) AS all_seconds,
-         greatest((max(completed_ns) - min(ns)) / 1e9, 1) AS seconds
+inside AS (
+  SELECT a.*, all_seconds
   FROM asked a LEFT JOIN windows w ON a.client_id = w.client_id
   WHERE w.client_id IS NULL OR ns BETWEEN from_ns AND to_ns
-  GROUP BY a.client_id
+),
+summed AS (
+  SELECT client_id, count(*) AS answers, sum(bytes) AS bytes, max(all_seconds) AS all_seconds,
+         greatest((max(completed_ns) - min(ns)) / 1e9, 1) AS seconds
+  FROM inside
+  GROUP BY client_id
 ),
 held AS (
-  SELECT a.client_id, count(*) AS throttled, sum(throttle_ms) / 1e3 AS throttled_seconds,
+  SELECT client_id, count(*) AS throttled, sum(throttle_ms) / 1e3 AS throttled_seconds,
          max(throttle_ms) AS longest_ms, percentile_approx(throttle_ms, 0.5) AS median_ms,
          array_agg(DISTINCT api) AS apis, min(ns) AS first_ns, max(ns) AS last_ns,
          max(CASE WHEN api NOT IN ('PRODUCE', 'FETCH') THEN 1 ELSE 0 END) AS others,
          min(CASE WHEN api = 'FETCH' THEN 1 ELSE 0 END) AS only_reads,
          sum(CASE WHEN throttle_ms = 1000 THEN 1 ELSE 0 END) AS whole_seconds
-  FROM asked a LEFT JOIN windows w ON a.client_id = w.client_id
-  WHERE throttle_ms > 0 AND (w.client_id IS NULL OR ns BETWEEN from_ns AND to_ns)
-  GROUP BY a.client_id
+  FROM inside
+  WHERE throttle_ms > 0
+  GROUP BY client_id
 )
 SELECT client_id, throttled, answers, throttled_seconds, longest_ms, median_ms, apis,
        bytes / seconds AS bytes_per_second, seconds, {OF_TIME},

@@ -40,6 +40,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("long-transaction", "long-transaction-pay"),
         ("busy-fetch", "busy-fetch-pricing"),
         ("connection-churn", "connection-churn-cron"),
+        ("throttled", "throttled-bulk-loader"),
         ("leader-moves", "leader-moves-events"),
     ],
 )
