@@ -22,7 +22,7 @@ ELECTIONS = "broker/metadata/test_elections.py"
 CLEANER = "broker/storage/test_cleaner.py"
 TRANSACTIONS = "broker/transactions/test_coordinator.py"
 CONSUMERS = "broker/groups/consumer"
-SHARES = "broker/share/test_share_apis.py"
+SHARES = "broker/apis/test_share.py"
 SECURITY = "broker/security"
 # By row: the tests that fail where the cell is not true.
 SHOWN = {
@@ -56,7 +56,7 @@ SHOWN = {
     "transactions, read_committed": (
         f"{TRANSACTIONS}::test_what_is_committed_is_read_and_what_is_aborted_is_named",
         f"{TRANSACTIONS}::test_a_new_producer_fences_the_one_before",
-        "broker/apis/test_fetch.py::test_read_committed", f"{CLIENTS}::test_java_in_transactions",
+        "broker/apis/records/test_fetch.py::test_read_committed", f"{CLIENTS}::test_java_in_transactions",
     ),
     "nodes that stop, leaders and coordinators move": (
         f"{ELECTIONS}::test_another_replica_leads", f"{ELECTIONS}::test_coordinators_are_found_by_hash_and_move",

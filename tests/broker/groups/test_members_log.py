@@ -11,10 +11,10 @@ from kcli.broker.groups.members_log import EPOCH, key_of
 from kcli.schemas import apikeys as keys
 from kcli.schemas.apikeys import DELETE_GROUPS, LIST_GROUPS, OFFSET_FETCH
 from kcli.schemas.errors import error_name
+from tests.broker.apis.test_share import Sharing, ranges
 from tests.broker.groups import test_group as classic
 from tests.broker.groups.consumer.test_heartbeats import JOIN, beat, committed
 from tests.broker.groups.test_group import join, state, sync
-from tests.broker.share.test_share_apis import Sharing, ranges
 from tests.broker.talk import Talk, batch, run, talking
 
 

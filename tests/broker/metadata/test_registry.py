@@ -6,7 +6,7 @@ import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 
@@ -22,7 +22,8 @@ from tests.greeting import GREET, greeting, newer_metadata
 
 def test_every_module_has_a_handler_that_is_asked() -> None:
     handlers = {each.handle for each in (*apis.APIS.values(), *chain.from_iterable(apis.DRAFTS.values()))}
-    modules = {f"{apis.__name__}.{found.name}" for found in iter_modules(apis.__path__)}
+    found = walk_packages(apis.__path__, f"{apis.__name__}.")
+    modules = {each.name for each in found if not each.ispkg}
     assert {handle.__module__ for handle in handlers} == modules
     assert len(handlers) == len(apis.APIS) + sum(map(len, apis.DRAFTS.values()))
 
@@ -33,7 +34,7 @@ def test_handlers_are_loaded_when_they_are_asked_for() -> None:
         f"import sys; from kcli.broker.metadata.registry import route; {loaded}; route(18, 3, None, None); {loaded}"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "\nkcli.broker.apis.api_versions\n"
+    assert done.stdout == "\nkcli.broker.apis.cluster,kcli.broker.apis.cluster.api_versions\n"
 
 
 def test_what_is_offered_lies_within_kafkas_versions() -> None:
@@ -45,15 +46,15 @@ def test_what_is_offered_lies_within_kafkas_versions() -> None:
 @pytest.mark.parametrize(
     ("dialect", "key", "version", "module"),
     [
-        (None, FETCH, 7, "fetch"),
-        ("kip-227-draft", FETCH, 7, "incremental_fetch"),
-        ("kip-227-draft", FETCH, 8, "fetch"),
-        ("kip-227-draft", INCREMENTAL_FETCH, 0, "incremental_fetch"),
-        ("kip-630-draft", FETCH, 12, "snapshot_draft"),
-        ("kip-630-draft", FETCH, 13, "fetch"),
-        ("kip-630-draft", FETCH_SNAPSHOT, 0, "snapshot_draft"),
-        ("kip-1018", FETCH, 18, "fetch"),
-        ("kip-1018", FETCH_SNAPSHOT, 0, "fetch_snapshot"),
+        (None, FETCH, 7, "records.fetch"),
+        ("kip-227-draft", FETCH, 7, "records.incremental_fetch"),
+        ("kip-227-draft", FETCH, 8, "records.fetch"),
+        ("kip-227-draft", INCREMENTAL_FETCH, 0, "records.incremental_fetch"),
+        ("kip-630-draft", FETCH, 12, "cluster.snapshot_draft"),
+        ("kip-630-draft", FETCH, 13, "records.fetch"),
+        ("kip-630-draft", FETCH_SNAPSHOT, 0, "cluster.snapshot_draft"),
+        ("kip-1018", FETCH, 18, "records.fetch"),
+        ("kip-1018", FETCH_SNAPSHOT, 0, "cluster.fetch_snapshot"),
     ],
 )
 def test_a_draft_has_a_handler_of_its_own(dialect: str | None, key: int, version: int, module: str) -> None:

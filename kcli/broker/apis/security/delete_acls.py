@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.apis.create_acls import DISABLED
-from kcli.broker.apis.describe_acls import filter_of
+from kcli.broker.apis.security.create_acls import DISABLED
+from kcli.broker.apis.security.describe_acls import filter_of
 from kcli.broker.request import Request
 from kcli.broker.security.acls import AclFilter
 from kcli.broker.security.state import resource_row, rule_row

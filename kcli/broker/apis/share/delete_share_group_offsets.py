@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.apis.alter_share_group_offsets import empty_group
+from kcli.broker.apis.share.alter_share_group_offsets import empty_group
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.broker.apis.fetch import aborted_rows
+from kcli.broker.apis.records.fetch import aborted_rows
 from kcli.broker.fetch.fetching import Work, by_topic, positions, undisturbed
 from kcli.broker.fetch.partition_reads import PartitionRead
 from kcli.broker.fetch.purgatory import draft_key

@@ -14,8 +14,14 @@ from kcli.broker.metadata.features import ELR, supported_by
 from kcli.broker.patterns import regular
 from kcli.errors import InputError
 from kcli.schemas import apikeys as keys
-from kcli.schemas.apikeys import API_VERSIONS
+from kcli.schemas.apikeys import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    FIND_COORDINATOR,
+    INIT_PRODUCER_ID,
+)
 from kcli.schemas.errors import error_name
+from tests.broker.apis.asking import codes
 from tests.broker.control.asking import ask
 from tests.broker.talk import batch, run, talking
 from tests.broker.transactions.producer import Producer
@@ -244,5 +250,45 @@ def test_partitions_of_several_transactions(version: int) -> None:
             assert await added(talk, version, "tx", producer, "u", verify=True) == ["TRANSACTION_ABORTABLE"]
             assert await added(talk, version, "no", producer, "t", verify=True) == ["INVALID_PRODUCER_ID_MAPPING"]
             assert await added(talk, version, "tx", producer, "no", verify=False) == ["UNKNOWN_TOPIC_OR_PARTITION"]
+
+    run(work())
+
+
+def test_cluster_coordinator_and_producer_ids(tmp_path: Path) -> None:
+    seen = set()
+
+    async def work() -> None:
+        async with talking(Broker(tmp_path, config={"cluster.id": "my-cluster"})) as talk:
+            cluster = await talk(DESCRIBE_CLUSTER, 2, {})
+            assert (cluster["clusterId"], [each["brokerId"] for each in cluster["brokers"]]) == ("my-cluster", [1])
+            odd = await talk(DESCRIBE_CLUSTER, 1, {"endpointType": 2})
+            assert error_name(odd["errorCode"]) == "MISMATCHED_ENDPOINT_TYPE"
+            old = await talk(FIND_COORDINATOR, 0, {"key": "g"})
+            new = (await talk(FIND_COORDINATOR, 4, {"keyType": 0, "coordinatorKeys": ["g", "h"]}))["coordinators"]
+            assert [old["nodeId"], *(each["nodeId"] for each in new)] == [1, 1, 1]
+            for _ in range(3):
+                got = await talk(INIT_PRODUCER_ID, 4, {"transactionalId": None, "transactionTimeoutMs": 1})
+                assert (got["errorCode"], got["producerEpoch"]) == (0, 0)
+                assert got["producerId"] not in seen
+                seen.add(got["producerId"])
+            bumped = {"transactionalId": None, "transactionTimeoutMs": 1, "producerId": 5, "producerEpoch": 3}
+            got = await talk(INIT_PRODUCER_ID, 4, bumped)
+            assert (got["producerId"], got["producerEpoch"]) == (5, 4)
+            two_phases = {"transactionalId": "tx", "transactionTimeoutMs": 1, "enable2Pc": True}
+            refused = await talk(INIT_PRODUCER_ID, 6, two_phases)
+            assert error_name(refused["errorCode"]) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+
+    # And again after a restart: no id comes twice.
+    run(work())
+    run(work())
+
+
+def test_the_cluster_of_other_endpoints() -> None:
+    async def work() -> None:
+        async with talking() as talk:
+            assert await codes(talk, keys.DESCRIBE_CLUSTER, 2, {"endpointType": 2}) == ["MISMATCHED_ENDPOINT_TYPE"]
+            answer = await talk(keys.DESCRIBE_CLUSTER, 2, {"endpointType": 7})
+            assert error_name(answer["errorCode"]) == "UNSUPPORTED_ENDPOINT_TYPE"
+            assert (answer["controllerId"], answer["clusterId"]) == (-1, "")
 
     run(work())

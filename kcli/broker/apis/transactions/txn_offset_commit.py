@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.apis.offset_commit import commit, named_partitions
+from kcli.broker.apis.groups.offset_commit import commit, named_partitions
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.apis import alter_configs
-from kcli.broker.apis.describe_configs import check_permission
+from kcli.broker.apis.configs import alter_configs
+from kcli.broker.apis.configs.describe_configs import check_permission
 from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import TABLES, check_logger

@@ -1,4 +1,4 @@
-"""What administrators ask: topics, partitions, configs, leaders, clusters. A row a rule."""
+"""Topics are made, described, grown, moved and deleted by requests. A row a rule."""
 
 from __future__ import annotations
 
@@ -8,34 +8,23 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
-from kcli.broker.apis import metadata
-from kcli.broker.apis.metadata import MAKING_SECONDS
-from kcli.records import build_batch
+from kcli.broker.apis.topics import metadata
+from kcli.broker.apis.topics.metadata import MAKING_SECONDS
+from kcli.errors import UsageError
+from kcli.schemas import apikeys as keys
 from kcli.schemas.apikeys import (
-    ALTER_CONFIGS,
     ALTER_PARTITION_REASSIGNMENTS,
     CREATE_PARTITIONS,
     CREATE_TOPICS,
-    DELETE_RECORDS,
     DELETE_TOPICS,
-    DESCRIBE_CLUSTER,
-    DESCRIBE_CONFIGS,
     DESCRIBE_TOPIC_PARTITIONS,
     ELECT_LEADERS,
-    FIND_COORDINATOR,
-    INCREMENTAL_ALTER_CONFIGS,
-    INIT_PRODUCER_ID,
-    LIST_OFFSETS,
     LIST_PARTITION_REASSIGNMENTS,
     METADATA,
-    OFFSET_FOR_LEADER_EPOCH,
 )
 from kcli.schemas.errors import error_name
-from tests.broker.talk import Talk, batch, connected, parts, run, talking
-
-
-def wanted(name: str, partitions: int = 1, copies: int = 1, **more: Any) -> dict[str, Any]:
-    return {"name": name, "numPartitions": partitions, "replicationFactor": copies} | more
+from tests.broker.apis.asking import codes, wanted
+from tests.broker.talk import Talk, batch, parts, run, talking
 
 
 async def create(talk: Talk, *topics: dict[str, Any], version: int = 7, **more: Any) -> list[str]:
@@ -259,168 +248,6 @@ def test_partitions_are_added(tmp_path: Path) -> None:
     run(again())
 
 
-async def configs(talk: Talk, kind: int, name: str) -> dict[str, tuple[str, int]]:
-    body = {"resources": [{"resourceType": kind, "resourceName": name, "configurationKeys": None}]}
-    answer = (await talk(DESCRIBE_CONFIGS, 4, body))["results"][0]
-    assert answer["errorCode"] == 0
-    return {each["name"]: (each["value"], each["configSource"]) for each in answer["configs"]}
-
-
-def test_configs(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with talking(Broker(tmp_path, config={"log.segment.bytes": "5000"}), topic="t") as talk:
-            found = await configs(talk, 2, "t")
-            assert found["segment.bytes"] == ("5000", 4)
-            assert found["cleanup.policy"] == ("delete", 5)
-            change = [
-                {"name": "retention.ms", "configOperation": 0, "value": "77"},
-                {"name": "cleanup.policy", "configOperation": 2, "value": "compact"},
-            ]
-            body = {"resources": [{"resourceType": 2, "resourceName": "t", "configs": change}], "validateOnly": False}
-            assert (await talk(INCREMENTAL_ALTER_CONFIGS, 1, body))["responses"][0]["errorCode"] == 0
-            found = await configs(talk, 2, "t")
-            assert (found["retention.ms"], found["cleanup.policy"]) == (("77", 1), ("delete,compact", 1))
-            back = [{"name": "retention.ms", "configOperation": 1, "value": None}]
-            body["resources"] = [{"resourceType": 2, "resourceName": "t", "configs": back}]
-            await talk(INCREMENTAL_ALTER_CONFIGS, 0, body)
-            bad = [{"name": "retention.ms", "configOperation": 0, "value": "x"}]
-            body["resources"] = [{"resourceType": 2, "resourceName": "t", "configs": bad}]
-            answer = (await talk(INCREMENTAL_ALTER_CONFIGS, 0, body))["responses"][0]
-            assert error_name(answer["errorCode"]) == "INVALID_CONFIG"
-            assert "retention.ms=x" in answer["errorMessage"]
-            found = await configs(talk, 4, "1")
-            assert found["log.segment.bytes"] == ("5000", 4)
-            change = [{"name": "log.retention.ms", "configOperation": 0, "value": "99"}]
-            body["resources"] = [{"resourceType": 4, "resourceName": "1", "configs": change}]
-            assert (await talk(INCREMENTAL_ALTER_CONFIGS, 0, body))["responses"][0]["errorCode"] == 0
-
-    async def again() -> None:
-        async with talking(Broker(tmp_path)) as talk:
-            found = await configs(talk, 2, "t")
-            assert found["cleanup.policy"] == ("delete,compact", 1)
-            assert found["retention.ms"] == ("99", 2)
-            body = {
-                "resources": [
-                    {"resourceType": 2, "resourceName": "t", "configs": [{"name": "segment.ms", "value": "5"}]}
-                ],
-                "validateOnly": False,
-            }
-            assert (await talk(ALTER_CONFIGS, 2, body))["responses"][0]["errorCode"] == 0
-            found = await configs(talk, 2, "t")
-            assert (found["cleanup.policy"], found["segment.ms"]) == (("delete", 5), ("5", 1))
-
-    run(work())
-    run(again())
-
-
-def test_what_configs_do() -> None:
-    async def work() -> None:
-        async with talking(topic="t") as talk:
-            topic = talk.broker.topics.by_name["t"]
-            talk.broker.controller.configure_topic(topic, {"max.message.bytes": "100", "segment.bytes": "300"})
-            assert error_name((await talk.produce("t", batch("x" * 200)))["errorCode"]) == "MESSAGE_TOO_LARGE"
-            for _ in range(9):
-                await talk.produce("t", batch("x" * 20))
-            log = topic.partitions[0].log
-            assert log is not None
-            assert len(log.segments) >= 3
-            talk.broker.controller.configure_topic(topic, {"retention.bytes": "200"})
-            talk.broker.replicas.retain()
-            assert log.size <= 500
-            assert log.start_offset > 0
-            talk.broker.controller.configure_topic(topic, {"retention.ms": "1"})
-            talk.broker.replicas.retain()
-            assert len(log.segments) == 1
-
-    run(work())
-
-
-def test_records_are_deleted(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with talking(Broker(tmp_path), topic="t") as talk:
-            for _ in range(5):
-                await talk.produce("t", batch("a"))
-            for offset, low, error in ((3, 3, "NONE"), (2, 3, "NONE"), (9, -1, "OFFSET_OUT_OF_RANGE"), (-1, 5, "NONE")):
-                rows = [{"name": "t", "partitions": [{"partitionIndex": 0, "offset": offset}]}]
-                answer = await talk(DELETE_RECORDS, 2, {"topics": rows, "timeoutMs": 1})
-                row = answer["topics"][0]["partitions"][0]
-                assert (row["lowWatermark"], error_name(row["errorCode"])) == (low, error)
-
-    async def again() -> None:
-        async with talking(Broker(tmp_path)) as talk:
-            assert error_name(parts(await talk.fetch(12, ("t", 0, 4)))["t", 0]["errorCode"]) == "OFFSET_OUT_OF_RANGE"
-            assert (await talk.produce("t", batch("a")))["baseOffset"] == 5
-
-    run(work())
-    run(again())
-
-
-@pytest.mark.parametrize("version", range(12))
-def test_offsets_by_time(version: int) -> None:
-    async def work() -> None:
-        async with talking(topic="t") as talk:
-            for time in (1000, 3000, 2000):
-                await talk.produce("t", batch("a", "b", time=time))
-            rules = {-1: (-1, 6), -2: (-1, 0), 0: (1000, 0), 1001: (1001, 1), 2500: (3000, 2), 3002: (-1, -1)}
-            if version >= 7:
-                rules[-3] = (3001, 3)
-            for when, found in rules.items():
-                row: dict[str, Any] = {"partitionIndex": 0, "timestamp": when}
-                if version == 0:
-                    row["maxNumOffsets"] = 9
-                body: dict[str, Any] = {"replicaId": -1, "topics": [{"name": "t", "partitions": [row]}]}
-                got = (await talk(LIST_OFFSETS, version, body))["topics"][0]["partitions"][0]
-                assert got["errorCode"] == 0
-                if version == 0:
-                    assert got["oldStyleOffsets"] == {-1: [6, 0], -2: [0]}.get(when, got["oldStyleOffsets"])
-                else:
-                    assert (got["timestamp"], got["offset"]) == found, when
-
-    run(work())
-
-
-def test_offsets_for_leader_epochs() -> None:
-    async def work() -> None:
-        async with talking(topic="t") as talk:
-            await talk.produce_in_epochs("t", 0, 2)
-            for epoch, found in ((0, (0, 2)), (1, (0, 2)), (2, (2, 4)), (3, (-1, -1))):
-                rows = [{"topic": "t", "partitions": [{"partition": 0, "currentLeaderEpoch": 2, "leaderEpoch": epoch}]}]
-                answer = await talk(OFFSET_FOR_LEADER_EPOCH, 4, {"replicaId": -1, "topics": rows})
-                row = answer["topics"][0]["partitions"][0]
-                assert (row["leaderEpoch"], row["endOffset"]) == found
-
-    run(work())
-
-
-def test_cluster_coordinator_and_producer_ids(tmp_path: Path) -> None:
-    seen = set()
-
-    async def work() -> None:
-        async with talking(Broker(tmp_path, config={"cluster.id": "my-cluster"})) as talk:
-            cluster = await talk(DESCRIBE_CLUSTER, 2, {})
-            assert (cluster["clusterId"], [each["brokerId"] for each in cluster["brokers"]]) == ("my-cluster", [1])
-            odd = await talk(DESCRIBE_CLUSTER, 1, {"endpointType": 2})
-            assert error_name(odd["errorCode"]) == "MISMATCHED_ENDPOINT_TYPE"
-            old = await talk(FIND_COORDINATOR, 0, {"key": "g"})
-            new = (await talk(FIND_COORDINATOR, 4, {"keyType": 0, "coordinatorKeys": ["g", "h"]}))["coordinators"]
-            assert [old["nodeId"], *(each["nodeId"] for each in new)] == [1, 1, 1]
-            for _ in range(3):
-                got = await talk(INIT_PRODUCER_ID, 4, {"transactionalId": None, "transactionTimeoutMs": 1})
-                assert (got["errorCode"], got["producerEpoch"]) == (0, 0)
-                assert got["producerId"] not in seen
-                seen.add(got["producerId"])
-            bumped = {"transactionalId": None, "transactionTimeoutMs": 1, "producerId": 5, "producerEpoch": 3}
-            got = await talk(INIT_PRODUCER_ID, 4, bumped)
-            assert (got["producerId"], got["producerEpoch"]) == (5, 4)
-            two_phases = {"transactionalId": "tx", "transactionTimeoutMs": 1, "enable2Pc": True}
-            refused = await talk(INIT_PRODUCER_ID, 6, two_phases)
-            assert error_name(refused["errorCode"]) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-
-    # And again after a restart: no id comes twice.
-    run(work())
-    run(work())
-
-
 def test_described_topics_come_in_pieces() -> None:
     async def work() -> None:
         async with talking(topic="b", partitions=5) as talk:
@@ -529,41 +356,67 @@ def test_another_nodes_partition_is_refused_with_a_hint() -> None:
     run(work())
 
 
-def test_nobody_but_the_broker_writes_to_internal_topics(tmp_path: Path) -> None:
-    """The metadata log is no topic of the clients'; an admin may write to the others (Kafka's ReplicaManager)."""
+NOTHING_ASKED = -(1 << 31)
 
-    async def names(talk: Talk, version: int, *wanted: str) -> dict[str, str]:
-        answer = await talk(METADATA, version, {"topics": [{"name": name} for name in wanted]})
-        return {each["name"]: error_name(each["errorCode"]) for each in answer["topics"]}
 
-    async def write(talk: Talk, topic: str) -> str:
-        return error_name((await talk.produce(topic, batch("x")))["errorCode"])
+def test_operations_are_named_to_who_asks() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            body: dict[str, Any] = {"topics": [{"name": "t"}]}
+            answer = await talk(METADATA, 9, body)
+            assert answer["topics"][0]["topicAuthorizedOperations"] == NOTHING_ASKED
+            body |= {"includeClusterAuthorizedOperations": True, "includeTopicAuthorizedOperations": True}
+            answer = await talk(METADATA, 9, body)
+            assert answer["topics"][0]["topicAuthorizedOperations"] == 3576
+            assert answer["clusterAuthorizedOperations"] == 8096
+            answer = await talk(keys.DESCRIBE_CLUSTER, 2, {"includeClusterAuthorizedOperations": True})
+            assert answer["clusterAuthorizedOperations"] == 8096
+            answer = await talk(keys.DESCRIBE_GROUPS, 5, {"groups": ["g"], "includeAuthorizedOperations": True})
+            assert answer["groups"][0]["authorizedOperations"] == 3400
+
+    run(work())
+
+
+def test_the_same_name_but_for_dots(tmp_path: Path) -> None:
+    """Two in one request are made both, as Kafka looks only at topics that were there before."""
 
     async def work() -> None:
         async with talking(data=tmp_path) as talk:
-            unlawful = ["../x", "/x", "a b", "nul\0", "..", "x" * 250]
-            assert set((await names(talk, 1, *unlawful)).values()) == {"INVALID_TOPIC_EXCEPTION"}
-            assert await names(talk, 1, "__cluster_metadata") == {"__cluster_metadata": "UNKNOWN_TOPIC_OR_PARTITION"}
-            assert await write(talk, "__cluster_metadata") == "UNKNOWN_TOPIC_OR_PARTITION"
-            for name in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
-                assert await names(talk, 1, name) == {name: "UNKNOWN_TOPIC_OR_PARTITION"}
-                talk.broker.clock.advance(MAKING_SECONDS)
-                assert await names(talk, 1, name) == {name: "NONE"}
-                topic = talk.broker.topics.by_name[name]
-                assert topic.internal
-                assert len(topic.partitions) == 50
-                assert await write(talk, name) == "INVALID_TOPIC_EXCEPTION"
-                asked = {"name": name, "partitions": [{"partitionIndex": 0, "offset": 0}]}
-                answer = await talk(DELETE_RECORDS, 2, {"topics": [asked], "timeoutMs": 1000})
-                assert error_name(answer["topics"][0]["partitions"][0]["errorCode"]) == "INVALID_TOPIC_EXCEPTION"
-            assert talk.broker.topics.by_name["__consumer_offsets"].configs.own == {"cleanup.policy": "compact"}
-            async with connected(talk.broker, client_id="__admin_client") as admin:
-                keyed = build_batch([(1, b"k", b"x", ())])
-                assert (await admin.produce("__transaction_state", keyed))["errorCode"] == 0
-        # The folder starts again, and nothing stands where it should not.
-        async with talking(data=tmp_path) as talk:
-            assert "__transaction_state" in talk.broker.topics.by_name
-        folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
-        assert folders == {"__cluster_metadata-0", "__transaction_state-0"}
+            rows = [{"name": each, "numPartitions": 1, "replicationFactor": 1} for each in ("c.l", "c_l")]
+            body = {"topics": rows, "timeoutMs": 1000, "validateOnly": False}
+            assert await codes(talk, keys.CREATE_TOPICS, 5, body) == ["NONE", "NONE"]
+            body["topics"] = [{"name": "d.l", "numPartitions": 1, "replicationFactor": 1}]
+            await talk(keys.CREATE_TOPICS, 5, body)
+            body["topics"] = [{"name": "d_l", "numPartitions": 1, "replicationFactor": 1}]
+            assert await codes(talk, keys.CREATE_TOPICS, 5, body) == ["INVALID_TOPIC_EXCEPTION"]
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "t"}, "already exists"),
+        ({"name": "a_b"}, "differs from a.b"),
+        ({"name": "n", "partitions": 0}, "0 partitions"),
+        ({"name": "n", "partitions": -1}, "-1 partitions"),
+        ({"name": "n", "replication": 3}, "3 copies"),
+        ({"name": "n", "configs": {"bogus": "1"}}, "bogus: no such config"),
+        ({"name": "n", "configs": {"retention.ms": "x"}}, "retention.ms=x"),
+        ({"name": "n", "assignment": [(9,)]}, "of the nodes"),
+        ({"name": "n", "assignment": [(1, 1)]}, "of the nodes"),
+        ({"name": "a b"}, "other characters"),
+    ],
+    ids=str,
+)
+def test_a_topic_that_a_program_can_not_make(options: dict[str, Any], said: str) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            await talk.produce("t", batch("kept"))
+            talk.broker.create_topic("a.b")
+            with pytest.raises(UsageError) as caught:
+                talk.broker.create_topic(**options)
+            assert said in str(caught.value)
+            assert talk.broker.topics.by_name["t"].partitions[0].end_offset == 1
 
     run(work())

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
-from kcli.broker.apis import fetch, fetch_snapshot
+from kcli.broker.apis.cluster import fetch_snapshot
+from kcli.broker.apis.records import fetch
 from kcli.broker.fetch.fetching import by_topic
 from kcli.broker.fetch.partition_reads import PartitionRead
 from kcli.broker.fetch.records_slot import RecordsSlots

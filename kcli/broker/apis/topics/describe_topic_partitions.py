@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.apis.metadata import partition_row
+from kcli.broker.apis.topics.metadata import partition_row
 from kcli.broker.operations import allowed
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kcli.broker.apis.describe_configs import check_permission
+from kcli.broker.apis.configs.describe_configs import check_permission
 from kcli.broker.configs import MIN_IN_SYNC, RELOADED, broker_config, is_of_one_broker, parse
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.new_topics import check_topic_configs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.apis.create_acls import DISABLED
+from kcli.broker.apis.security.create_acls import DISABLED
 from kcli.broker.request import Request
 from kcli.broker.response import HangUpError
 from kcli.broker.security.acls import AclFilter, by_resource, has_unknown

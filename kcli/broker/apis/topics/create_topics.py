@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.apis.describe_configs import topic_rows
+from kcli.broker.apis.configs.describe_configs import topic_rows
 from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics, refuse_excess
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request

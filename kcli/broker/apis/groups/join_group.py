@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from kcli.broker.apis.consumer_group_heartbeat import limits_of
+from kcli.broker.apis.groups.consumer_group_heartbeat import limits_of
 from kcli.broker.groups.codes import FENCED, INCONSISTENT, UNKNOWN_MEMBER
 from kcli.broker.groups.consumer.classic import joined, partitions_named, subscription_of
 from kcli.broker.groups.consumer.group import JOINING, Beat, ConsumerGroup

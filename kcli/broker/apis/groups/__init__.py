@@ -1,0 +1,1 @@
+"""Groups of consumers, classic and new, and their offsets."""

@@ -1,0 +1,1 @@
+"""Records of partitions: written, read, looked up by time or epoch, deleted."""

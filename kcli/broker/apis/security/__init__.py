@@ -1,0 +1,1 @@
+"""Logins, credentials, ACLs and quotas."""

@@ -1,0 +1,36 @@
+"""Groups that are not there, as a real Kafka 4.4.0 answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.schemas import apikeys as keys
+from tests.broker.apis.asking import codes
+from tests.broker.talk import run, talking
+
+
+def committed(version: int, generation: int, member: str) -> dict[str, Any]:
+    place = {"name": "t", "partitions": [{"partitionIndex": 0, "committedOffset": 1}]}
+    return {"groupId": "g", "generationIdOrMemberEpoch": generation, "memberId": member, "topics": [place]}
+
+
+def test_groups_that_are_not_there() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            assert await codes(talk, keys.OFFSET_COMMIT, 9, committed(9, 5, "m")) == ["GROUP_ID_NOT_FOUND"]
+            assert await codes(talk, keys.OFFSET_COMMIT, 8, committed(8, 5, "m")) == ["ILLEGAL_GENERATION"]
+            assert await codes(talk, keys.OFFSET_COMMIT, 9, committed(9, -1, "m")) == ["NONE"]
+            assert await codes(talk, keys.OFFSET_COMMIT, 9, committed(9, 3, "m")) == ["UNKNOWN_MEMBER_ID"]
+            body = {"groupId": "none", "generationId": 1, "memberId": "m"}
+            assert await codes(talk, keys.SYNC_GROUP, 4, body) == ["UNKNOWN_MEMBER_ID"]
+            assert await codes(talk, keys.SYNC_GROUP, 5, body) == ["INCONSISTENT_GROUP_PROTOCOL"]
+            body |= {"protocolType": "consumer", "protocolName": "range"}
+            assert await codes(talk, keys.SYNC_GROUP, 5, body) == ["UNKNOWN_MEMBER_ID"]
+            body["groupId"] = ""
+            assert await codes(talk, keys.SYNC_GROUP, 5, body) == ["INVALID_GROUP_ID"]
+            nobody = {"groupId": "", "generationId": 1, "memberId": "m"}
+            assert await codes(talk, keys.HEARTBEAT, 4, nobody) == ["INVALID_GROUP_ID"]
+            leaving = {"groupId": "", "members": [{"memberId": "m"}]}
+            assert await codes(talk, keys.LEAVE_GROUP, 4, leaving) == ["INVALID_GROUP_ID"]
+
+    run(work())
