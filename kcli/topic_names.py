@@ -15,6 +15,7 @@ from kcli.errors import InputError
 
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
+METADATA_FOLDER = f"{CLUSTER_METADATA}-0"  # its partition's
 METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # Uuid.METADATA_TOPIC_ID
 # It by name and by id: a broker's listener does not serve it to clients.
 RAFT_TOPICS = frozenset([CLUSTER_METADATA, METADATA_ID])

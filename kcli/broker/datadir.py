@@ -14,9 +14,9 @@ from kcli.broker.configs import Configs
 from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.storage.checkpoints import read_properties, write_properties
 from kcli.errors import UsageError
+from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.temporary import TemporaryFolder, temporary_root
 
-META = "meta.properties"
 CLEAN = ".kafka_cleanshutdown"
 PREFIX = "kcli-broker-"  # of temporary folders
 # A folder younger than this may be of a broker that has not locked it yet.
@@ -51,17 +51,17 @@ class DataDir:
 
     def _identify(self, configs: Configs, note: Callable[[str], None]) -> str:
         """Return the cluster's id: as it was, as it is configured, or a new one."""
-        known = read_properties(self.path / META)
+        known = read_properties(self.path / META_PROPERTIES)
         if known is None:
-            note(f"{self.path / META}: left out: no properties of Kafka's")
+            note(f"{self.path / META_PROPERTIES}: left out: no properties of Kafka's")
             known = {}
         wanted = configs.text("cluster.id")
         if known.get("cluster.id") and wanted not in ("", known["cluster.id"]):
             self._lock.close()
-            raise UsageError(f"{self.path / META}: cluster.id is {known['cluster.id']}, not {wanted}")
+            raise UsageError(f"{self.path / META_PROPERTIES}: cluster.id is {known['cluster.id']}, not {wanted}")
         cluster_id = known.get("cluster.id") or wanted or new_topic_id()
         rest = {"node.id": configs.int("node.id"), "directory.id": new_topic_id()} | known
-        write_properties(self.path / META, rest | {"version": "1", "cluster.id": cluster_id})
+        write_properties(self.path / META_PROPERTIES, rest | {"version": "1", "cluster.id": cluster_id})
         return cluster_id
 
     @property
@@ -88,7 +88,7 @@ def remove_orphans(note: Callable[[str], None]) -> None:
             held = folder.lstat()
             if not stat.S_ISDIR(held.st_mode) or held.st_uid != os.getuid():
                 continue
-            if not (folder / META).exists() or lock.lstat().st_mtime > time.time() - ORPHAN_SECONDS:
+            if not (folder / META_PROPERTIES).exists() or lock.lstat().st_mtime > time.time() - ORPHAN_SECONDS:
                 continue
             with lock.open("r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

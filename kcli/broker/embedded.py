@@ -22,14 +22,23 @@ from kcli.arguments import need, texts
 from kcli.broker.broker import Broker
 from kcli.broker.control import records as stored
 from kcli.broker.control.control import Control
-from kcli.broker.control.handles import BrokerClock, FaultHandle, Handle, WatchHandle, fault_text, wait_until
+from kcli.broker.control.handles import (
+    WAIT_SECONDS,
+    BrokerClock,
+    FaultHandle,
+    Handle,
+    WatchHandle,
+    fault_text,
+    wait_until,
+)
 from kcli.broker.control.journal import ClientRequest
 from kcli.broker.control.records import Given, StoredRecord
 from kcli.broker.control.watches import Callback, Filter, Interception, Watch
-from kcli.broker.partition import NO_LEADER, Partition, Topic
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.security.security import Protection
 from kcli.errors import UsageError
 from kcli.nearest import suggestion
+from kcli.schemas.field_codes import NO_LEADER
 
 if TYPE_CHECKING:
     from kcli.broker.control.admin_port import AdminPort
@@ -37,7 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 H = TypeVar("H", bound=Handle)
 SHOWN = 20  # latest requests in the text of a failure
-WAIT_SECONDS = 10.0
 
 
 class EmbeddedBroker:

@@ -19,7 +19,6 @@ NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
 NOT_HOSTED = "This server does not host this topic-partition."
 STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 
-NO_LEADER = -1
 NOBODY: frozenset[int] = frozenset()
 
 # A topic's name or id, and a partition's index.

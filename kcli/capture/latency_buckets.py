@@ -6,6 +6,7 @@ that rank, and at most 1/128 off.
 
 from __future__ import annotations
 
+SHARES = (0.5, 0.95, 0.99)  # of the percentiles that tables show
 STEPS = 64  # buckets of an octave
 
 

@@ -19,7 +19,6 @@ from kcli.client.address import Address
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.errors import error_code
 
-NO_ID = ZERO_UUID
 # Errors of a partition whose leader is another one, or leads in another epoch.
 MOVED = (error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH"))
 
@@ -63,15 +62,15 @@ class MetadataCache:
             self._update_topic(topic)
 
     def _update_topic(self, given: Mapping[str, Any]) -> None:
-        topic_id = given.get("topicId", NO_ID)
+        topic_id = given.get("topicId", ZERO_UUID)
         name = given.get("name") or self.names.get(topic_id)
         if name is None:
             return
         known = self.topics.get(name)
-        if known is None or (topic_id != NO_ID and known.id not in (None, topic_id)):
+        if known is None or (topic_id != ZERO_UUID and known.id not in (None, topic_id)):
             known = self.topics[name] = Topic(name)
         known.error = given["errorCode"]
-        if topic_id != NO_ID:
+        if topic_id != ZERO_UUID:
             known.id = topic_id
             self.names[topic_id] = name
         partitions = given["partitions"]

@@ -38,14 +38,14 @@ class Plain:
 
     name = "PLAIN"
 
-    def __init__(self, username: str, password: str, authorization: str = "") -> None:
+    def __init__(self, username: str, password: str) -> None:
         for what, text in (("username", username), ("password", password)):
             if "\0" in text:
                 raise UsageError(f"sasl.jaas.config: a {what} can't hold the character NUL")
-        self._token = "\0".join((authorization, username, password)).encode()
+        self._token = f"\0{username}\0{password}".encode()
 
     def first(self) -> bytes:
-        """Return the initial response: authorization id, user name and password, with NUL between."""
+        """Return the initial response: no authorization id, user name and password, with NUL between."""
         return self._token
 
     def step(self, challenge: bytes) -> bytes | None:

@@ -11,7 +11,8 @@ from typing import Any
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.messages import scalar
-from kcli.grammar.secrets import UNKNOWN_TAGS, Hidden, redacted
+from kcli.grammar.secrets import Hidden, redacted
+from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.grammar.words.trace import Span
 from kcli.grammar.words.word import JsonForm
 from kcli.jsontext import loads

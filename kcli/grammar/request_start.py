@@ -11,6 +11,7 @@ Buffer = bytes | bytearray | memoryview
 PREFIX = 4  # bytes of the length in front of a frame on a connection
 LEAST = 4  # bytes of a frame: API key and version of a request, correlation id of a response
 CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
+HEAD = Struct(">hhi")  # API key, version, correlation id
 BIG, LITTLE = Struct(">i"), Struct("<i")  # the length in front of a frame, and one written wrongly
 
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.grammar.words.trace import Span
 from kcli.schemas.secrets import ALWAYS, is_secret_config
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
 INDICES = r"\[\d+\]"
-UNKNOWN_TAGS = "_unknownTaggedFields"
 WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.input_names import RUNS_FOLDER
 from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import FILED
 from kcli.pipeline.writing import Written
 
-HOME = "_kcli"
 COMPACTED = "compacted"  # in the stats of a run that has brought no rows, only other files
 
 
@@ -37,7 +37,7 @@ class Entry:
     def __post_init__(self) -> None:
         """Raise InputError if a path leads out of the output folder, where files are moved and removed."""
         named = [path for where in self.files for path in (where["path"], where["table"], where["day"] or "")]
-        if (self.run and not self.folder.startswith(f"{HOME}/")) or not all(
+        if (self.run and not self.folder.startswith(f"{RUNS_FOLDER}/")) or not all(
             map(is_below, (self.folder, *self.drop, *self.carry, *named))
         ):
             raise InputError(f"the entry of run {self.run} names a file elsewhere")
@@ -91,8 +91,8 @@ def published(run: int, where: dict[str, Any]) -> str:
     """Return where a file goes, below the output folder."""
     name = where["path"].rpartition("/")[2]
     if where["table"] in FACTS:
-        return f"{HOME}/facts/{where['table']}/{run:08d}-{name}"
+        return f"{RUNS_FOLDER}/facts/{where['table']}/{run:08d}-{name}"
     if where["table"] not in FILED:
-        return f"{HOME}/carried/{run:08d}-{name}"
+        return f"{RUNS_FOLDER}/carried/{run:08d}-{name}"
     day = f"date={where['day']}/" if where["day"] else ""
     return f"{where['table']}/{day}{run:08d}-{name}"

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kcli.errors import InputError, KcliError
+from kcli.input_names import RUNS_FOLDER
 from kcli.jsontext import dumps, loads
-from kcli.pipeline.entry import HOME
 from kcli.pipeline.storage import StoragePath
 
 PATIENCE = 2.0  # seconds that later claims have to give way
@@ -136,7 +136,7 @@ def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = 
 @contextlib.contextmanager
 def claimed(output: str, here: Holder) -> Iterator[str | None]:
     """Put a claim for the time being; None if it prevails, else whose does."""
-    claims = StoragePath(output) / HOME / "holders"
+    claims = StoragePath(output) / RUNS_FOLDER / "holders"
     mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
     try:
         mine.write(dumps(asdict(here)).encode())

@@ -15,7 +15,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kcli.pipeline.entry import HOME, Entry, published
+from kcli.input_names import RUNS_FOLDER
+from kcli.pipeline.entry import Entry, published
 from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import StoragePath, StoredFile
 
@@ -50,7 +51,7 @@ class Journal:
     def __init__(self, output: str, table_format: str | None = None) -> None:
         """Open the journal of an output folder. table_format: delta or parquet; None: that of the tables there."""
         self.output = StoragePath(output).absolute
-        self.home = self.output / HOME
+        self.home = self.output / RUNS_FOLDER
         self.runs = runs_of(self.output, table_format)
         self.history = self.runs.read()
         redone = {run for entry in self.history for run in entry.redone}
@@ -76,7 +77,7 @@ class Journal:
         redone: the last runs, which it stands in place of: from here on as if they had never been.
         """
         run = max(self.last, self.runs.tried()) + 1
-        entry = Entry(run, f"{HOME}/runs/{run:08d}-{os.urandom(4).hex()}", redone=[each.run for each in redone])
+        entry = Entry(run, f"{RUNS_FOLDER}/runs/{run:08d}-{os.urandom(4).hex()}", redone=[each.run for each in redone])
         if redone:
             entry.drop = [published(each.run, where) for each in redone for where in each.files]
             self.entries = [each for each in self.entries if each not in redone]

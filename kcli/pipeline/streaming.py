@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.errors import KcliError
 from kcli.extras import require
+from kcli.input_names import RUNS_FOLDER
 from kcli.pipeline.context import Options
-from kcli.pipeline.entry import HOME
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.run import Summary
 from kcli.pipeline.spark_engine import SparkEngine
@@ -96,7 +96,7 @@ def stream(
     for name in ("series", "manifest"):
         if getattr(watch, name) is not None:
             source = source.option(name, getattr(watch, name))
-    home = Journal(options.output).output / HOME
+    home = Journal(options.output).output / RUNS_FOLDER
     query = (
         source.load()
         .writeStream.foreachBatch(run_batch)

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli.errors import InputError, UsageError
+from kcli.input_names import RUNS_FOLDER
 from kcli.pipeline.context import Engine, Options, Progress
-from kcli.pipeline.entry import COMPACTED, HOME, published
+from kcli.pipeline.entry import COMPACTED, published
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.redo import again, from_run_on
 from kcli.pipeline.run import Summary, quiet, run_files
@@ -17,7 +18,7 @@ from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import Written, stored_columns, written_schema
 from kcli.tables.parquet import parquet_writer
 
-FACTS = f"{HOME}/facts"
+FACTS = f"{RUNS_FOLDER}/facts"
 RETAINED = 168  # hours: a week, as Delta has it
 
 
@@ -136,7 +137,7 @@ def vacuum(output: str, hours: int = RETAINED) -> list[str]:
     journal.recover()
     kept = {(journal.output / published(entry.run, where)).uri for entry, where in journal.live()}
     kept |= {(journal.output / path).uri for entry in journal.entries for path in entry.carry}
-    folders = [FACTS, f"{HOME}/carried"]
+    folders = [FACTS, f"{RUNS_FOLDER}/carried"]
     found = [each.uri for folder in folders for each in (journal.output / folder).listed() if each.uri not in kept]
     for uri in found:
         StoragePath(uri).remove()

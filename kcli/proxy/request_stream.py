@@ -5,7 +5,6 @@ Their bytes pass as they come; only the first few of each are read.
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,12 +13,11 @@ from kcli.broker.faults import Plan
 from kcli.capture.kafka.frames import LARGEST, acks_of
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import NetworkError
-from kcli.grammar.request_start import PREFIX
+from kcli.grammar.request_start import HEAD, PREFIX
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
 
 LARGEST_HELD = 100 << 20  # bytes of a message that is held until it is whole, as socket.request.max.bytes
-HEAD = struct.Struct(">hhi")
 # A header, and the transactional id in front of Produce's acks: two strings of int16 length.
 LONGEST_HEAD = 1 << 17
 USUAL_HEAD = 1 << 9  # bytes that are enough for most

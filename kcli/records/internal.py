@@ -24,6 +24,7 @@ from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
 from kcli.records.secrets import holds_secret, is_secret_value
 from kcli.schemas.catalog import catalog
+from kcli.schemas.field_codes import FRAME_VERSION
 from kcli.topic_names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE, partition_of
 
 # Topic -> the kind of its records in the tables.
@@ -33,7 +34,6 @@ TOPICS = {
     SHARE_STATE: "share",
     CLUSTER_METADATA: "metadata",
 }
-FRAME_VERSION = 1
 
 Row = dict[str, Any]
 

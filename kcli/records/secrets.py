@@ -15,9 +15,9 @@ from kcli.grammar import messages
 from kcli.grammar.partial import read_or_partial
 from kcli.grammar.secrets import hide_secrets, is_hidden_config, redacted
 from kcli.schemas.catalog import catalog
+from kcli.schemas.field_codes import FRAME_VERSION
 from kcli.schemas.secrets import ALWAYS, secret_fields
 
-FRAME_VERSION = 1
 MOST_TRIED = 100
 LONGEST = 1 << 16  # bytes of a record in which it has to end
 

@@ -71,12 +71,12 @@ class LogFacts:
                 self.producers[batch.producer_id] = batch.producer_epoch, batch.last_offset
 
 
-def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) -> Iterator[LogFinding]:
-    """Verify a log, and fill `facts`. deep: decode each batch and check its records against its header."""
+def verify_log(read: ReadInto, name: str, facts: LogFacts) -> Iterator[LogFinding]:
+    """Verify a log, and fill `facts`: decode each batch and check its records against its header."""
     for chunk, start, stop, damage in stretches(read):
         rows, _status, _stopped = core.frames(memoryview(chunk.data)[:stop], start)
         for row in rows:
-            yield from verify_batch(Batch(memoryview(chunk.data), row), chunk.base + row[0], name, facts, deep)
+            yield from verify_batch(Batch(memoryview(chunk.data), row), chunk.base + row[0], name, facts)
         facts.size = chunk.base + stop
         if damage is not None:
             yield damage_finding(damage, chunk.base, name)
@@ -91,7 +91,7 @@ def damage_finding(damage: Damage, base: int, name: str) -> LogFinding:
     return LogFinding(severity, rule, name, base + damage.start, damage.reason)
 
 
-def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts, deep: bool) -> Iterator[LogFinding]:
+def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts) -> Iterator[LogFinding]:
     def error(rule: str, message: str) -> LogFinding:
         return LogFinding("error", rule, name, position, message)
 
@@ -101,25 +101,21 @@ def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts, deep: 
         )
     if batch.magic > 2:
         yield error("magic", f"magic {batch.magic}: 0, 1 or 2 expected")
-    first = batch.base_offset
-    if deep:
-        offsets: list[int] = []
-        try:
-            for record in batch.records():
-                offsets.append(record.offset)
-                if batch.is_control:
-                    note_marker(batch, record.key, record.offset, position, facts)
-                    if fault := control_fault(record.key, record.value):
-                        yield error("control-record", f"Kafka can't read the record at offset {record.offset}: {fault}")
-        except DecodeError as problem:
-            yield error("records", f"{problem.path}: {problem.reason}")
-        except InputError as problem:
-            yield error("records", str(problem))
-        facts.records += len(offsets)
-        first = offsets[0] if offsets and batch.magic < 2 else first
-        yield from verify_offsets(batch, offsets, error)
-    else:
-        facts.records += max(batch.count, 0)
+    offsets: list[int] = []
+    try:
+        for record in batch.records():
+            offsets.append(record.offset)
+            if batch.is_control:
+                note_marker(batch, record.key, record.offset, position, facts)
+                if fault := control_fault(record.key, record.value):
+                    yield error("control-record", f"Kafka can't read the record at offset {record.offset}: {fault}")
+    except DecodeError as problem:
+        yield error("records", f"{problem.path}: {problem.reason}")
+    except InputError as problem:
+        yield error("records", str(problem))
+    facts.records += len(offsets)
+    first = offsets[0] if offsets and batch.magic < 2 else batch.base_offset
+    yield from verify_offsets(batch, offsets, error)
     previous = facts.last_offsets[-1] if facts.last_offsets else base_offset_of(name) - 1
     if first <= previous:
         what = "the offsets before it reach" if facts.last_offsets else "the file's name says that all are above"

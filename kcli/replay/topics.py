@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import FETCH, METADATA
-from kcli.sessions.trace import NO_UUID
+from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import lawful_name, name_fault
 
 # Api key -> the list of topics in its response that holds names beside ids.
@@ -37,7 +37,7 @@ class TopicNames:
     def _put(self, topic_id: str | None, name: str | None) -> None:
         for stray in {type(each) for each in (topic_id, name) if each} - {str}:
             raise TypeError(f"a {stray.__name__} where a topic's id or name is expected")
-        if topic_id and name and topic_id != NO_UUID:
+        if topic_id and name and topic_id != ZERO_UUID:
             self.names[topic_id] = name
 
     def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
@@ -62,7 +62,7 @@ class LiveTopics:
 
     def put(self, name: str, topic_id: str) -> None:
         """Take in a live topic's id."""
-        if name and topic_id and topic_id != NO_UUID:
+        if name and topic_id and topic_id != ZERO_UUID:
             self.ids[name] = topic_id
             self.names[topic_id] = name
 
@@ -76,7 +76,7 @@ class LiveTopics:
 
     def live_id(self, captured: str) -> str:
         """Return the live topic's id for a captured id; the same where there is no such topic."""
-        if captured == NO_UUID:
+        if captured == ZERO_UUID:
             return captured
         if captured in self.captured.names:
             name = self.mapping.get(captured) or self.live_name(self.captured.names[captured])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from kcli.calendar import NS_IN_MS
 from kcli.errors import InputError
 from kcli.report.asking import Answers, Asked, step_of
 from kcli.report.metadata_questions import QUESTIONS, SERIES, SHORT
@@ -24,7 +25,6 @@ from kcli.snapshots.reading.folder_survey import FolderSurvey
 from kcli.snapshots.reading.folders import FolderNode
 from kcli.snapshots.rules.loss import losses
 
-NS = 1_000_000  # in a ms
 Row = tuple[Any, ...]
 
 
@@ -48,11 +48,11 @@ def read_metadata(paths: Sequence[str], dialect: str | None = None) -> MetadataR
     node = max(nodes, key=lambda each: (each.end, each.reach()))
     base = node.base()
     first, last = bounds(node, base)
-    step = step_of(0 if first is None or last is None else (last - first) * NS)
+    step = step_of(0 if first is None or last is None else (last - first) * NS_IN_MS)
     timeline, problems = replayed(node, base, step, dialect)
     survey = FolderSurvey(node.folder, dialect)
     problems += [InputError(text, file=node.name) for _, text in timeline.problems]
-    span = [None if each is None else each * NS for each in (first, last)]
+    span = [None if each is None else each * NS_IN_MS for each in (first, last)]
     rows = dict(answered(timeline, survey, nodes, step, span[0], span[1]))
     asked = {each.name: Asked(each, columns, rows[each.name][:SHORT] if not each.drawn else rows[each.name])
              for each, columns in QUESTIONS}  # fmt: skip
@@ -131,7 +131,7 @@ def answered(
 
 
 def ns(ms: int | None) -> int | None:
-    return None if ms is None else ms * NS
+    return None if ms is None else ms * NS_IN_MS
 
 
 def held(first: int | None, last: int | None) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 API_KEYS = 128  # API keys that Kafka has are below
+FRAME_VERSION = 1  # of the values of metadata records (MetadataRecordSerde)
+NO_LEADER = NO_PRODUCER = -1  # of a partition, of a batch
 # Codecs by their numbers, as in the lowest three bits of a batch's attributes (CompressionType).
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")  # from -1 on (TimestampType)

@@ -18,11 +18,11 @@ What differs from the final design, and why it was given up:
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kcli.sessions.draft_trace import UUID_MISMATCH
-from kcli.sessions.rules import RULES, Reported, Rules
+from kcli.sessions.rules import RULES, Reported
 from kcli.sessions.values import Partition, Position, Result
 
 NO_UUID = 0
@@ -144,9 +144,7 @@ class Registered:
 class DraftBroker:
     """The leader's side: the latest UUID of each fetcher, and its partitions."""
 
-    def __init__(self, *, uuid: Callable[[], int] = new_uuid, rules: Rules = RULES) -> None:
-        self._uuid = uuid
-        self._rules = rules
+    def __init__(self) -> None:
         self._fetchers: dict[int | str, Registered] = {}
         self._interest: dict[Partition, set[int | str]] = {}
 
@@ -195,7 +193,7 @@ class DraftBroker:
         former = self._fetchers.pop(request.fetcher, None)
         for partition in former.positions if former else ():
             self._interest[partition].discard(request.fetcher)
-        known = Registered(self._uuid(), dict(request.partitions), {}, set())
+        known = Registered(new_uuid(), dict(request.partitions), {}, set())
         for partition, result in results.items():
             self._tell(known, partition, result)
             self._interest.setdefault(partition, set()).add(request.fetcher)
@@ -204,7 +202,7 @@ class DraftBroker:
 
     def _tell(self, known: Registered, partition: Partition, result: Result) -> bool:
         reported = known.reported.setdefault(partition, Reported(-1, -1))
-        news = bool(self._rules.reasons(reported, result))
+        news = bool(RULES.reasons(reported, result))
         reported.high_watermark = -1 if result.error else result.high_watermark
         reported.log_start_offset = result.log_start_offset
         if result.records_size or result.error or result.more:

@@ -11,11 +11,10 @@ from collections import OrderedDict
 from kcli.counting import counted
 from kcli.sessions import full_checks, incremental_checks
 from kcli.sessions.epochs import NO_SESSION
-from kcli.sessions.registry import SessionRegistry
+from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import FetchExchange
 
-REMEMBERED = 512
 # A server, and whose uuid counts there: a follower's replica id, a consumer's client id.
 Fetcher = tuple[str, int | str]
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from kcli.core.sessions.fetches import HighWatermarks
 
 HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they have offsets and names
-NO_UUID = ZERO_UUID
 SESSIONLESS = -1  # no session's id: of fetches outside any
 
 
@@ -55,7 +54,7 @@ class Offsets:
         """Learn from an exchange of another API: names of topic ids, offsets of partitions."""
         if api_key == METADATA:
             for topic in response.get("topics", ()):
-                if topic.get("topicId", NO_UUID) != NO_UUID and isinstance(topic.get("name"), str):
+                if topic.get("topicId", ZERO_UUID) != ZERO_UUID and isinstance(topic.get("name"), str):
                     self.names[topic["topicId"]] = topic["name"]
         elif api_key == LIST_OFFSETS:
             for topic in response.get("topics", ()):

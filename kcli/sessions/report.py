@@ -121,8 +121,8 @@ class SessionReport:
 class Recorder:
     """Makes a report, fetch by fetch. keep: each response too, as `compare` with "strict" needs them."""
 
-    def __init__(self, label: str, *, client_id: str = "", replica_id: int = -1, keep: bool = True) -> None:
-        self._report = SessionReport(label, client_id, replica_id)
+    def __init__(self, label: str, *, client_id: str = "", keep: bool = True) -> None:
+        self._report = SessionReport(label, client_id)
         self.keep = keep
 
     def add(self, x: FetchExchange, names: Mapping[str, str]) -> ResponseReport:

@@ -14,8 +14,6 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import ZERO_UUID
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE
 
-NO_UUID = ZERO_UUID
-
 
 def count_bytes(count: int, flexible: bool) -> int:
     """Return the bytes of an array's length: an unsigned varint of count + 1 in flexible versions, else four."""
@@ -53,7 +51,7 @@ class FetchSizes:
     def __init__(self, version: int) -> None:
         flexible = catalog().message("FetchRequest").is_flexible(version)
         named = version < TOPIC_IDS_SINCE
-        entry = {"topic": ""} if named else {"topicId": NO_UUID}
+        entry = {"topic": ""} if named else {"topicId": ZERO_UUID}
         self.version = version
         self.request = measure(messages.request(FETCH, version), "topics", entry, flexible, named)
         self.response = measure(messages.response(FETCH, version), "responses", entry, flexible, named)

@@ -22,8 +22,6 @@ Asked = tuple[int, int, int, int, int]
 # Error code, high watermark, last stable offset, log start offset, bytes of records, preferred replica, diverging.
 Reported = tuple[int, int, int, int, int, int, bool]
 
-NO_UUID = ZERO_UUID
-
 
 class FetchExchange:
     """One Fetch request and, unless it was lost, its response.
@@ -138,9 +136,9 @@ def require_types(x: FetchExchange) -> None:
 def topic_of(topic: Mapping[str, Any]) -> str:
     """Return a topic's id, or its name in versions that go by names."""
     uuid: str | None = topic.get("topicId")
-    if uuid is not None and uuid != NO_UUID:
+    if uuid is not None and uuid != ZERO_UUID:
         return uuid
-    name: str = topic.get("topic", NO_UUID)
+    name: str = topic.get("topic", ZERO_UUID)
     return name
 
 

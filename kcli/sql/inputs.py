@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kcli.errors import InputError
 from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
-from kcli.input_names import STDIN
+from kcli.input_names import RUNS_FOLDER, STDIN
 from kcli.pipeline.tables import RUNS
 from kcli.records.recognition import LOOKED_AT, is_metadata, starts_log
 from kcli.topic_names import CLUSTER_METADATA, partition_of
@@ -17,7 +17,6 @@ from kcli.topic_names import CLUSTER_METADATA, partition_of
 SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"
 MAGIC = b"PAR1"
 DELTA_LOG = "_delta_log"
-JOURNAL = "_kcli"  # the pipeline's own folder among its tables
 
 
 @dataclass(slots=True)
@@ -81,8 +80,8 @@ def add_folder(made: Inputs, folder: Path) -> bool:
     if holds_delta(folder):
         made.written += delta_files(folder)
         return True
-    if (folder / JOURNAL).is_dir():
-        for table in sorted(each for each in folder.iterdir() if each.is_dir() and each.name != JOURNAL):
+    if (folder / RUNS_FOLDER).is_dir():
+        for table in sorted(each for each in folder.iterdir() if each.is_dir() and each.name != RUNS_FOLDER):
             made.written += [(table.name, str(file)) for file in sorted(table.rglob(f"*{PARQUET}"))]
         return True
     found = False
@@ -95,7 +94,7 @@ def add_folder(made: Inputs, folder: Path) -> bool:
 
 def holds_delta(folder: Path) -> bool:
     """Return whether a folder has Delta tables of the pipeline."""
-    return (folder / JOURNAL).is_dir() and (folder / RUNS.name / DELTA_LOG).is_dir()
+    return (folder / RUNS_FOLDER).is_dir() and (folder / RUNS.name / DELTA_LOG).is_dir()
 
 
 def delta_files(output: Path) -> Iterator[tuple[str, str]]:

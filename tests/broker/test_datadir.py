@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.configs import Configs
-from kcli.broker.datadir import META, ORPHAN_SECONDS, DataDir
+from kcli.broker.datadir import ORPHAN_SECONDS, DataDir
+from kcli.snapshots.reading.names import META_PROPERTIES
 
 
 def folder(at: Path, name: str, *, age: float = ORPHAN_SECONDS + 60, meta: bool = True) -> Path:
@@ -20,7 +21,7 @@ def folder(at: Path, name: str, *, age: float = ORPHAN_SECONDS + 60, meta: bool 
     moment = (made / ".lock").stat().st_mtime - age
     os.utime(made / ".lock", (moment, moment))
     if meta:
-        (made / META).write_text("version=1\n")
+        (made / META_PROPERTIES).write_text("version=1\n")
     return made
 
 

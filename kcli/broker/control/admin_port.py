@@ -22,6 +22,7 @@ from kcli.jsontext import dumps
 if TYPE_CHECKING:
     from kcli.broker.embedded import EmbeddedBroker
 
+HOST = "127.0.0.1"
 LONGEST = 64 << 20
 IDLE_SECONDS = 60
 
@@ -32,18 +33,18 @@ class AdminPort:
     NetworkError: it can't listen.
     """
 
-    def __init__(self, kafka: EmbeddedBroker, port: int = 0, host: str = "127.0.0.1") -> None:
+    def __init__(self, kafka: EmbeddedBroker, port: int = 0) -> None:
         commands = Commands(kafka)
 
         class Handler(AdminHandler):
             served = commands
 
         try:
-            self._server = ThreadingHTTPServer((host, port), Handler)
+            self._server = ThreadingHTTPServer((HOST, port), Handler)
         except OSError as error:
-            raise NetworkError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+            raise NetworkError(f"cannot listen on {HOST}:{port}: {error.strerror or error}") from None
         self._server.daemon_threads = True
-        self.address = f"{host}:{self._server.server_address[1]}"
+        self.address = f"{HOST}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="kcli-admin", daemon=True)
 
     def __enter__(self) -> Self:

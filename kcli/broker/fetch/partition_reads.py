@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import Topics
-from kcli.broker.partition import Key, Partition, Shown
+from kcli.broker.partition import STORAGE_ERROR, Key, Partition, Shown
 from kcli.broker.response import Lazy
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice
-from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.errors import error_code
 from kcli.sessions.values import Position, Result
 from kcli.snapshots.reading.names import SnapshotId
@@ -30,8 +29,6 @@ from kcli.snapshots.reading.names import SnapshotId
 OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
 UNKNOWN = frozenset([UNKNOWN_TOPIC, UNKNOWN_ID, error_code("TOPIC_AUTHORIZATION_FAILED")])
-STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
-NO_ID = ZERO_UUID
 
 
 class PartitionRead(NamedTuple):

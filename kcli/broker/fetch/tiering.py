@@ -13,10 +13,9 @@ from pathlib import Path
 
 from kcli.broker.configs import TopicConfigs
 from kcli.broker.storage.log import Log
-from kcli.broker.storage.segment import Segment
+from kcli.broker.storage.segment import SUFFIXES, Segment
 
 REMOTE = "remote-storage"
-COPIED = (".log", ".index", ".timeindex", ".txnindex")
 
 
 def remote_folder(folder: Path) -> Path:
@@ -46,7 +45,7 @@ def local_size(log: Log) -> int:
 def copy(segment: Segment, folder: Path) -> None:
     """Copy a segment's files; the .log last, as a copy without it does not count."""
     folder.mkdir(parents=True, exist_ok=True)
-    for suffix in reversed(COPIED):
+    for suffix in reversed(SUFFIXES):
         source = segment.path_of(suffix)
         if source.exists():
             beside = folder / (source.name + ".part")
@@ -56,7 +55,7 @@ def copy(segment: Segment, folder: Path) -> None:
 
 
 def drop_local(segment: Segment, folder: Path) -> None:
-    local = [segment.path_of(suffix) for suffix in COPIED]
+    local = [segment.path_of(suffix) for suffix in SUFFIXES]
     segment.move(folder)
     segment.remote = True
     for path in local:

@@ -12,12 +12,12 @@ from kcli.broker.partition import Key
 from kcli.broker.storage.log import is_commit
 from kcli.errors import InputError
 from kcli.grammar import messages
+from kcli.schemas.field_codes import NO_PRODUCER
 from kcli.topic_names import CONSUMER_OFFSETS
 
 OFFSET_KEY = 1
 OFFSET_KEYS = (b"\0\0", b"\0\1")
 VALUE_VERSION = 3
-NO_PRODUCER = -1
 
 
 class Commit(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.state_topic import partition_for
-from kcli.broker.partition import NO_LEADER
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import NO_LEADER
 from kcli.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 NOT_COORDINATOR, NOT_AVAILABLE = error_code("NOT_COORDINATOR"), error_code("COORDINATOR_NOT_AVAILABLE")

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kcli.broker.partition import NO_LEADER, Partition
+from kcli.broker.partition import Partition
+from kcli.schemas.field_codes import NO_LEADER
 
 
 class Elections:

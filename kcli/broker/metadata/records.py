@@ -11,8 +11,7 @@ from kcli.core.codec.varints import write_unsigned
 from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
-
-FRAME_VERSION = 1
+from kcli.schemas.field_codes import FRAME_VERSION
 
 # Name, version, value.
 Row = tuple[str, int, dict[str, Any]]

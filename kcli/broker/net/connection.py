@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import struct
 import sys
 import traceback
 from typing import TYPE_CHECKING, Protocol
@@ -28,13 +27,13 @@ from kcli.broker.response import Answer, HangUpError, Outcome, Piece
 from kcli.broker.security.acls import ANONYMOUS
 from kcli.broker.security.security import Security
 from kcli.errors import DecodeError, UsageError
+from kcli.grammar.request_start import HEAD
 
 if TYPE_CHECKING:
     from kcli.broker.control.control import Control
 
 # Longest wait for a client that has closed its side to read its response.
 HALF_CLOSED_SECONDS = 5.0
-HEAD = struct.Struct(">hhi")
 
 
 class Server(Services, Protocol):

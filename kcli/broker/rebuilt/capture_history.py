@@ -35,7 +35,6 @@ from kcli.schemas.definition import ZERO_UUID
 from kcli.sessions.trace import Key, topic_of
 from kcli.topic_names import RAFT_TOPICS
 
-NO_ID = ZERO_UUID
 LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15
@@ -90,12 +89,12 @@ class CaptureHistory:
 
     def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
         """Return the topic of a message's row, by id or by name."""
-        topic_id = row.get("topicId", NO_ID)
-        key = topic_id if topic_id != NO_ID else row.get("topic") or row.get("name") or ""
+        topic_id = row.get("topicId", ZERO_UUID)
+        key = topic_id if topic_id != ZERO_UUID else row.get("topic") or row.get("name") or ""
         if not key or key in RAFT_TOPICS:
             return None
         made = self.topics.setdefault(key, SeenTopic(key))
-        if topic_id != NO_ID:
+        if topic_id != ZERO_UUID:
             made.topic_id = topic_id
         return made
 
@@ -157,10 +156,10 @@ class CaptureHistory:
     def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Learn names, ids, leaders and replicas from Metadata and DescribeTopicPartitions."""
         for row in response["topics"]:
-            topic_id = row.get("topicId", NO_ID)
+            topic_id = row.get("topicId", ZERO_UUID)
             if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
                 continue
-            if topic_id != NO_ID:
+            if topic_id != ZERO_UUID:
                 self.name(topic_id, row["name"])
             key = topic_id if topic_id in self.former else row["name"]
             seen = self.topics.setdefault(key, SeenTopic(key))
@@ -172,7 +171,7 @@ class CaptureHistory:
     def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Learn ids of new topics from CreateTopics."""
         for row in response["topics"]:
-            if not row["errorCode"] and row.get("topicId", NO_ID) not in (NO_ID, *RAFT_TOPICS):
+            if not row["errorCode"] and row.get("topicId", ZERO_UUID) not in (ZERO_UUID, *RAFT_TOPICS):
                 self.name(row["topicId"], row["name"])
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:

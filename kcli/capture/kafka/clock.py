@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
+from kcli.calendar import EPOCH
 from kcli.errors import UsageError
 
 SECOND = 1_000_000_000
 LAST_NS = (1 << 63) - 1  # in 2262: what is later counts as that, as in a capture
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = 253402300799  # 9999-12-31T23:59:59Z
 UNITS = {
     "ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND,

@@ -18,7 +18,7 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Sink
 from kcli.capture.tables.column_owner import ColumnOwner
-from kcli.capture.tables.columns import EVERY, batch_of, event_row, put_exchange, rows_batch, wanted_rows
+from kcli.capture.tables.columns import EVERY, TEXT_BYTES, batch_of, event_row, put_exchange, rows_batch, wanted_rows
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.errors import InputError
 from kcli.extras import require
@@ -29,7 +29,6 @@ from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 from kcli.tables.parquet import stored
 
 ROWS = 40_000  # in a record batch, at most
-TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
 
 

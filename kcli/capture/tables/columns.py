@@ -15,6 +15,7 @@ from kcli.tables.captured import EVENT_COLUMNS
 from kcli.tables.exchanges import BY_NAME, EXCHANGE_COLUMNS, ExchangeArrays
 from kcli.tables.rows import Rows
 
+TEXT_BYTES = 1 << 25  # of JSON or frames in a record batch; one row may have more
 OF_EVENTS = {each.name for each in EVENT_COLUMNS} - {each.name for each in EXCHANGE_COLUMNS}
 EVERY = frozenset(each.name for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS))
 

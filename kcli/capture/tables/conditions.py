@@ -16,7 +16,7 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Lines, line_of
 from kcli.capture.tables.column_owner import ColumnOwner
-from kcli.capture.tables.columns import batch_of, put_exchange, wanted_rows
+from kcli.capture.tables.columns import TEXT_BYTES, batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.columns.exchange_columns import ExchangeRows
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
 ROWS = 20_000  # that wait, at most
-TEXT_BYTES = 1 << 25  # of JSON or frames among them; one may have more
 
 
 class Waiting(NamedTuple):

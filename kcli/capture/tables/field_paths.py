@@ -32,7 +32,6 @@ TOPICS = frozenset(
     }
 )
 NO_PARTITIONS = "forgottenTopicsData"  # of a Fetch: those it asks for no more
-NO_TOPIC = ZERO_UUID
 
 Topic = str | tuple[str]  # a name; an id where there is no name
 
@@ -132,7 +131,7 @@ def walk(
     own: list[Topic] = [text for node in nodes if is_topic(node.role, value) for text in texts(value.get(node.name))]
     if not own:  # the id counts where there is no name
         ids = [text for node in nodes if node.role == TOPIC_ID for text in texts(value.get(node.name))]
-        own = [(text,) for text in ids if text != NO_TOPIC]
+        own = [(text,) for text in ids if text != ZERO_UUID]
     topic = own[0] if own else topic
     for each in own:
         named.topics[each] = None

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from kcli.core.codec.values import uuid_text
+from kcli.grammar.selection.plan import MISSING
 from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
@@ -22,7 +23,6 @@ from kcli.tables.definition import Column, Table
 from kcli.tables.exchanges import WHO
 from kcli.tables.rows import Rows
 
-MISSING = -(1 << 63)
 LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
 MIB = 1 << 20

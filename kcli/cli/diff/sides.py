@@ -8,12 +8,11 @@ from kcli.cli.decode.message import request_shape, response_shape
 from kcli.cli.decode.message_formats import Shape, with_batches
 from kcli.cli.decode.message_input import Frame
 from kcli.errors import DecodeError
+from kcli.grammar.codec import TRAILING
 from kcli.grammar.difference import Difference, core_batch_differences, core_differences, differences, in_order
 from kcli.grammar.request_start import PREFIX, starts_with_length
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.words.trace import Span
-
-TRAILING = "_trailing"
 
 
 class Side(NamedTuple):

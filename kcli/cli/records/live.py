@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kcli.calendar import NS_IN_MS
 from kcli.capture.filters import Filter
 from kcli.cli.options.client import client_options, configure
 from kcli.client.cluster import Client
@@ -17,7 +18,6 @@ from kcli.errors import InputError, UsageError
 
 FOLLOWED = ("table", "jsonl")
 COMMITTED = "isolation.level=read_committed"
-NS_MS = 1_000_000
 
 Row = dict[str, Any]
 
@@ -68,7 +68,7 @@ def rows_of_topic(options: dict[str, Any], chosen: Filter, problem: Callable[[In
         options["topic"],
         options["partition"],
         options["from_offset"],
-        None if chosen.since is None else -(-chosen.since // NS_MS),
+        None if chosen.since is None else -(-chosen.since // NS_IN_MS),
         options["last"],
         options["follow"],
         options["secrets"],
@@ -77,7 +77,7 @@ def rows_of_topic(options: dict[str, Any], chosen: Filter, problem: Callable[[In
         rows = connected(config, choice, lambda text: problem(InputError(text)))
         try:
             while (row := runner.run(following(rows))) is not None:
-                if chosen.in_time(row["timestamp"] * NS_MS):
+                if chosen.in_time(row["timestamp"] * NS_IN_MS):
                     yield row
         finally:
             runner.run(rows.aclose())

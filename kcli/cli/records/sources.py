@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kcli.calendar import NS_IN_MS
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.kafka.record_fields import CapturedField, RecordSink
@@ -29,7 +30,6 @@ from kcli.schemas.apikeys import PRODUCE
 from kcli.topic_names import partition_of
 
 MOST_PROBLEMS = 20
-NS_MS = 1_000_000
 Row = dict[str, Any]
 
 
@@ -222,7 +222,7 @@ class SegmentGroup(RecordGroup):
             wrong: list[str] = []
             batch = Batch(self.data, frame, self.base)
             for row in batch_rows(batch, wrong, self.secrets):
-                if self.chosen.takes_all or self.chosen.in_time(row["timestamp"] * NS_MS):
+                if self.chosen.takes_all or self.chosen.in_time(row["timestamp"] * NS_IN_MS):
                     yield self.place | row | self.seen
             for text in wrong:
                 error = InputError(f"in the batch at {batch.file_position:#x}: {text}", file=self.seen["file"])

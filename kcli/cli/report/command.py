@@ -21,7 +21,7 @@ from kcli.cli.terminal.output import open_output
 from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
-from kcli.input_names import name_of
+from kcli.input_names import RUNS_FOLDER, name_of
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Scope
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from kcli.diagnose.store import FactStore
     from kcli.payloads import PayloadDecoder
 
-JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
 NAMED = 3  # files in the page's head
 
 
@@ -61,7 +60,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
         if words_of(options):
             raise UsageError(f"{files[0]}: a metadata log; the options that choose exchanges are for captures")
         return write_metadata(files, output, options["dialect"], options["quiet"])
-    if len(files) == 1 and (Path(files[0]) / JOURNAL).is_dir():
+    if len(files) == 1 and (Path(files[0]) / RUNS_FOLDER).is_dir():
         if words_of(options):
             raise UsageError(f"{files[0]}: tables; the options that choose exchanges are for captures")
         with open_output(output, files) as out:

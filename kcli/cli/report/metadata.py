@@ -10,8 +10,7 @@ from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
 from kcli.errors import UsageError
 from kcli.snapshots.reading.directory import list_directory
-
-PARTITION = "__cluster_metadata-0"
+from kcli.topic_names import METADATA_FOLDER
 
 
 def are_metadata(paths: tuple[str, ...]) -> bool:
@@ -27,9 +26,9 @@ def is_metadata(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     names = [each.name for each in folder.iterdir()]
-    if folder.name == PARTITION or list_directory(names).snapshots:
+    if folder.name == METADATA_FOLDER or list_directory(names).snapshots:
         return True
-    return PARTITION in names and not any(each.is_file() and is_capture(each) for each in folder.iterdir())
+    return METADATA_FOLDER in names and not any(each.is_file() and is_capture(each) for each in folder.iterdir())
 
 
 def write_metadata(paths: tuple[str, ...], output: str, dialect: str | None, quiet: bool) -> int:

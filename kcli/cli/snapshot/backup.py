@@ -17,12 +17,13 @@ from kcli.cli.terminal.output import PRIVATE, SEALED, sync_folder
 from kcli.counting import bytes_text, counted
 from kcli.errors import InputError, UsageError, all_of
 from kcli.snapshots.reading.files import listing_of, metadata_directory, steady
+from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.temporary import TemporaryFolder
+from kcli.topic_names import METADATA_FOLDER
 
 if TYPE_CHECKING:
     from kcli.snapshots.reading.directory import Listing
 
-PARTITION, META = "__cluster_metadata-0", "meta.properties"
 # Beside the log and its snapshots; indexes are made anew by who starts on the log.
 SMALL = ("leader-epoch-checkpoint", "quorum-state", "partition.metadata")
 
@@ -63,7 +64,7 @@ def backup(source: str, output: str, quiet: bool, dialect: str | None) -> int:
             return 1
         copied = sorted(path for path in Path(made).rglob("*") if path.is_file())
         size = sum(path.stat().st_size for path in copied)
-        sync_folder(Path(made) / PARTITION)
+        sync_folder(Path(made) / METADATA_FOLDER)
         sync_folder(Path(made))
         refuse_place(folder, target)  # it may have come meanwhile
         Path(made).rename(target)
@@ -86,7 +87,7 @@ def original(copied: str, made: Path, folder: Path) -> Path:
     """Return the file that a copy is of."""
     inside = Path(copied).relative_to(made)
     first, *rest = inside.parts
-    return folder.joinpath(*rest) if first == PARTITION else folder.parent / inside
+    return folder.joinpath(*rest) if first == METADATA_FOLDER else folder.parent / inside
 
 
 def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
@@ -110,14 +111,14 @@ def copy_files(folder: Path, made: Path) -> None:
     listing = listing_of(folder)
     if not listing.snapshots and not listing.segments:
         raise InputError("no snapshot and no log segment of a metadata log here", file=str(folder))
-    inside = made / PARTITION
+    inside = made / METADATA_FOLDER
     shutil.rmtree(inside, ignore_errors=True)
     inside.mkdir(mode=0o700)
     for name in names_of(listing):
         copy_file(folder / name, inside / name)
-    properties = folder.parent / META
-    if folder.name == PARTITION and properties.is_file():
-        copy_file(properties, made / META)
+    properties = folder.parent / META_PROPERTIES
+    if folder.name == METADATA_FOLDER and properties.is_file():
+        copy_file(properties, made / META_PROPERTIES)
 
 
 def names_of(listing: Listing) -> Iterator[str]:

@@ -19,13 +19,13 @@ from kcli.snapshots.reading.api import Loaded, load_image, parse_wanted
 from kcli.snapshots.reading.names import parse_snapshot_name
 from kcli.snapshots.rules.levels import level_name
 from kcli.snapshots.rules.supported import newest_level, release_of
+from kcli.topic_names import METADATA_FOLDER
 
 if TYPE_CHECKING:
     from kcli.snapshots.rules.compatibility import Misfit
     from kcli.snapshots.rules.preflight import Obstacle
 
 MOST = 20  # records that are named
-PARTITION = "__cluster_metadata-0"
 
 
 @click.command()
@@ -80,7 +80,7 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
     partition = Path(loaded.sources[0]).absolute().parent if loaded.sources else Path()
     newest = parse_snapshot_name(Path(loaded.sources[0]).name) if loaded.sources else None
     found = list(preflight.obstacles(loaded.sources, newest.id.end_offset if newest else 0))
-    found += preflight.bootstrap(partition.parent) if partition.name == PARTITION else []
+    found += preflight.bootstrap(partition.parent) if partition.name == METADATA_FOLDER else []
     for each in found[:MOST]:
         name, level = each.features or ("", 0)
         if each.is_bootstrap or not level or image.features.get(name) != level:

@@ -15,10 +15,10 @@ from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.snapshots.image.image import Image
+from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.snapshots.writing.restoration import Fitness, Voter
+from kcli.topic_names import METADATA_FOLDER
 
-PARTITION = "__cluster_metadata-0"
-META = "meta.properties"
 # What Kafka keeps of a log in a partition's folder; `partition.metadata` may stay.
 LOG_FILE = re.compile(
     r"\d{20}.*\.(log|index|timeindex|txnindex|snapshot|checkpoint|part|deleted|swap|cleaned)"
@@ -33,16 +33,16 @@ class RestoredNode:
     """
 
     def __init__(self, path: str, node_id: int | None, cluster_id: str | None) -> None:
-        self.log_dir = Path(path).parent if Path(path).name == PARTITION else Path(path)
-        self.partition = self.log_dir / PARTITION
-        self.known = properties_of(self.log_dir / META)
+        self.log_dir = Path(path).parent if Path(path).name == METADATA_FOLDER else Path(path)
+        self.partition = self.log_dir / METADATA_FOLDER
+        self.known = properties_of(self.log_dir / META_PROPERTIES)
         text = self.known.get("node.id", "")
         self.node_id = int(text) if node_id is None and re.fullmatch("[0-9]{1,10}", text) else node_id
         self.cluster_id = cluster_id or self.known.get("cluster.id")
         if self.node_id is None:
-            raise UsageError(f"{self.log_dir}: --node-id is needed, as there is no {META} with one")
+            raise UsageError(f"{self.log_dir}: --node-id is needed, as there is no {META_PROPERTIES} with one")
         if self.cluster_id is None:
-            raise UsageError(f"{self.log_dir}: --cluster-id is needed, as there is no {META} with one")
+            raise UsageError(f"{self.log_dir}: --cluster-id is needed, as there is no {META_PROPERTIES} with one")
 
     def fitness(self, image: Image, voters: list[Voter]) -> Iterator[Fitness]:
         """Yield what keeps this node from being the one that the image and the voters know, and what it would lose."""
@@ -54,7 +54,7 @@ class RestoredNode:
         for name, value in expected.items() if self.known else ():
             found = self.known.get(name, "none")
             if value is not None and found != str(value):
-                yield Fitness("error", f"{self.log_dir / META}: {name} {found} ({value} expected)")
+                yield Fitness("error", f"{self.log_dir / META_PROPERTIES}: {name} {found} ({value} expected)")
         strays = sorted(self.strays(image))
         if strays:
             here = counted(len(strays), "partition here is", "partitions here are")
@@ -66,8 +66,9 @@ class RestoredNode:
         from kcli.broker.storage.checkpoints import read_topic_id
 
         ids = {topic.id_text for topic in image.topics.values()}
-        for each in self.log_dir.iterdir() if self.log_dir.is_dir() else ():
-            if each.name != PARTITION and (each / "partition.metadata").is_file() and read_topic_id(each) not in ids:
+        folders = self.log_dir.iterdir() if self.log_dir.is_dir() else ()
+        for each in (folder for folder in folders if folder.name != METADATA_FOLDER):
+            if (each / "partition.metadata").is_file() and read_topic_id(each) not in ids:
                 yield each.name
 
     def in_the_way(self, keep: Path | None) -> list[Path]:
@@ -116,5 +117,5 @@ class RestoredNode:
         if not self.known:
             from kcli.broker.storage.checkpoints import write_properties
 
-            write_properties(self.log_dir / META, self.meta(directory))
-            yield f"wrote {self.log_dir / META}"
+            write_properties(self.log_dir / META_PROPERTIES, self.meta(directory))
+            yield f"wrote {self.log_dir / META_PROPERTIES}"

@@ -9,6 +9,7 @@ import click
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.clock import SECOND, parse_duration
+from kcli.capture.latency_buckets import SHARES
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
 from kcli.cli.decode.pcap.command import reading, summed_up
@@ -34,7 +35,6 @@ from kcli.jsontext import dumps
 FIGURES = ("exchanges", "errors", "request_bytes", "response_bytes", "p50_ms", "p95_ms", "p99_ms", "max_ms")
 OF_LOAD = ("per_second", "records_per_request", "empty_share")
 OF_CONNECTIONS = ("connections", "connections_opened", "round_trip_ms", "retransmissions")
-SHARES = (0.5, 0.95, 0.99)
 LEAST_INTERVAL = 1_000_000  # ns
 
 

@@ -49,12 +49,12 @@ def terminal_room(output: str | None = None) -> int | None:
     return terminal_width() if output is None and is_terminal(sys.stdout) else None
 
 
-def console(stderr: bool = False, quiet: bool = False) -> Screen:
+def console(stderr: bool = False) -> Screen:
     """Return rich's console, which honours NO_COLOR; in a pipe it writes plain text and breaks no line."""
     from kcli.cli.terminal.screen import Screen
 
     stream = unguarded(sys.stderr if stderr else sys.stdout)
-    made = Screen(file=stream, quiet=quiet, soft_wrap=not is_terminal(stream))
+    made = Screen(file=stream, soft_wrap=not is_terminal(stream))
     if not is_terminal(stream) and "COLUMNS" not in os.environ:
         made.width = 10_000
     return made

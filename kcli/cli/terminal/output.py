@@ -19,6 +19,7 @@ import click
 
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDIN, STDOUT
 from kcli.errors import InputError, UsageError
+from kcli.input_names import RUNS_FOLDER
 from kcli.named_file import NamedFile, open_named
 from kcli.shell import quoted
 
@@ -34,7 +35,6 @@ MEMBER = (
     r".+\.(log|index|timeindex|txnindex|snapshot|checkpoint|parquet|jar)"
     r"|leader-epoch-checkpoint|quorum-state|meta\.properties|partition\.metadata"
 )
-JOURNAL = "_kcli"  # the pipeline's own folder among its tables
 
 
 def output_option(command: Command) -> Command:
@@ -296,7 +296,7 @@ def is_part_of(output: Path, source: str | Path, taken: os.stat_result) -> bool:
     where = Path(os.path.realpath(source))
     if stat.S_ISDIR(taken.st_mode):
         inside = path.is_relative_to(where)
-        return inside and (is_member(path.name) or JOURNAL in path.relative_to(where).parts)
+        return inside and (is_member(path.name) or RUNS_FOLDER in path.relative_to(where).parts)
     stem = where.name.partition(".")[0]
     same = path.parent == where.parent and path.name.partition(".")[0] == stem and stem.isdecimal()
     return same and is_member(path.name) and is_member(where.name)

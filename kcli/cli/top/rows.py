@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from kcli.capture.latency_buckets import SHARES
 from kcli.cli.stats.table import Row
 from kcli.metrics.figures import CLIENT, Counts, LiveFigures, Load
-
-SHARES = (0.5, 0.95, 0.99)
 
 
 class Tab(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from kcli.calendar import NS_IN_US
 from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.writing import Written
 from kcli.schemas.errors import error_name
 
-NS_US = 1000
 CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
 
 
@@ -69,8 +69,8 @@ def change_row(first: Row, errors: int, hinted: Row | None, after: Row | None) -
         lost = (after["first_ns"] - first["first_ns"]) / 1e6
         saved = 0.0 if hinted is not None else max(0.0, (after["first_request_ns"] - first["first_ns"]) / 1e6)
     return (
-        first["first_ns"] // NS_US, first["client_id"], first["client_address"], first["api"], first["topic"],
+        first["first_ns"] // NS_IN_US, first["client_id"], first["client_address"], first["api"], first["topic"],
         first["partition"], error_name(first["error"]), first["server"], errors, hinted is not None,
         hinted["hint_leader"] if hinted else None, hinted["hint_server"] if hinted else None,
-        after["server"] if after else None, after["first_ns"] // NS_US if after else None, lost, saved,
+        after["server"] if after else None, after["first_ns"] // NS_IN_US if after else None, lost, saved,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from functools import partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from kcli.calendar import NS_IN_US
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.core.sessions.fetches import FetchFrames, filled
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kcli.sessions.registry import SessionlessFetches
     from kcli.sessions.session import FetchStatistics, ObservedSession
 
-NS_US = 1000
 # Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers;
 # those of one packet as they were asked. asked: the correlation id, as it is in the request.
 ORDER = ("completed_ns", "response_ns", "request_ns", "connection", "asked")
@@ -48,7 +48,7 @@ def fetches(gathered: Gathered) -> Any:
     parts = [] if frames is None else [frames.select("*", asked)]
     if lost is not None:
         server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
-        when = (functions.unix_micros("timestamp") * NS_US).alias("completed_ns")
+        when = (functions.unix_micros("timestamp") * NS_IN_US).alias("completed_ns")
         known = lost.where("event != 'unanswered-at-end' and connection is not null")
         parts.append(known.select(server, "connection", when, "event"))
     if lines is not None:
@@ -225,9 +225,9 @@ def line_of(row: Row) -> Row:
 def session_row(session: ObservedSession) -> tuple[Any, ...]:
     """Return the row of a session that is over."""
     return (
-        session.first_ns // NS_US, session.server, session.connection, session.client_id, session.replica_id,
-        session.version, session.session_id, session.opened_ns // NS_US if session.since_start else None,
-        session.end_ns // NS_US if session.end_ns else None, session.end, bool(session.complete),
+        session.first_ns // NS_IN_US, session.server, session.connection, session.client_id, session.replica_id,
+        session.version, session.session_id, session.opened_ns // NS_IN_US if session.since_start else None,
+        session.end_ns // NS_IN_US if session.end_ns else None, session.end, bool(session.complete),
         session.first, session.most, session.last, *tallied(session), None, *latencies(session), errors_text(session),
         session.silent_count, session.findings,
     )  # fmt: skip
@@ -236,8 +236,8 @@ def session_row(session: ObservedSession) -> tuple[Any, ...]:
 def sessionless_row(fetches: SessionlessFetches) -> tuple[Any, ...]:
     """Return the row of a client's fetches outside any session."""
     return (
-        fetches.first_ns // NS_US, fetches.server, None, fetches.client_id, fetches.replica_id,
-        fetches.version, 0, None, fetches.last_ns // NS_US, None, None, None, None, None, *tallied(fetches),
+        fetches.first_ns // NS_IN_US, fetches.server, None, fetches.client_id, fetches.replica_id,
+        fetches.version, 0, None, fetches.last_ns // NS_IN_US, None, None, None, None, None, *tallied(fetches),
         fetches.not_granted, *latencies(fetches), errors_text(fetches), None, None,
     )  # fmt: skip
 

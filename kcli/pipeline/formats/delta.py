@@ -20,8 +20,9 @@ from typing import Any
 from kcli.calendar import EPOCH
 from kcli.errors import InputError
 from kcli.extras import require
+from kcli.input_names import RUNS_FOLDER
 from kcli.jsontext import dumps, loads
-from kcli.pipeline.entry import COMPACTED, HOME, Entry
+from kcli.pipeline.entry import COMPACTED, Entry
 from kcli.pipeline.formats.delta_log import DeltaLog, location
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import FILED, RECORDS, RUNS
@@ -94,7 +95,7 @@ class DeltaRuns:
         write_rows(self.runs.place / file, rows)
         self.runs.set_to([*files, file], entry.run)
         for path in entry.drop:
-            if path.startswith(f"{HOME}/"):
+            if path.startswith(f"{RUNS_FOLDER}/"):
                 (self.output / path).remove()
 
     def stored(self) -> dict[str, list[StoredFile]]:

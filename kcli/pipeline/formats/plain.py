@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kcli.errors import InputError
+from kcli.input_names import RUNS_FOLDER
 from kcli.jsontext import dumps, loads
-from kcli.pipeline.entry import HOME, Entry
+from kcli.pipeline.entry import Entry
 from kcli.pipeline.storage import StoragePath, StoredFile, split_query
 from kcli.pipeline.tables import FILED
 
@@ -28,7 +29,7 @@ class PlainRuns:
 
     def __init__(self, output: StoragePath) -> None:
         self.output = output
-        self.place = output / HOME / JOURNAL
+        self.place = output / RUNS_FOLDER / JOURNAL
 
     def read(self) -> list[Entry]:
         """Read the journal. InputError: it is none."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from kcli.errors import UsageError
-from kcli.pipeline.entry import HOME, Entry
+from kcli.input_names import RUNS_FOLDER
+from kcli.pipeline.entry import Entry
 from kcli.pipeline.formats.plain import JOURNAL, PlainRuns
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RUNS
@@ -74,4 +75,4 @@ def format_of(output: StoragePath) -> str | None:
     """Return the format of the tables in a folder; None: there are none."""
     if (output / RUNS.name / LOG).exists():
         return DELTA
-    return PARQUET if (output / HOME / JOURNAL).exists() else None
+    return PARQUET if (output / RUNS_FOLDER / JOURNAL).exists() else None

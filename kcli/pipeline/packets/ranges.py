@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.io.capture_file import CaptureFile
 from kcli.capture.io.files import check_start
+from kcli.capture.io.ranges import HEADER
 from kcli.errors import InputError
 from kcli.pipeline.storage import StoragePath, StoredFile
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kcli.core.capture.packet_shuffle import Scatter
 
 RANGE_BYTES = 128 << 20
-HEADER = 24
 HEAD = 1 << 16  # bytes of a file's start, with its header or its interfaces
 WINDOW = 4 << 20  # bytes that are searched for a packet, at first
 CHAIN = 6  # packets that must follow each other

@@ -14,7 +14,6 @@ from kcli.schemas.apikeys import METADATA
 from kcli.schemas.definition import ZERO_UUID
 
 KEPT = 1 << 16  # partitions and brokers that are remembered
-NO_TOPIC = ZERO_UUID
 
 
 class MetadataRows:
@@ -96,7 +95,7 @@ def state_of(partition: dict[str, Any], topic_id: str | None, addresses: Mapping
     """Return what an answer says of a partition: the columns of `partition_states` from `topic_id` on."""
     replicas, isr = partition.get("replicaNodes") or [], partition.get("isrNodes") or []
     return (
-        None if topic_id == NO_TOPIC else topic_id, partition["partitionIndex"], partition["leaderId"],
+        None if topic_id == ZERO_UUID else topic_id, partition["partitionIndex"], partition["leaderId"],
         partition.get("leaderEpoch"), addresses.get(partition["leaderId"]), ",".join(map(str, replicas)),
         ",".join(map(str, isr)), len(replicas), len(isr), error_of(partition),
     )  # fmt: skip

@@ -16,7 +16,6 @@ from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import NAME_FIELDS
 
 UNSAID = {FETCH_SNAPSHOT}  # whose rows are no sayings
-NO_UUID = ZERO_UUID
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 
 Put = Callable[[str, tuple[Any, ...]], None]
@@ -84,7 +83,7 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         topic_id = value.get("topicId")
         name = next((value[each] for each in NAME_FIELDS if value.get(each)), None)
-        if isinstance(topic_id, str) and isinstance(name, str) and topic_id != NO_UUID:
+        if isinstance(topic_id, str) and isinstance(name, str) and topic_id != ZERO_UUID:
             yield topic_id, name
         for each in value.values():
             if isinstance(each, (dict, list)):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator
 from typing import Any
 
+from kcli.calendar import NS_IN_MS
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, end_pairs, link_texts
 from kcli.pipeline.writing import stored_schema
 from kcli.tables.arrays import Among, integers, strings, texts
 
-MS = 1_000_000
 UNKNOWN = -1
 # Columns of one end: (of the core, divided by; None: a time, 0: never).
 COUNTS = ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows")
@@ -103,4 +103,4 @@ def hexadecimal(numbers: Any) -> Among:
 
 
 def milliseconds(ns: Any, missing: Any = None) -> Any:
-    return integers(ns / MS, "double", missing)
+    return integers(ns / NS_IN_MS, "double", missing)

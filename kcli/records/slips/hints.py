@@ -9,6 +9,7 @@ from kcli.core.records import batches as core
 from kcli.core.records import record_values
 from kcli.core.records.batches import HEADER_SIZE
 from kcli.grammar.slips.edits import int_at, varint_at
+from kcli.grammar.slips.plausibility import NONSENSE
 from kcli.grammar.slips.search import Hint, joined, likeliest
 from kcli.records.batches import scan
 from kcli.records.codecs import compress
@@ -34,7 +35,6 @@ SAID = {name: f"the length of {name}" for name in NUMBERS} | {
     "headers": "the number of headers",
     "attributes": "attributes",
 }
-NONSENSE = 8.0  # as oddness
 ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
 
 

@@ -12,7 +12,7 @@ from kcli.replay.traffic.fields import FieldPlan, plan_of
 from kcli.replay.traffic.identities import Identities, Scope
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH, PRODUCE
 from kcli.schemas.catalog import catalog
-from kcli.sessions.trace import NO_UUID
+from kcli.schemas.definition import ZERO_UUID
 
 Body = Mapping[str, Any]
 
@@ -137,7 +137,7 @@ def entry_key(entry: Any, canonical: Callable[[str, Any], Any]) -> Any:
     parts: dict[str, Any] = {}
     for name in KEYS:
         item = entry.get(name)
-        if item not in (None, "", NO_UUID):
+        if item not in (None, "", ZERO_UUID):
             parts["topic" if name in TOPIC_KEYS else name] = canonical(name, item)
     return tuple(parts.items()) or None
 

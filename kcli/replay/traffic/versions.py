@@ -15,7 +15,7 @@ from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.word import Word
 from kcli.replay.topics import LiveTopics
 from kcli.schemas.apikeys import FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH
-from kcli.sessions.trace import NO_UUID
+from kcli.schemas.definition import ZERO_UUID
 
 Body = Mapping[str, Any]
 
@@ -79,10 +79,10 @@ def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, 
     """Return it with a topic's name for its id or the reverse, where the struct has a field for the other only."""
     topic_id, name = value.get("topicId"), value.get("topic") or value.get("name")
     field = next((each for each in ("topic", "name") if each in word.words), None)
-    if field is not None and "topicId" not in word.words and not name and topic_id not in (None, NO_UUID):
+    if field is not None and "topicId" not in word.words and not name and topic_id not in (None, ZERO_UUID):
         return value | {field: topics.names.get(topic_id, topic_id)}
-    if field is None and "topicId" in word.words and topic_id in (None, NO_UUID) and isinstance(name, str):
-        return value | {"topicId": topics.ids.get(name, NO_UUID)}
+    if field is None and "topicId" in word.words and topic_id in (None, ZERO_UUID) and isinstance(name, str):
+        return value | {"topicId": topics.ids.get(name, ZERO_UUID)}
     return value
 
 

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kcli.calendar import NS_IN_MS
 from kcli.core.snapshots.snapshot import StateCounts
 from kcli.records.control import CONTROL_TYPES
 from kcli.schemas.field_codes import ControlType
@@ -20,7 +21,6 @@ LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
 STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
 BITS = [FACTS[fact] for fact in STATES.values()]
 CHANGE = "PARTITION_CHANGE_RECORD"
-NS = 1_000_000  # in a ms
 BROKERS = {"RegisterBrokerRecord": "brokerId", "UnregisterBrokerRecord": "brokerId", "FenceBrokerRecord": "id",
            "UnfenceBrokerRecord": "id", "BrokerRegistrationChangeRecord": "brokerId"}  # fmt: skip
 
@@ -126,7 +126,7 @@ class Timeline(Loader):
         epoch.records += batch.last_offset_delta + 1
         epoch.last_ms = self.ms
         if self.ms is not None:
-            self.bucket = self.buckets.setdefault(self.ms * NS // self.step, Bucket(states=self.states.counts))
+            self.bucket = self.buckets.setdefault(self.ms * NS_IN_MS // self.step, Bucket(states=self.states.counts))
         self.states.time = self.ms
         self.states.begin()
         return self.states

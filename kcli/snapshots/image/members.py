@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kcli.schemas.field_codes import NO_LEADER
 from kcli.snapshots.image.replay import ReplayError
-
-NO_LEADER = -1
 
 Entry = tuple[int, bool]  # partition, and that the broker leads it
 ZERO: Entry = (0, False)  # of a list that was cut to one entry less and had more than one to lose

@@ -26,18 +26,11 @@ class LogFollower(QuorumReader):
 
     FETCHING = "follow"
 
-    def __init__(
-        self,
-        bootstrap: Sequence[Endpoint],
-        *,
-        cluster_id: str | None = None,
-        wait_ms: int = 0,
-        max_bytes: int = MOST_BYTES,
-    ) -> None:
-        super().__init__(bootstrap, cluster_id=cluster_id, max_bytes=max_bytes)
+    def __init__(self, bootstrap: Sequence[Endpoint]) -> None:
+        super().__init__(bootstrap, max_bytes=MOST_BYTES)
         self.offset = self.last_epoch = 0
         self.high_watermark = -1
-        self.wait_ms = wait_ms
+        self.wait_ms = 0
 
     @property
     def is_caught_up(self) -> bool:

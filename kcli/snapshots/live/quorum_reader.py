@@ -83,7 +83,7 @@ class QuorumReader(ABC):
 
     FETCHING: str
 
-    def __init__(self, bootstrap: Sequence[Endpoint], *, cluster_id: str | None, max_bytes: int) -> None:
+    def __init__(self, bootstrap: Sequence[Endpoint], *, max_bytes: int, cluster_id: str | None = None) -> None:
         self.bootstrap = list(bootstrap)
         self.cluster_id, self.max_bytes = cluster_id, max_bytes
         self.state = self.FETCHING

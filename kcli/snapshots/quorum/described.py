@@ -10,7 +10,6 @@ from kcli.finding import Finding
 from kcli.schemas.definition import ZERO_UUID
 from kcli.snapshots.quorum.findings import ANYWHERE, add_line, remove_line
 
-NO_DIRECTORY = ZERO_UUID
 STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second
 
 
@@ -83,8 +82,8 @@ def replica(value: Mapping[str, Any]) -> tuple[int, str]:
 
 def member(value: Mapping[str, Any]) -> Member:
     """Take a member out of a response."""
-    directory = value.get("replicaDirectoryId") or NO_DIRECTORY
-    key = ReplicaKey(value["replicaId"], "" if directory == NO_DIRECTORY else directory)
+    directory = value.get("replicaDirectoryId") or ZERO_UUID
+    key = ReplicaKey(value["replicaId"], "" if directory == ZERO_UUID else directory)
     return Member(key, value["logEndOffset"], value.get("lastFetchTimestamp", -1))
 
 

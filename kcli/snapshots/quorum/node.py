@@ -13,9 +13,8 @@ from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
 from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.reading.log_batches import log_batches
+from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.snapshots.rules.verification import verify
-
-META = "meta.properties"
 
 
 class Identity(NamedTuple):
@@ -87,7 +86,7 @@ def identity_of(log_dir: Path) -> Identity:
     """Read the meta.properties of a log directory."""
     from kcli.client.java_properties import parse
 
-    path = log_dir / META
+    path = log_dir / META_PROPERTIES
     if not path.is_file():
         return Identity()
     try:

@@ -17,8 +17,7 @@ from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.records.control import CONTROL_TYPES
 from kcli.schemas.catalog import catalog
-
-FRAME_VERSION = 1
+from kcli.schemas.field_codes import FRAME_VERSION
 
 
 def upper_snake(name: str) -> str:

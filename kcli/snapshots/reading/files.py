@@ -17,6 +17,7 @@ from kcli.input_names import STDIN
 from kcli.records.recognition import LOOKED_AT, segment_name
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 from kcli.temporary import temporary_file
+from kcli.topic_names import METADATA_FOLDER
 
 if TYPE_CHECKING:
     import mmap
@@ -142,7 +143,7 @@ def metadata_directory(path: str) -> Path:
     folder = Path(path)
     if not folder.is_dir():
         raise InputError("not a directory", file=path)
-    inner = folder / "__cluster_metadata-0"
+    inner = folder / METADATA_FOLDER
     if not inner.is_dir() and (folder / FOLDER).is_dir():
         raise InputError(REASON, file=path)
     return inner if inner.is_dir() else folder

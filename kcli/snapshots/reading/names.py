@@ -15,6 +15,7 @@ from typing import NamedTuple
 PATTERN = re.compile(r"(\d{20})-(\d{10})(?:-\d{1,20}(?=\.checkpoint\.part))?\.checkpoint(\.part|\.deleted)?")
 LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # of few names: compiled with the first
 SEGMENT = re.compile(r"(\d{20})\.log")
+META_PROPERTIES = "meta.properties"  # beside the directory: who the node is
 STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}
 
 

@@ -128,9 +128,9 @@ class Replication:
     fenced_sent: int
 
 
-def estimate(partitions: int, brokers: int, change_bytes: int = 40, fence_bytes: int = 8) -> Replication:
+def estimate(partitions: int, brokers: int) -> Replication:
     """Compute KIP-630's estimate: an IsrChange takes 40 bytes (partition 4, topic id 16, ISR 8, leader 4, epoch 4,
     apiKey 2, version 2), a FenceBroker 8; `brokers` others replicate it.
     """
-    changed = partitions * change_bytes
-    return Replication(partitions, brokers, changed, changed * brokers, fence_bytes, fence_bytes * brokers)
+    changed, fenced = 40 * partitions, 8
+    return Replication(partitions, brokers, changed, changed * brokers, fenced, fenced * brokers)

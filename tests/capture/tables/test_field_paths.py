@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.tables.field_paths import GROUP, INDEX, NO_TOPIC, TOPIC, Named, Scan, names_in, scans
+from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, Scan, names_in, scans
 from kcli.schemas.catalog import catalog
+from kcli.schemas.definition import ZERO_UUID
 
 ID = "c" * 21 + "A"
 
@@ -22,7 +23,7 @@ def names(message: str, value: dict[str, Any] | None) -> Named:
     ("message", "value", "topics", "partitions", "groups"),
     [
         ("MetadataRequest", {"topics": [{"name": "a"}, {"name": None, "topicId": ID}]}, ["a", (ID,)], None, []),
-        ("MetadataRequest", {"topics": [{"name": None, "topicId": NO_TOPIC}]}, [], None, []),
+        ("MetadataRequest", {"topics": [{"name": None, "topicId": ZERO_UUID}]}, [], None, []),
         (
             "FetchResponse",
             {"responses": [{"topicId": ID, "partitions": [{"partitionIndex": 3}, {"partitionIndex": 5}]}]},

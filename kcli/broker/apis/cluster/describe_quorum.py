@@ -12,7 +12,6 @@ from kcli.broker.request import Request
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.errors import error_code
 
-NO_DIRECTORY = ZERO_UUID
 UNKNOWN = error_code("UNKNOWN_TOPIC_OR_PARTITION")
 
 
@@ -42,7 +41,7 @@ def partition_row(request: Request) -> dict[str, Any]:
     voters = [
         {
             "replicaId": each,
-            "replicaDirectoryId": NO_DIRECTORY,
+            "replicaDirectoryId": ZERO_UUID,
             "logEndOffset": end if each in request.controller.running else -1,
             "lastFetchTimestamp": now if each in request.controller.running else -1,
             "lastCaughtUpTimestamp": now if each in request.controller.running else -1,

@@ -29,8 +29,8 @@ from kcli.broker.storage.producers import DUPLICATE, FENCED
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits
 from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code, error_name
+from kcli.schemas.field_codes import NO_PRODUCER
 
-NO_PRODUCER = -1
 ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 11, 12, 13
 # A client with this client id may write to internal topics (Kafka's AdminUtils).
 ADMIN = "__admin_client"

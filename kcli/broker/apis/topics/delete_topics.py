@@ -14,7 +14,6 @@ from kcli.schemas.errors import error_code
 
 STATES_SINCE = 6
 DISABLED_SINCE = 3
-NO_ID = ZERO_UUID
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def wanted(request: Request) -> Iterator[tuple[str | None, str]]:
             yield each["name"], each["topicId"]
     else:
         for name in request.body["topicNames"]:
-            yield name, NO_ID
+            yield name, ZERO_UUID
 
 
 def delete(request: Request, name: str | None, topic_id: str) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.partition import NO_LEADER, NOT_HOSTED, Partition
+from kcli.broker.partition import NOT_HOSTED, Partition
 from kcli.broker.request import Request
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import NO_LEADER
 
 PREFERRED, UNCLEAN = 0, 1
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")

@@ -18,16 +18,16 @@ from typing import Any
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.new_topics import NewTopics, refuse_excess
 from kcli.broker.operations import allowed
-from kcli.broker.partition import NO_LEADER, Partition, Topic
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import NO_LEADER
 from kcli.schemas.model import release_order
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
-NO_ID = ZERO_UUID
 NO_LEADER_NOW = error_code("LEADER_NOT_AVAILABLE")
 # A Kafka 4.4 whose controller has nothing else to do takes 16 to 40 ms.
 MAKING_SECONDS = 0.025
@@ -55,11 +55,11 @@ def handle(request: Request) -> dict[str, Any]:
 
 def found(request: Request, wanted: list[dict[str, Any]]) -> list[Topic | dict[str, Any]]:
     """Return the topics, or the rows that say why there are none."""
-    ids = dict.fromkeys(each.get("topicId", NO_ID) for each in wanted)
-    if ids.keys() - {NO_ID}:
-        return [by_id(request, each) for each in ids if each != NO_ID]
+    ids = dict.fromkeys(each.get("topicId", ZERO_UUID) for each in wanted)
+    if ids.keys() - {ZERO_UUID}:
+        return [by_id(request, each) for each in ids if each != ZERO_UUID]
     names = dict.fromkeys(each.get("name") for each in wanted)
-    return [by_id(request, NO_ID) if name is None else by_name(request, name) for name in names]
+    return [by_id(request, ZERO_UUID) if name is None else by_name(request, name) for name in names]
 
 
 def by_id(request: Request, topic_id: str) -> Topic | dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import Any
 
 from kcli.broker.request import Request
 from kcli.broker.transactions.attempts import attempt
+from kcli.broker.transactions.transaction import LAST_EPOCH
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
 
-LAST_EPOCH = (1 << 15) - 2
 FENCED_SINCE = 4
 
 
