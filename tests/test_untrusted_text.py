@@ -206,7 +206,7 @@ def test_nothing_is_obeyed(
     if name == "pipeline report":
         answer_by_hand(monkeypatch)
     monkeypatch.setattr(
-        "kcli.replay.traffic.connection.PAUSE", 0.001
+        "kcli.replay.traffic.replayed_connection.PAUSE", 0.001
     )  # before it asks again for what no broker has, 50 times
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")

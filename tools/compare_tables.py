@@ -22,8 +22,8 @@ from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import TABLES
 from kcli.sql.engine import Engine
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 
 __all__ = ["differences"]
 

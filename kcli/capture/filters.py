@@ -14,7 +14,7 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, matches
 from kcli.errors import UsageError
-from kcli.grammar.topics import TOPIC_NAME
+from kcli.grammar.topic_ids import TOPIC_NAME
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import METADATA_ID, NAME_FIELDS

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kcli.compare.captured import Captured, Key, block_seconds
+from kcli.compare.capture_side import Captured, Key, block_seconds
 from kcli.compare.measures import KEYS, MEASURED, MEASURES, Measure
 from kcli.compare.ranks import beyond_chance, noise_of, rank_test
 from kcli.diagnose import INFO, Diagnosis, Finding

@@ -2,8 +2,8 @@
 
 A query gives `block`, `value`, and the columns that say of what it is: api, role (of the client: producer, consumer,
 broker, or other), topic, group_id, error. The tables `roles` (client_id, role) and `members_of` (role, clients), and
-the macros block_of(ns), alive(first_ns, last_ns) and minutes() are of `captured`. Blocks before the first and behind
-the last do not count.
+the macros block_of(ns), alive(first_ns, last_ns) and minutes() are of `capture_side`. Blocks before the first and
+behind the last do not count.
 
 A round trip is that of the whole line, from the client to where the capture was taken and from there to the broker. The
 shortest is the line's: acknowledgements wait up to 40 ms for data that they can go with, the longer the less there is.

@@ -21,7 +21,7 @@ from kcli.errors import InputError
 from kcli.finding import INFO, Finding
 from kcli.rules.judgement import checks
 from kcli.rules.judgement import judge as judged_by_rules
-from kcli.rules.tables import read_columns
+from kcli.rules.rule_tables import read_columns
 from kcli.shell import file_words
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from kcli.capture.audit import Talk
 from kcli.capture.filters import ALL, Filter
 from kcli.pipeline.rows.row_source import RowSource
-from kcli.rules.tables import READ
+from kcli.rules.rule_tables import READ
 
 
 class Store(Protocol):

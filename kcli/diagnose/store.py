@@ -14,7 +14,7 @@ from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.prepared import BY_ID, PREPARED, TOPIC, ends_sql
-from kcli.rules.tables import LARGEST, READ, RuleTables, kind_of, query_around
+from kcli.rules.rule_tables import LARGEST, READ, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of

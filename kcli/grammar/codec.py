@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from kcli.core.codec.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
-from kcli.grammar.topics import annotate
+from kcli.grammar.topic_ids import annotate
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import ENCODINGS, DecodeTrace, Span

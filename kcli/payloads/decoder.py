@@ -17,11 +17,11 @@ from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.payloads import internal
 from kcli.payloads.envelopes import flattened
-from kcli.payloads.files import SchemaFiles, local_schema
 from kcli.payloads.formats import FORMATS, decoded, encoded
 from kcli.payloads.framing import CONFLUENT, Frame, IdType, SchemaId, Which, frame_of, framed
 from kcli.payloads.options import PayloadOptions
 from kcli.payloads.schema import AVRO, PROTOBUF, Codec, PayloadError, Schema, codec_of
+from kcli.payloads.schema_files import SchemaFiles, local_schema
 from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 
 RECORDS = {kind: coordinator_record if kind != "metadata" else metadata_record for kind in TOPICS.values()}

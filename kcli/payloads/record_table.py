@@ -110,7 +110,7 @@ def decoded(arrays: dict[str, Any], topics: Any, decoder: PayloadDecoder) -> dic
     """Return PAYLOAD_COLUMNS of records; a key or value that holds a secret is hidden in `arrays`, too."""
     import pyarrow
 
-    from kcli.payloads.columns import PAYLOAD_COLUMNS, payload_columns
+    from kcli.payloads.payload_columns import PAYLOAD_COLUMNS, payload_columns
 
     columns: dict[str, list[Any]] = {name: [] for name in PAYLOAD_COLUMNS}
     hidden: dict[Which, dict[int, int]] = {"key": {}, "value": {}}
@@ -211,7 +211,7 @@ def is_utf8(value: bytes) -> bool:
 
 def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDecoder | None:
     """Return the decoder where its columns are wanted, or values that it may hide."""
-    from kcli.payloads.columns import PAYLOAD_COLUMNS
+    from kcli.payloads.payload_columns import PAYLOAD_COLUMNS
 
     return decoder if wanted & {"key", "value", *PAYLOAD_COLUMNS} else None
 

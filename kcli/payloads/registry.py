@@ -17,9 +17,9 @@ from kcli.client.web_address import WebAddress, reason_of
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import loads
 from kcli.payloads.entries import is_entry, schema_of
-from kcli.payloads.files import type_of_text
 from kcli.payloads.framing import SchemaId
 from kcli.payloads.schema import LONGEST, PayloadError, Schema
+from kcli.payloads.schema_files import type_of_text
 
 MOST_ASKED = 2000  # questions in a run
 LARGEST = 4 * LONGEST  # bytes of an answer

@@ -25,7 +25,7 @@ from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RECORDS
 
 if TYPE_CHECKING:
-    from kcli.payloads.captured import CapturedSchemas
+    from kcli.payloads.http_schemas import CapturedSchemas
 
 SHARE_BYTES = 256 << 20  # of packets for one task to decode
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not worth a task of its own
@@ -198,7 +198,7 @@ class Stages:
 
 def captured_schemas(paths: Sequence[str], options: Options) -> CapturedSchemas:
     """Return the schemas in captures, which are read for it."""
-    from kcli.payloads.captured import CapturedSchemas
+    from kcli.payloads.http_schemas import CapturedSchemas
 
     made = CapturedSchemas(paths, DecodeOptions(memory=options.memory, key_logs=options.key_logs))
     made.entries  # noqa: B018 - read here, once, and not by each task

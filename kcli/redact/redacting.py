@@ -14,10 +14,10 @@ from kcli.capture.tls.layer import TlsLayer
 from kcli.core.capture.draft import Draft
 from kcli.filelike import Stream
 from kcli.grammar.request_start import api_of
-from kcli.redact.connection import RedactedConnection
 from kcli.redact.logins import Login
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
+from kcli.redact.redacted_connection import RedactedConnection
 from kcli.redact.track import ConnectionDraft, Track
 
 

@@ -27,7 +27,7 @@ from kcli.errors import BrokerError, DecodeError, NetworkError
 from kcli.records.batches import APPEND_TIME, TRANSACTIONAL, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
-from kcli.replay.records import IDEMPOTENT, LAYOUT
+from kcli.replay.produced_batches import IDEMPOTENT, LAYOUT
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import INTERNAL, name_fault

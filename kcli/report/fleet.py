@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kcli.pipeline.queries import QUESTIONS
 from kcli.pipeline.report import MOST, Answered, opened
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 
 
 def ask_here(output: str) -> Iterator[Answered]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from kcli.counting import counted, rounded_bytes, span_text
-from kcli.report.metadata import MetadataReport
+from kcli.report.metadata_answers import MetadataReport
 from kcli.report.verdict import BAD, GOOD, NOTE, WARNING, Finding, Verdict, verdict_of
 from kcli.snapshots.rules.policy import violations
 

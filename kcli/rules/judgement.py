@@ -9,9 +9,9 @@ from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
 from kcli.rules.precedence import without_consequences
 from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
+from kcli.rules.rule_tables import RuleTables
 from kcli.rules.settings import LIBRARIES, SETTING, own_names
 from kcli.rules.signs import SIGNS
-from kcli.rules.tables import RuleTables
 from kcli.tables.call_views import NAMELESS_IDS
 
 # Topic ids that stand in place of names.

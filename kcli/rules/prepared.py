@@ -1,7 +1,7 @@
 """Tables that rules share, made once out of the facts, in SQL that DuckDB and Spark both run.
 
-Where the two call a function by different names, Spark's is used; `kcli.rules.tables` teaches DuckDB those (MACROS).
-Times are nanoseconds since 1970 (`ns`: of the request), seconds where a column says so.
+Where the two call a function by different names, Spark's is used; `kcli.rules.rule_tables` teaches DuckDB those
+(MACROS). Times are nanoseconds since 1970 (`ns`: of the request), seconds where a column says so.
 """
 
 from __future__ import annotations

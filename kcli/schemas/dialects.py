@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError, SchemaError, UsageError
-from kcli.schemas.checks.check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
+from kcli.schemas.checks.definition_check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults, names_of_apis, with_keys
 from kcli.schemas.definition import build, camel, parse_text
 from kcli.schemas.dialect_settings import IGNORED, SETTINGS, read_settings
@@ -25,7 +25,7 @@ from kcli.schemas.layout import layout, reads
 from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
-from kcli.schemas.tables import INDEX, api_row
+from kcli.schemas.table_files import INDEX, api_row
 from kcli.schemas.vectors.notes import Notes, notes_of
 
 SHIPPED = Path(__file__).parent / "dialects"

@@ -12,7 +12,7 @@ Row = tuple[int, str, bool, list[str]]
 
 
 def read_table(folder: Path) -> list[Row]:
-    """Return the rows of a table of errors; see `kcli.schemas.tables`."""
+    """Return the rows of a table of errors; see `kcli.schemas.table_files`."""
     return [tuple(row) for row in json.loads((folder / "errors.json").read_bytes())]
 
 

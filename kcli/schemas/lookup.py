@@ -19,7 +19,7 @@ from kcli.schemas.model import Api, Message
 from kcli.schemas.ranges import NONE, Range
 
 if TYPE_CHECKING:
-    from kcli.schemas.checks.check import SchemaFinding
+    from kcli.schemas.checks.definition_check import SchemaFinding
     from kcli.schemas.vectors.notes import Notes
 
 STOCK = Path(__file__).parent / "stock"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from kcli.counting import few_of
 from kcli.errors import UsageError
-from kcli.sessions.report import ResponseReport, SessionReport
+from kcli.sessions.fetch_statistics import ResponseReport, SessionReport
 from kcli.topic_names import INTERNAL
 
 Level = Literal["strict", "shape", "none"]

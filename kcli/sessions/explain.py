@@ -7,9 +7,9 @@ from typing import Any
 
 from kcli.capture.kafka.clock import instant
 from kcli.sessions.draft_trace import error_name
-from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.session_findings import name_of
 
 
 def when(ns: int) -> str | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from kcli.core.sessions.fetches import PartitionState
 from kcli.counting import counted
 from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION, TOPIC_ID_MISMATCH
-from kcli.sessions.findings import name_of
 from kcli.sessions.full_checks import answered_twice, asked_twice, session_error
 from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
+from kcli.sessions.session_findings import name_of
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 PATIENCE = 3  # responses without records that there are, before that is a finding

@@ -9,11 +9,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kcli.sessions.columns import new_kernel
 from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH, next_epoch
-from kcli.sessions.findings import SessionFinding
+from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.offsets import Offsets
 from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
 REMEMBERED = 512  # sessions that ended, kept for late fetches and for who followed whom

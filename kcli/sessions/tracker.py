@@ -26,9 +26,9 @@ from kcli.sessions.epochs import (
     NO_SESSION,
     next_epoch,
 )
-from kcli.sessions.findings import SessionFinding
 from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange
 
 QUIET_S = EVICTION_MS / 1000  # no fetcher is silent for so long on purpose

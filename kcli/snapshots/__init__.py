@@ -20,12 +20,12 @@ from kcli.lazy import importing
 if TYPE_CHECKING:
     from kcli.snapshots.image.diff import Change, diff_images
     from kcli.snapshots.image.image import Image, Topic
+    from kcli.snapshots.image.image_tables import TABLES
     from kcli.snapshots.image.questions import ask
-    from kcli.snapshots.image.tables import TABLES
     from kcli.snapshots.image.tree import image_tree
-    from kcli.snapshots.lines import RecordLines
+    from kcli.snapshots.json_lines import RecordLines
     from kcli.snapshots.live.extract import Assembly, pieces_of
-    from kcli.snapshots.live.fetch import SnapshotFetch
+    from kcli.snapshots.live.snapshot_fetch import SnapshotFetch
     from kcli.snapshots.reading.file_survey import Survey, survey
     from kcli.snapshots.reading.load import Loader, load_snapshot
     from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name

@@ -15,8 +15,8 @@ from kcli.schemas.apikeys import FETCH, SYNC_GROUP
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, error_names, instants, integers, numbered, strings, texts
+from kcli.tables.core_rows import Rows
 from kcli.tables.definition import Column, Table
-from kcli.tables.rows import Rows
 
 MISSING = -(1 << 63)  # in the core's numbers
 CLIENT = -1  # the replica id of a client

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.broker.api_version import ApiVersion
 from kcli.broker.fetch.records_slot import INLINE, SLOT
-from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.file_pool import LogFile
 from kcli.broker.storage.segment import Slice
 from kcli.errors import KcliError
 from kcli.schemas.apikeys import API_VERSIONS, FETCH, METADATA

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
+from kcli.broker.metadata.kraft_records import encode
 from kcli.broker.metadata.log import FOLDER
-from kcli.broker.metadata.records import encode
 from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import KcliError
 from kcli.records import scan

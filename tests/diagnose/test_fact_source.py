@@ -8,7 +8,7 @@ import pytest
 
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.store import FactStore
-from kcli.rules.tables import LARGEST, read_columns
+from kcli.rules.rule_tables import LARGEST, read_columns
 from tests.diagnose.captured import DATA
 
 

@@ -12,7 +12,7 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules import RULES
 from kcli.rules.rule import Rule
-from kcli.rules.tables import LARGEST
+from kcli.rules.rule_tables import LARGEST
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 

@@ -16,8 +16,8 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine, check_output
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from tests.capture.wires import DATA
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, settled, unaccounted
 from tests.pipeline.rows.test_noted_exchanges import capture as throttled

@@ -37,8 +37,8 @@ def plain(value: Any) -> Any:
 def test_spark_and_duckdb_answer_alike(spark: Any, samples: Path, output: Path) -> None:
     """Each question, over tables, by Spark and by DuckDB, and over the captures."""
     pytest.importorskip("duckdb")
+    from kcli.sql.given_tables import open_engine
     from kcli.sql.inputs import sort_inputs
-    from kcli.sql.tables import open_engine
 
     captures = [samples / "old-librdkafka-on-3.9.pcap", samples / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst"]
     inputs = [str(path) for path in captures]

@@ -13,7 +13,7 @@ from kcli.client.topics import find_topics
 from kcli.errors import BrokerError
 from kcli.records import build_batch
 from kcli.replay.sessions.plan import ReplayPlan
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from kcli.schemas.errors import error_name
 
 __all__ = ["fill", "needed"]

@@ -14,7 +14,7 @@ from kcli.cli.session.replay import read_fetches
 from kcli.client.oauth import unsecured_token
 from kcli.grammar import frames
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from tests.greeting import GREET, greeting
 from tests.inside import kcli
 from tests.real import keys

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.cli.session.replay import read_fetches
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from tests import inside
 from tests.real.fill import fill, needed
 from tests.real.lab import Cluster

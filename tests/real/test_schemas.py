@@ -15,7 +15,7 @@ from kcli.schemas.layout import holds, layout
 from kcli.schemas.lookup import STOCK
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import NONE, Range
-from kcli.schemas.tables import Imported, import_releases, to_files
+from kcli.schemas.table_files import Imported, import_releases, to_files
 from tests.real.lab import run_java
 from tests.real.maven import compiled
 from tests.real.oracle import NEWEST, RELEASES, classes

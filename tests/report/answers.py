@@ -14,7 +14,7 @@ from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter
 from kcli.records.builder import build_batch
 from kcli.report.asking import Answers
-from kcli.report.captured import PAGE, ask_captures
+from kcli.report.capture_tables import PAGE, ask_captures
 from tests.capture.messages import produce, request, response
 from tests.capture.wires import MILLISECOND, START, Packet, Wire, pcap
 

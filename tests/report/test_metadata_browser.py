@@ -9,7 +9,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.report.asking import Answers
-from kcli.report.metadata import read_metadata
+from kcli.report.metadata_answers import read_metadata
 from tests.report.answers import HOSTILE
 from tests.report.browser import LINES, Page, chromium, order, reads
 from tests.snapshots.files import partition_folder

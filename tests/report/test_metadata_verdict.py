@@ -3,7 +3,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from kcli.report.metadata import read_metadata
+from kcli.report.metadata_answers import read_metadata
 from kcli.report.metadata_questions import QUESTIONS
 from kcli.report.metadata_verdict import judge_metadata, metadata_figures
 from tests.snapshots.files import partition_folder

@@ -10,7 +10,7 @@ from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
 from kcli.pipeline.derived.file_views import view_of
 from kcli.report.asking import ask_fleet
-from kcli.report.captured import PAGE, ask_captures
+from kcli.report.capture_tables import PAGE, ask_captures
 from kcli.report.engine import ReportEngine
 from kcli.report.prepared import FLEET_VIEWS
 from tests.capture.messages import request, response

@@ -17,7 +17,7 @@ from kcli.schemas.layout import layout
 from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.model import Message
 from kcli.schemas.ranges import Range
-from kcli.schemas.tables import Imported, import_releases, load_tables, to_files
+from kcli.schemas.table_files import Imported, import_releases, load_tables, to_files
 from tests import messages as made
 from tests.greeting import GREET, greeting, newer_metadata, rewritten_metadata
 from tests.schemas.definitions import field, jar, message

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.findings import SessionFinding
 from kcli.sessions.session import ObservedSession
+from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.tracker import Tracker
 
 DATA = Path(__file__).parent / "data"

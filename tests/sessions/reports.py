@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.sessions.report import Recorder, SessionReport
+from kcli.sessions.fetch_statistics import Recorder, SessionReport
 from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, rows_of
 from tests.sessions.test_incremental_checks import session

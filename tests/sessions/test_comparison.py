@@ -9,7 +9,7 @@ import pytest
 
 from kcli.errors import UsageError
 from kcli.sessions.comparison import compare
-from kcli.sessions.report import SessionReport
+from kcli.sessions.fetch_statistics import SessionReport
 from tests.sessions.captured import Row
 from tests.sessions.reports import evicted_rows, report
 from tests.sessions.test_incremental_checks import incremental

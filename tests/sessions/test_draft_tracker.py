@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from kcli.schemas.apikeys import INCREMENTAL_FETCH
-from kcli.sessions.findings import RULES
+from kcli.sessions.session_findings import RULES
 from tests.sessions.captured import DATA, Row, follow
 
 MISMATCH = 30227

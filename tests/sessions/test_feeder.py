@@ -8,7 +8,7 @@ import pytest
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.sessions.feeder import Feeder, span, times
-from kcli.sessions.source import follow
+from kcli.sessions.session_sink import follow
 from kcli.sessions.tracker import Tracker
 from tests.capture.wires import Wire, frame, pcap
 from tests.sessions.captured import Row, fetches, rows_of

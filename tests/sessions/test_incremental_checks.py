@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.sessions.findings import RULES
+from kcli.sessions.session_findings import RULES
 from tests.sessions.captured import CAPTURES, Row, fetches, follow, is_fetch, partitions, rows_of
 from tests.sessions.test_draft_tracker import DRAFT_ONLY
 

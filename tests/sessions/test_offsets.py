@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kcli.sessions.columns import new_kernel
+from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.offsets import Offsets
 
 UUID = "UN81GBVGSGmhiqBEPXpYyw"

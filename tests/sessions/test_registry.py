@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kcli.sessions.findings import SessionFinding
 from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
+from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.trace import FetchExchange
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kcli.capture.nothing import NothingReadError
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 
 Rows = list[dict[str, Any]]
 

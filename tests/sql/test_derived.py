@@ -87,8 +87,8 @@ def test_every_byte_has_a_place(samples: Path, ask: Callable[..., Any]) -> None:
 
 def test_a_damaged_capture_is_reported_behind_its_rows(samples: Path, tmp_path: Path, ask: Callable[..., Any]) -> None:
     from kcli.errors import InputError
+    from kcli.sql.given_tables import open_engine
     from kcli.sql.inputs import sort_inputs
-    from kcli.sql.tables import open_engine
 
     path = tmp_path / "cut.pcap"
     path.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-7])

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from kcli.sql.views import VIEWS
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of

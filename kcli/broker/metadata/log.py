@@ -11,7 +11,7 @@ from typing import Protocol
 from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.metadata.features import INITIAL
-from kcli.broker.metadata.records import (
+from kcli.broker.metadata.kraft_records import (
     Row,
     config_records,
     encode,
@@ -20,7 +20,7 @@ from kcli.broker.metadata.records import (
     place_of,
     settled_record,
 )
-from kcli.broker.metadata.replay import NAME, TOPIC_ID, MetadataReplay
+from kcli.broker.metadata.log_replay import NAME, TOPIC_ID, MetadataReplay
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import new_topic_id

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcli.broker.configs import Configs
-from kcli.broker.storage.files import LogFile, files_in
+from kcli.broker.storage.file_pool import LogFile, files_in
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Slice
 from kcli.errors import KcliError

@@ -13,7 +13,7 @@ from kcli.broker.configs import Configs
 from kcli.broker.fetch.tiering import REMOTE, remote_folder
 from kcli.broker.partition import Key, Partition, Topic
 from kcli.broker.storage.checkpoints import read_offsets, read_topic_id, write_offsets, write_topic_id
-from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.file_pool import FilePool
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.recovery import open_log
 from kcli.errors import KcliError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.file_pool import LogFile
 from kcli.core.records.batches import LEAST_LENGTH, LENGTH_END, MAGIC_AT
 from kcli.grammar.batches import BATCH_HEADER, MESSAGE_HEADS
 from kcli.grammar.words.fixed import fixed_layout

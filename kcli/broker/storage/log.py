@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.broker.storage.epochs import LeaderEpochs
-from kcli.broker.storage.files import FilePool, files_in
+from kcli.broker.storage.file_pool import FilePool, files_in
 from kcli.broker.storage.headers import StoredBatch
 from kcli.broker.storage.incoming import Incoming, numbered
 from kcli.broker.storage.producers import Aborted, ProducerStates, append_aborted, read_aborted

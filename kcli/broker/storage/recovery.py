@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from kcli.broker.storage.files import FilePool, files_in
+from kcli.broker.storage.file_pool import FilePool, files_in
 from kcli.broker.storage.headers import StoredBatch
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcli.broker.storage.files import FilePool, LogFile
+from kcli.broker.storage.file_pool import FilePool, LogFile
 from kcli.broker.storage.headers import StoredBatch, first_from, walk
 from kcli.broker.storage.index import OffsetIndex, TimeIndex
 

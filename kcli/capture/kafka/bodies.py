@@ -10,7 +10,7 @@ from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.request_start import api_of
-from kcli.grammar.topics import annotate, teaches
+from kcli.grammar.topic_ids import annotate, teaches
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS, ENVELOPE, PRODUCE
 from kcli.schemas.catalog import catalog

@@ -12,8 +12,8 @@ from kcli.capture.tables.selected_fields import field_values
 from kcli.jsontext import dumps, loads
 from kcli.tables.arrays import Among, column_of
 from kcli.tables.captured import EVENT_COLUMNS
+from kcli.tables.core_rows import Rows
 from kcli.tables.exchanges import BY_NAME, EXCHANGE_COLUMNS, ExchangeArrays
-from kcli.tables.rows import Rows
 
 TEXT_BYTES = 1 << 25  # of JSON or frames in a record batch; one row may have more
 OF_EVENTS = {each.name for each in EVENT_COLUMNS} - {each.name for each in EXCHANGE_COLUMNS}

@@ -9,7 +9,7 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange, Timing, line_of
-from kcli.tables.rows import Rows
+from kcli.tables.core_rows import Rows
 
 
 class HeldRows:

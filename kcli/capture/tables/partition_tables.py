@@ -19,9 +19,9 @@ from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import TIMESTAMP_TYPES
 from kcli.tables.arrays import integers, numbered, rows_at
+from kcli.tables.core_rows import Rows
 from kcli.tables.definition import Column, Table
 from kcli.tables.exchanges import WHO
-from kcli.tables.rows import Rows
 
 LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)

@@ -73,7 +73,7 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
     sources: list[Any] = []
     if options["payloads"] and "-" not in captures:
         from kcli.capture.decoder import DecodeOptions
-        from kcli.payloads.captured import CapturedSchemas
+        from kcli.payloads.http_schemas import CapturedSchemas
 
         read = DecodeOptions(memory=options["memory"], key_logs=options["key_logs"])
         sources.append(CapturedSchemas(captures, read))

@@ -15,7 +15,7 @@ from kcli.cli.terminal.lines import Lines, csv_line, without_formula
 from kcli.counting import counted
 from kcli.extras import require
 from kcli.jsontext import dumps
-from kcli.payloads.columns import PAYLOAD_COLUMNS, payload_columns, schema_id
+from kcli.payloads.payload_columns import PAYLOAD_COLUMNS, payload_columns, schema_id
 from kcli.records.control import control_name
 
 COLUMNS = (

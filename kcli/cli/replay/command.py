@@ -33,7 +33,7 @@ from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import parse_speed
-from kcli.replay.topics import parse_topic_map
+from kcli.replay.topic_mapping import parse_topic_map
 from kcli.replay.traffic.choice import Choice
 from kcli.replay.traffic.comparison import LEVELS, Level
 from kcli.replay.traffic.outcome import Difference, Outcome

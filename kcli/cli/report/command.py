@@ -129,8 +129,8 @@ class CapturePage:
         """
         from kcli.diagnose.diagnosis import diagnose_into, read_facts
         from kcli.diagnose.store import FactStore
-        from kcli.report.captured import PAGE
-        from kcli.rules.tables import READ
+        from kcli.report.capture_tables import PAGE
+        from kcli.rules.rule_tables import READ
 
         is_all, read = self.chosen.takes_all, read_of(self.options)
         with FactStore(PAGE if is_all else READ) as store:
@@ -147,7 +147,7 @@ class CapturePage:
 
     def write(self, out: Any, store: FactStore, found: Diagnosis) -> int:
         """Write the page of the facts in a store; return its size in bytes."""
-        from kcli.report.captured import ask_captures
+        from kcli.report.capture_tables import ask_captures
         from kcli.report.verdict import judge_captures
 
         answers = ask_captures(store)

@@ -33,10 +33,10 @@ def is_metadata(folder: Path) -> bool:
 
 def write_metadata(paths: tuple[str, ...], output: str, dialect: str | None, quiet: bool) -> int:
     """Write the page; the exit code. InputError: not everything could be read; the page shows the rest."""
-    from kcli.report.metadata import read_metadata
+    from kcli.report.metadata_answers import read_metadata
     from kcli.report.metadata_verdict import judge_metadata, metadata_figures
     from kcli.report.page import render_page
-    from kcli.snapshots.report import instant
+    from kcli.snapshots.survey_json import instant
 
     with open_output(output, paths) as out:
         report = read_metadata(paths, dialect)

@@ -19,7 +19,7 @@ from kcli.jsontext import dumps
 
 if TYPE_CHECKING:
     from kcli.schemas.importing.jars import Definitions
-    from kcli.schemas.tables import Imported
+    from kcli.schemas.table_files import Imported
 
 
 @click.command(name="import")
@@ -48,7 +48,7 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
     kcli schema import ~/kafka -o my-kip/
     """
     from kcli.schemas.lookup import STOCK
-    from kcli.schemas.tables import Imported, import_releases, load_tables
+    from kcli.schemas.table_files import Imported, import_releases, load_tables
 
     if len(jars) == 1 and jars[0].is_dir() and not any(jars[0].glob("*.jar")):
         return import_tree(jars[0], output, quiet)
@@ -94,7 +94,7 @@ def import_tree(tree: Path, output: Path | None, quiet: bool) -> int:
 
 
 def has_tables(folder: Path) -> bool:
-    from kcli.schemas.tables import INDEX
+    from kcli.schemas.table_files import INDEX
 
     return (folder / INDEX).is_file()
 
@@ -113,7 +113,7 @@ def read_all(jars: tuple[Path, ...], quiet: bool) -> dict[str, Definitions]:
 
 
 def write_tables(folder: Path, merged: Imported, jars: Iterable[Path]) -> None:
-    from kcli.schemas.tables import to_files
+    from kcli.schemas.table_files import to_files
 
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:  # nothing is replaced before all is written

@@ -28,11 +28,11 @@ from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
-from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.findings import SessionFinding
+from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.session import ObservedSession
+from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.tracker import Tracker
 
 FILES = files_argument("FILE|DIR...", expand=captures_in)
@@ -227,7 +227,7 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
 
 
 def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options: Any) -> None:
-    from kcli.sessions.source import follow
+    from kcli.sessions.session_sink import follow
 
     total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
     done = 0

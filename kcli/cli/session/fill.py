@@ -12,7 +12,7 @@ from kcli.cli.terminal.console import warn
 from kcli.client.properties import ClientConfig
 from kcli.replay.sessions.plan import ReplayPlan
 from kcli.replay.sessions.runner import FetchOptions
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 
 
 def fill_topics(

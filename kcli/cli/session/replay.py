@@ -31,12 +31,12 @@ from kcli.errors import INTERRUPTED, InputError
 from kcli.input_names import name_of
 from kcli.jsontext import dumps
 from kcli.replay.engine import parse_speed
+from kcli.replay.sessions.captured_fetches import fetch_of_exchange, fetch_of_row
 from kcli.replay.sessions.outcome import Pair, pairs, set_apart, take_out_internal
 from kcli.replay.sessions.plan import ReplayPlan, make_plan
 from kcli.replay.sessions.positions import MODES
 from kcli.replay.sessions.runner import FetchOptions, Replayed, replay
-from kcli.replay.sessions.source import fetch_of_exchange, fetch_of_row
-from kcli.replay.topics import TopicNames, parse_topic_map
+from kcli.replay.topic_mapping import TopicNames, parse_topic_map
 from kcli.sessions.comparison import LEVELS, Level, shown
 from kcli.sessions.draft_trace import DIALECT
 from kcli.sessions.trace import Captured

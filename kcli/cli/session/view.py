@@ -12,9 +12,9 @@ from kcli.counting import counted, rounded_bytes
 from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.explain import when
-from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.session_findings import name_of
 from kcli.sessions.tracker import Tracker
 
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -19,7 +19,7 @@ from kcli.schemas.apikeys import (
 )
 from kcli.snapshots.image.diff import Change, row_change, row_key
 from kcli.snapshots.image.image import quota_entity
-from kcli.snapshots.image.tables import TABLES
+from kcli.snapshots.image.image_tables import TABLES
 from kcli.snapshots.image.texts import (
     ACL_OPERATIONS,
     PATTERN_TYPES,

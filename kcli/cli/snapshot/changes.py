@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.jsontext import dumps
-from kcli.snapshots.report import instant
+from kcli.snapshots.survey_json import instant
 
 if TYPE_CHECKING:
     from kcli.snapshots.history.history import Event

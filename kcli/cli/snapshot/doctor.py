@@ -19,8 +19,8 @@ from kcli.errors import InputError
 from kcli.finding import SEVERITIES, Finding
 from kcli.jsontext import dumps
 from kcli.snapshots.quorum.election import Quorum, quorum_of
-from kcli.snapshots.quorum.findings import findings
 from kcli.snapshots.quorum.node import QuorumNode, read_node
+from kcli.snapshots.quorum.quorum_findings import findings
 
 if TYPE_CHECKING:
     from kcli.snapshots.quorum.answers import Answer

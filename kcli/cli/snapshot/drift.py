@@ -22,7 +22,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.snapshots.reading.files import cluster_of, metadata_directory, steady
-from kcli.snapshots.report import instant
+from kcli.snapshots.survey_json import instant
 from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from kcli.cli.terminal.lines import print_line
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, UsageError
-from kcli.snapshots.live.fetch import SnapshotFetch
 from kcli.snapshots.live.quorum_reader import Restart, Write
+from kcli.snapshots.live.snapshot_fetch import SnapshotFetch
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
 

@@ -21,7 +21,7 @@ from kcli.snapshots.reading.api import Loaded, Wanted, load_image, parse_time
 
 if TYPE_CHECKING:
     from kcli.snapshots.image.image import Image
-    from kcli.snapshots.image.tables import Table
+    from kcli.snapshots.image.image_tables import Table
     from kcli.snapshots.image.tree import Node
 
 QUESTIONS = (
@@ -294,8 +294,8 @@ NODE_WRITERS: dict[str, Callable[[str, Node, bool], Iterator[str]]] = {
 
 def write_tables(found: Image, form: str, secrets: bool, out: BinaryIO) -> None:
     """Write all tables: a row a line, or one object with a list for each."""
+    from kcli.snapshots.image.image_tables import TABLES
     from kcli.snapshots.image.summary import image_summary
-    from kcli.snapshots.image.tables import TABLES
 
     if form == "jsonl":
         for table in TABLES.values():
@@ -313,7 +313,7 @@ def write_tables(found: Image, form: str, secrets: bool, out: BinaryIO) -> None:
 def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -> None:
     from pathlib import Path
 
-    from kcli.snapshots.image.tables import TABLES
+    from kcli.snapshots.image.image_tables import TABLES
 
     Path(folder).mkdir(parents=True, exist_ok=True)
     for table in TABLES.values():

@@ -80,7 +80,7 @@ def records_shower(dialect: str | None, secrets: bool, logged: bool) -> Callable
 
     logged: there are log segments among the files, whose records remove what others of these files named.
     """
-    from kcli.snapshots.lines import RecordLines
+    from kcli.snapshots.json_lines import RecordLines
     from kcli.snapshots.reading.names import segment_offset
 
     lines = RecordLines(dialect, secrets, names=logged)
@@ -117,7 +117,7 @@ def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: 
     found = survey(file.data, file.name, dialect=dialect, mapped=file.mapped)
     if form == "jsonl":
         from kcli.jsontext import dumps
-        from kcli.snapshots.report import survey_json
+        from kcli.snapshots.survey_json import survey_json
 
         out.write(dumps(survey_json(found, stats)).encode() + b"\n")
     else:

@@ -21,7 +21,6 @@ from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day,
 from kcli.snapshots.reading.files import metadata_directory, open_file
 from kcli.snapshots.reading.folder_survey import FolderSurvey
 from kcli.snapshots.reading.log_spans import LogSpan, total
-from kcli.snapshots.report import instant, stats_json
 from kcli.snapshots.rules.loss import Loss, losses
 from kcli.snapshots.rules.policy import (
     Policy,
@@ -34,6 +33,7 @@ from kcli.snapshots.rules.policy import (
     violations,
     vote,
 )
+from kcli.snapshots.survey_json import instant, stats_json
 
 # Options that stand over a setting of server.properties.
 OPTIONS = {

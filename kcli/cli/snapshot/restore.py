@@ -124,7 +124,7 @@ def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
     """Say which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
     from kcli.cli.snapshot.doctor import read_nodes, show
     from kcli.snapshots.quorum.election import quorum_of
-    from kcli.snapshots.quorum.findings import findings, survivor
+    from kcli.snapshots.quorum.quorum_findings import findings, survivor
 
     nodes, problems = read_nodes(sources, options.dialect)
     if problems:

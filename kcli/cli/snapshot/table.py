@@ -9,7 +9,7 @@ from kcli.legible import legible
 from kcli.shell import quoted
 from kcli.snapshots.reading.file_survey import Survey
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
-from kcli.snapshots.report import instant, stats_json, type_name
+from kcli.snapshots.survey_json import instant, stats_json, type_name
 
 BAR = 24  # cells at most
 BESIDE = 2 + 2 + 11 + 2 + 2 + 8  # cells of such a line beside its label and bar

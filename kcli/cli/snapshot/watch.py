@@ -27,7 +27,7 @@ from kcli.errors import InputError, NetworkError
 from kcli.jsontext import dumps
 from kcli.snapshots.live.follow import LogFollower
 from kcli.snapshots.quorum.described import Described, ReplicaKey, described
-from kcli.snapshots.report import instant
+from kcli.snapshots.survey_json import instant
 from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:

@@ -124,8 +124,8 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
     from kcli.extras import require
 
     require("kcli sql", "sql")
+    from kcli.sql.given_tables import open_engine
     from kcli.sql.inputs import is_read_once, sort_inputs
-    from kcli.sql.tables import open_engine
 
     inputs = sort_inputs(files if query is None else with_input_aside(files, is_read_once))
     captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets", "key_logs")}

@@ -1,4 +1,4 @@
-# What the kernel selects of Fetch (the paths are those of `kcli.sessions.columns`), and numbers for texts.
+# What the kernel selects of Fetch (the paths are those of `kcli.sessions.fetch_paths`), and numbers for texts.
 
 cdef enum:
     FETCH = 1
@@ -75,7 +75,7 @@ cdef class Side:
 cdef class Tables(Sink):
     """Selections of Fetch by version, and numbers for texts.
 
-    layout: layout(version), the two sides as `kcli.sessions.columns` has them; None for what the kernel can't read.
+    layout: layout(version), the two sides as `kcli.sessions.fetch_paths` has them; None for what the kernel can't read.
     """
 
     cdef Texts texts

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.errors import DecodeError
+from kcli.grammar.selection.interpreted_rows import interpreted_rows
 from kcli.grammar.selection.plan import MISSING, SelectionPlan
-from kcli.grammar.selection.rows import interpreted_rows
 from kcli.grammar.selection.selected import Selected
 from kcli.grammar.words.structs import Struct
 

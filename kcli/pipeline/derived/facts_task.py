@@ -18,7 +18,7 @@ from kcli.pipeline.derived.local_tables import CHANGES, judged_clients, quorum, 
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
-from kcli.rules.tables import READ as RULES_READ
+from kcli.rules.rule_tables import READ as RULES_READ
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 from kcli.tables.hourly import HOURLY, hourly_query, hourly_update
 from kcli.temporary import TemporaryFolder

@@ -14,7 +14,7 @@ from kcli.pipeline.derived.local_facts import LocalFacts
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import TableWriter, as_stored, stored_schema
 from kcli.rules.judgement import judge
-from kcli.rules.tables import RuleTables
+from kcli.rules.rule_tables import RuleTables
 from kcli.tables.call_views import CALL_VIEWS, call_view
 
 FILES = "FILE..."  # in commands: the captures

@@ -158,8 +158,8 @@ class Followed:
 
     def __init__(self, names: Mapping[str, str], dialect: str | None) -> None:
         from kcli.capture.kafka.bodies import Bodies
-        from kcli.sessions.columns import new_kernel
         from kcli.sessions.feeder import Feeder
+        from kcli.sessions.fetch_paths import new_kernel
         from kcli.sessions.tracker import Tracker
 
         self.ended: list[tuple[Any, ...]] = []

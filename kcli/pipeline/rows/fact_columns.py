@@ -11,8 +11,8 @@ from kcli.capture.tables.partition_tables import APIS
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, instants, integers, numbered, strings
+from kcli.tables.core_rows import Rows
 from kcli.tables.exchanges import ExchangeArrays
-from kcli.tables.rows import Rows
 
 
 class FactColumns:

@@ -17,7 +17,7 @@ from kcli.capture.sink import Item, Sink
 from kcli.capture.tables.columns import put_exchange
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.capture.tcp_facts import TcpFacts
-from kcli.grammar.topics import naming_apis
+from kcli.grammar.topic_ids import naming_apis
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.exchange_facts import FIELDS, fact_batch

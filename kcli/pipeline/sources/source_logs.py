@@ -132,7 +132,7 @@ class SnapshotSource(KcliSource):
         return "kcli.snapshots"
 
     def rows(self, task: StoredFile, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        from kcli.snapshots.lines import RecordLines
+        from kcli.snapshots.json_lines import RecordLines
 
         maker = RecordLines(self.options.get("schema"), shows_secrets(self.options))
         for piece in maker.lines(memoryview(StoragePath(task.uri).read())):

@@ -9,7 +9,7 @@ from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
-from kcli.replay.lines import Lines
+from kcli.replay.live_connections import Lines
 from kcli.replay.sessions.wants import SessionMachine
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession

@@ -10,7 +10,7 @@ from kcli.replay.sessions.live_fetch import LiveFetch
 from kcli.replay.sessions.plan import Fetcher
 from kcli.replay.sessions.runner import Replayed
 from kcli.sessions.comparison import Difference, Level, compare, is_internal
-from kcli.sessions.report import Recorder, SessionReport
+from kcli.sessions.fetch_statistics import Recorder, SessionReport
 from kcli.sessions.trace import Captured
 
 

@@ -17,7 +17,7 @@ from kcli.replay.sessions.plan import Fetcher, ReplayPlan, ReplayStep
 from kcli.replay.sessions.positions import Positions
 from kcli.replay.sessions.target import Target, find_target
 from kcli.replay.sessions.verbatim import VerbatimFetching
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from kcli.topic_names import INTERNAL
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import record_fields
-from kcli.replay.records import counted
+from kcli.replay.produced_batches import counted
 from kcli.schemas.apikeys import END_TXN, PRODUCE
 from kcli.sessions.trace import Key
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.client.topics import MADE_AT_ONCE, Replicas, find_topics, list_offsets
-from kcli.replay.topics import LiveTopics
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.destinations import Destinations, by_rank, coordinator
 from kcli.replay.traffic.survey import SeenTopic, Survey
 from kcli.sessions.comparison import shown

@@ -12,7 +12,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.errors import NetworkError
-from kcli.replay.topics import LiveTopics
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.survey import Route, Survey, coordinator_keys, names_of, text_of
 from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.schemas.errors import error_code

@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kcli.replay.topics import LiveTopics
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 
 # Types of resources with configs; that of topics is the same in ACLs (ResourceType).

@@ -8,7 +8,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
-from kcli.replay.lines import Line, Lines
+from kcli.replay.live_connections import Line, Lines
 from kcli.replay.traffic.destinations import Destinations
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.epochs import FULL_EPOCH

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.redact.rules import words
-from kcli.replay.records import counted
-from kcli.replay.topics import LiveTopics
+from kcli.replay.produced_batches import counted
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.choice import READS
 from kcli.replay.traffic.comparison import Level, differences, records_in
 from kcli.replay.traffic.fields import plan_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kcli.replay.records import batches_of
-from kcli.replay.topics import LiveTopics
+from kcli.replay.produced_batches import batches_of
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH
 from kcli.sessions.trace import Key
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.replay.records import Numbered
+from kcli.replay.produced_batches import Numbered
 from kcli.replay.traffic.identities import Identities, Scope
 
 WRAP = 0x7FFF_FFFF  # behind it sequences begin again at 0

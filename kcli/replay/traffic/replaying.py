@@ -15,19 +15,19 @@ from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import Feed, ReplayOptions, act, together
 from kcli.replay.filling import fill
-from kcli.replay.topics import LiveTopics
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.appends import Appends
+from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.replay.traffic.choice import Choice
 from kcli.replay.traffic.cluster import live_replicas, live_sizes, prepare
-from kcli.replay.traffic.connection import LiveConnection
 from kcli.replay.traffic.destinations import Destinations
 from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.outcome import Outcome
 from kcli.replay.traffic.producers import Producers
+from kcli.replay.traffic.replayed_connection import LiveConnection
 from kcli.replay.traffic.rhythm import CapturedRhythm, Room
 from kcli.replay.traffic.rounds import Rounds
-from kcli.replay.traffic.source import in_order
 from kcli.replay.traffic.steps import Order, Step
 from kcli.replay.traffic.survey import Survey
 from kcli.replay.traffic.transactions import Transactions

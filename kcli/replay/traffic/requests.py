@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from kcli.capture.kafka.exchange import Exchange
 from kcli.client.handshake import Session
 from kcli.grammar import frames
-from kcli.replay.records import renumbered, to_magic_2, without_refused
+from kcli.replay.produced_batches import renumbered, to_magic_2, without_refused
 from kcli.replay.traffic.destinations import Destinations
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.positions import LivePositions

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.replay.engine import Rhythm
+from kcli.replay.traffic.captured_exchanges import size_of
 from kcli.replay.traffic.outcome import Outcome
-from kcli.replay.traffic.source import size_of
 from kcli.replay.traffic.steps import Step
 
 MOST_STEPS = 500  # of one client that are read ahead

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.field_paths import Named, names_in
 from kcli.client.address import Address
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from kcli.replay.traffic.choice import Choice
 from kcli.replay.traffic.fields import FieldPlan, plan_of
 from kcli.replay.traffic.rounds import Round

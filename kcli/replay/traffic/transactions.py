@@ -66,7 +66,7 @@ def producer_of(api_key: int, body: Body) -> dict[str, int]:
     """Return the producer's id and epoch of a request: those of a Produce stand in its batches."""
     if api_key != PRODUCE:
         return {name: body[name] for name in ("producerId", "producerEpoch")}
-    from kcli.replay.records import batches_of
+    from kcli.replay.produced_batches import batches_of
 
     for topic in body["topicData"]:
         for part in topic["partitionData"]:

@@ -13,7 +13,7 @@ from kcli.grammar import messages
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.word import Word
-from kcli.replay.topics import LiveTopics
+from kcli.replay.topic_mapping import LiveTopics
 from kcli.schemas.apikeys import FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH
 from kcli.schemas.definition import ZERO_UUID
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.errors import InputError, SchemaError
-from kcli.schemas.checks.check import check
+from kcli.schemas.checks.definition_check import check
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults
 from kcli.schemas.checks.evolution import broken_promises
 from kcli.schemas.checks.generator_rules import broken_rules

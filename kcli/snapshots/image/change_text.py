@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from kcli.snapshots.image.diff import Change
-from kcli.snapshots.image.tables import TABLES
+from kcli.snapshots.image.image_tables import TABLES
 from kcli.snapshots.image.texts import HIDDEN
 
 Key = tuple[Hashable, ...]

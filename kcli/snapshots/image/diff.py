@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.core.snapshots.snapshot import same_partition
 from kcli.snapshots.image.image import Image
-from kcli.snapshots.image.tables import TABLES, Table
+from kcli.snapshots.image.image_tables import TABLES, Table
 
 Row = dict[str, Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import Image, Topic, quota_entity
+from kcli.snapshots.image.image_tables import TABLES
 from kcli.snapshots.image.partitions import id_bytes
-from kcli.snapshots.image.tables import TABLES
 
 Row = dict[str, Any]
 Value = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.partitions import FACTS
 from kcli.snapshots.image.texts import migration_state
-from kcli.snapshots.report import camel, instant
+from kcli.snapshots.survey_json import camel, instant
 
 
 def image_summary(image: Image) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Reading the metadata log of a KRaft quorum as a state machine without sockets (KIP-630, KIP-595, KIP-853).
 
-A reader sends Fetch to the leader until that names a snapshot, and FetchSnapshot until it has the whole of it. Of what
-Fetch asks for, and of what comes after the snapshot, `fetch` and `follow` have rules of their own. Common to both:
+A reader sends Fetch to the leader until that names a snapshot, and FetchSnapshot until it has the whole of it. What
+Fetch asks for, and what comes after the snapshot, is in `snapshot_fetch` and `follow`. Common to both:
 
     answer                                  to a Fetch                   to a FetchSnapshot
     NOT_LEADER_OR_FOLLOWER, BROKER_NOT_     ask the leader that the      -> Fetch: another node's file with the same id

@@ -10,7 +10,7 @@ from typing import Any
 from kcli.counting import counted
 from kcli.finding import SEVERITIES, Finding
 from kcli.snapshots.quorum.described import Described, stale_members
-from kcli.snapshots.quorum.findings import add_line
+from kcli.snapshots.quorum.quorum_findings import add_line
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kcli.finding import Finding
 from kcli.schemas.definition import ZERO_UUID
-from kcli.snapshots.quorum.findings import ANYWHERE, add_line, remove_line
+from kcli.snapshots.quorum.quorum_findings import ANYWHERE, add_line, remove_line
 
 STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second
 

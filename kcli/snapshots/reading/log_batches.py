@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kcli.errors import InputError
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.framing import Batch, batches
-from kcli.snapshots.report import instant
+from kcli.snapshots.survey_json import instant
 
 
 def log_batches(segments: Sequence[str]) -> Iterator[Batch]:

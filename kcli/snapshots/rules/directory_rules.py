@@ -14,10 +14,10 @@ from kcli.snapshots.quorum.voters import VoterKey, last_voters
 from kcli.snapshots.reading.directory import EpochEntry, Listing, QuorumState
 from kcli.snapshots.reading.framing import Batch
 from kcli.snapshots.reading.names import SnapshotId
-from kcli.snapshots.report import instant
 from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.findings import SnapshotFinding, registering
 from kcli.snapshots.rules.policy import violations
+from kcli.snapshots.survey_json import instant
 from kcli.topic_names import METADATA_ID
 
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ

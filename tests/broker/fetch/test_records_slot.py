@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.fetch.records_slot import SLOT, fill_slots, length_of
-from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.file_pool import LogFile
 from kcli.broker.storage.segment import Slice
 from kcli.grammar import messages
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.net.socket_writer import Outlet
-from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.file_pool import LogFile
 from kcli.broker.storage.segment import Slice
 from tests.broker.talk import run
 

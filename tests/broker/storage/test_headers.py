@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.file_pool import LogFile
 from kcli.broker.storage.headers import first_from, walk
 from kcli.records import build_message_set
 from tests.broker.talk import batch

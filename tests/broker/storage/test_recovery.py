@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.storage.cleaner import Cleaning, CleaningRules
-from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.file_pool import FilePool
 from kcli.broker.storage.incoming import read_incoming, stored
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.recovery import open_log

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaException, Producer
 from kcli.broker.broker import Broker
 from kcli.broker.embedded import EmbeddedBroker
 from kcli.cli.main import main
-from tests.payloads.test_captured import SHOP, produced
+from tests.payloads.test_http_schemas import SHOP, produced
 from tests.payloads.values import ORDER, VALUE, avro, framed
 
 Capture = pytest.CaptureFixture[str]

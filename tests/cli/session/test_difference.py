@@ -9,7 +9,7 @@ from kcli.replay.sessions.live_fetch import LiveFetch
 from kcli.replay.sessions.outcome import Pair
 from kcli.replay.sessions.plan import ReplayStep
 from kcli.sessions.comparison import Difference
-from kcli.sessions.report import Recorder
+from kcli.sessions.fetch_statistics import Recorder
 from tests.replay.sessions.made import fetch
 
 T0 = ("t", 0)

@@ -3,7 +3,7 @@ import pytest
 from kcli.cli.session.replay_view import SHOWN, show_pairs
 from kcli.replay.sessions.outcome import Pair
 from kcli.sessions.comparison import Difference, compare
-from kcli.sessions.report import Recorder
+from kcli.sessions.fetch_statistics import Recorder
 from tests.replay.sessions.made import fetch
 
 T0 = ("t", 0)

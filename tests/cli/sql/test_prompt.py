@@ -14,8 +14,8 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.cli.sql.prompt import completions
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from tests.processes import ended
 
 pytest.importorskip("duckdb")

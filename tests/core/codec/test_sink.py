@@ -5,7 +5,7 @@ import pytest
 from kcli.capture.decoder import CaptureDecoder, decode
 from kcli.capture.sink import Values
 from kcli.core.codec.sink import Sink
-from kcli.sessions.columns import new_kernel
+from kcli.sessions.fetch_paths import new_kernel
 from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import SAMPLES
 

@@ -18,7 +18,7 @@ from kcli.core.codec.messages import Names
 from kcli.core.codec.topic_names import NameInserter
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.grammar import messages
-from kcli.grammar.topics import annotate
+from kcli.grammar.topic_ids import annotate
 from kcli.jsontext import dumps
 
 IDS = ["LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ", "sS0LwVrdS_S2ZBihRjwhpQ"]

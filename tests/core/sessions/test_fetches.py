@@ -16,11 +16,11 @@ from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.core.sessions.fetches import FetchFrames
 from kcli.grammar import messages
-from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict, sessionless_dict
 from kcli.sessions.feeder import ENDS, Feeder
-from kcli.sessions.findings import SessionFinding
+from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.tracker import Tracker
 from tests.oracle.sessions import statistics
 from tests.oracle.sessions.kernel import InterpretedKernel

@@ -9,7 +9,7 @@ pytest.importorskip("kcli.core.snapshots.snapshot_json")
 
 from kcli.core.records.batches import HEADER_SIZE
 from kcli.core.snapshots.snapshot_json import JsonLines
-from kcli.snapshots.lines import RecordLines
+from kcli.snapshots.json_lines import RecordLines
 from tests.snapshots.made import headers, snapshot
 
 DATA = snapshot()

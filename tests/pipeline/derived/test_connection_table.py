@@ -20,8 +20,8 @@ from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from kcli.tables.connections import TCP, connections_query
 from kcli.tables.exchange_views import MOMENT_MACRO, PAIR_MACRO
 from tests.capture.messages import metadata, request, response

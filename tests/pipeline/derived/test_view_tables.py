@@ -16,8 +16,8 @@ from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.derived.view_tables import make_view
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from kcli.tables.exchange_views import EXCHANGE_VIEWS
 from tests.pipeline.derived.test_connection_table import counted
 from tests.pipeline.outputs import rows_of

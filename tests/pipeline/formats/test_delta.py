@@ -34,8 +34,8 @@ from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import FILED, TABLES
 from kcli.pipeline.writing import TableWriter, file_form, stored_schema, written_schema
 from kcli.report.fleet import ask_here
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from tests.pipeline.outputs import assert_decoded, filled, rows_of, run_here, unaccounted
 from tests.pipeline.test_run import rotated
 

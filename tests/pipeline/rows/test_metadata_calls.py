@@ -16,8 +16,8 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from tests.capture.messages import request, response
 from tests.capture.wires import START, Packet, Wire, pcap
 from tests.pipeline.outputs import rows_of

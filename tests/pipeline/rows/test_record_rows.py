@@ -17,7 +17,7 @@ pytest.importorskip("duckdb")
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.events import Event
 from kcli.payloads import PayloadDecoder, PayloadOptions
-from kcli.payloads.captured import CapturedSchemas
+from kcli.payloads.http_schemas import CapturedSchemas
 from kcli.payloads.record_table import Gathered, RecordsOrigin
 from kcli.pipeline.context import Options
 from kcli.pipeline.journal import Journal
@@ -26,11 +26,11 @@ from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.upkeep import compact, forget
 from kcli.records import build_batch
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from kcli.tables.captured import CAPTURED
 from tests.capture.wires import DATA
-from tests.payloads.test_captured import SHOP, produced
+from tests.payloads.test_http_schemas import SHOP, produced
 from tests.pipeline.outputs import Here, run_here
 from tests.pipeline.test_run import rotated
 

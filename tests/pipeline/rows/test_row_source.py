@@ -74,8 +74,8 @@ def ends(rows: list[dict[str, Any]]) -> list[int]:
 
 def asked(captures: list[Path]) -> list[dict[str, Any]]:
     """The rows of `undecodable` in `kcli sql`."""
+    from kcli.sql.given_tables import open_engine
     from kcli.sql.inputs import sort_inputs
-    from kcli.sql.tables import open_engine
 
     question = "SELECT timestamp, event, connection FROM undecodable"
     with open_engine(sort_inputs([str(path) for path in captures]), {}) as engine, engine.answer(question) as answer:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.runner import FetchOptions, replay
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.trace import Captured, Key
 from kcli.sessions.values import Position
 from tests.client.broker import running

@@ -10,7 +10,7 @@ from kcli.records import build_batch
 from kcli.replay.sessions.outcome import Pair, pairs
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.runner import FetchOptions, replay
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.draft_trace import DIALECT
 from kcli.sessions.trace import Captured
 from tests.client.broker import running

@@ -7,7 +7,7 @@ import pytest
 from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.runner import FetchOptions, replay
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.client import ClientSession
 from tests.client.broker import running, together
 from tests.client.fetchable import FetchableBroker

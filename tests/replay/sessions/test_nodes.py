@@ -8,7 +8,7 @@ from kcli.errors import NetworkError
 from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.runner import FetchOptions, replay
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from tests.client.broker import running
 from tests.client.fetchable import FetchableBroker
 from tests.replay.sessions.made import fetch

@@ -8,7 +8,7 @@ from kcli.client.cluster import Client
 from kcli.errors import BrokerError, NetworkError
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.target import Target, find_target
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from tests.client.broker import Body, running
 from tests.client.fetchable import FetchableBroker
 from tests.replay.sessions.made import fetch

@@ -11,8 +11,8 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.records import build_batch
 from kcli.replay.traffic import appends
 from kcli.replay.traffic.appends import Appends
+from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.source import in_order
 from kcli.replay.traffic.steps import Order, Step
 from kcli.schemas.apikeys import END_TXN, PRODUCE
 from kcli.schemas.catalog import catalog

@@ -9,7 +9,7 @@ import pytest
 from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.replay.topics import LiveTopics, TopicNames
+from kcli.replay.topic_mapping import LiveTopics, TopicNames
 from kcli.replay.traffic.destinations import Destinations
 from kcli.replay.traffic.survey import Route, Survey
 from kcli.schemas.apikeys import (

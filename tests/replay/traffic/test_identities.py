@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.replay.topics import LiveTopics, TopicNames
+from kcli.replay.topic_mapping import LiveTopics, TopicNames
 from kcli.replay.traffic.identities import Identities, Scope
 
 ID, OTHER = "AAAAAAAAAAAAAAAAAAAAZQ", "AAAAAAAAAAAAAAAAAAAAZg"

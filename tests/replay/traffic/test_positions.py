@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.records.builder import build_batch
-from kcli.replay.topics import LiveTopics, TopicNames
+from kcli.replay.topic_mapping import LiveTopics, TopicNames
 from kcli.replay.traffic.positions import LivePositions
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.replay.records import Numbered
+from kcli.replay.produced_batches import Numbered
 from kcli.replay.traffic.identities import Scope
 from kcli.replay.traffic.producers import Producers
 from tests.replay.traffic.test_identities import identities

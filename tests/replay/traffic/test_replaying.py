@@ -334,7 +334,7 @@ def test_a_member_that_joined_before_the_capture_is_counted_apart() -> None:
 
 
 def test_what_brokers_keep_for_themselves_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.replay.traffic.connection.PAUSE", 0)
+    monkeypatch.setattr("kcli.replay.traffic.replayed_connection.PAUSE", 0)
     part = {"partition": 0, "fetchOffset": 900, "partitionMaxBytes": 1}
     topics = [{"topic": "__consumer_offsets", "partitions": [part]}]
     body = {"maxWaitMs": 0, "minBytes": 0, "maxBytes": 1, "topics": topics}
@@ -368,7 +368,7 @@ def test_partitions_of_new_topics_are_led_as_captured() -> None:
 
 
 def test_errors_that_last_are_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.replay.traffic.connection.PAUSE", 0)
+    monkeypatch.setattr("kcli.replay.traffic.replayed_connection.PAUSE", 0)
     listed: dict[str, Any] = {"errorCode": 0, "groups": []}
     items = [exchange(LIST_GROUPS, 4, {"statesFilter": []}, listed, at=at) for at in (0, 10, 20)]
     outcome, _ = run(items, faults=["api=ListGroups,error=COORDINATOR_NOT_AVAILABLE"])

@@ -7,10 +7,10 @@ import pytest
 from kcli.snapshots.history.history import Event, HistoryLoader
 from kcli.snapshots.image.diff import diff_images, row_key
 from kcli.snapshots.image.image import Image
+from kcli.snapshots.image.image_tables import TABLES
 from kcli.snapshots.image.objects import PARTS, TOUCHES, object_row, touched
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.image.replay import HANDLERS
-from kcli.snapshots.image.tables import TABLES
 from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import TOPIC_ID, image
 

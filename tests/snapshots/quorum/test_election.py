@@ -9,8 +9,8 @@ import pytest
 
 from kcli.snapshots.quorum import node
 from kcli.snapshots.quorum.election import quorum_of
-from kcli.snapshots.quorum.findings import findings, survivor
 from kcli.snapshots.quorum.node import common_end, read_node
+from kcli.snapshots.quorum.quorum_findings import findings, survivor
 from kcli.snapshots.reading.directory import Listing
 from kcli.snapshots.reading.files import listing_of
 from tests.snapshots.quorum.folders import DIRECTORIES, make_node

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.snapshots.image.diff import diff_images
-from kcli.snapshots.lines import RecordLines
+from kcli.snapshots.json_lines import RecordLines
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.load import load_snapshot
 from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name

@@ -10,7 +10,7 @@ from kcli.pipeline.derived.local_tables import CHANGES, doubtful_clients
 from kcli.pipeline.schemas import arrow_schema
 from kcli.report.asking import Answers, ask_all
 from kcli.report.questions import CAPTURED
-from kcli.rules.tables import READ
+from kcli.rules.rule_tables import READ
 from kcli.tables.arrays import batch_of_rows
 
 PAGE = READ | {"noted_exchanges", "down_conversions", "client_uses", "outcomes", "connection_sums"}

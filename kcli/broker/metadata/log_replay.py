@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Configs, parse
-from kcli.broker.metadata.records import decode
+from kcli.broker.metadata.kraft_records import decode
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition
 from kcli.broker.resource_configs import TABLES

@@ -1,7 +1,7 @@
 import pytest
 
 from kcli.errors import UsageError
-from kcli.replay.topics import TopicNames, parse_topic_map
+from kcli.replay.topic_mapping import TopicNames, parse_topic_map
 
 ID = "aaaaaaaaaaaaaaaaaaaaaQ"
 

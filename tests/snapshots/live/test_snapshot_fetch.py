@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
-from kcli.snapshots.live.fetch import SnapshotFetch
 from kcli.snapshots.live.quorum_reader import MOST_TURNS, Endpoint, Restart, SnapshotFetchError, Write
+from kcli.snapshots.live.snapshot_fetch import SnapshotFetch
 from kcli.snapshots.reading.names import SnapshotId
 
 A, B = Endpoint("a", 1), Endpoint("b", 2)

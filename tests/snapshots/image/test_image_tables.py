@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.snapshots.image.image import Image
-from kcli.snapshots.image.tables import TABLES
+from kcli.snapshots.image.image_tables import TABLES
 from kcli.snapshots.reading.load import load_snapshot
 from tests.snapshots.files import LAST_431, TRUTH, log_file
 

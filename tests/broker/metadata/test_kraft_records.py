@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.broker.metadata.records import config_records, decode, encode
+from kcli.broker.metadata.kraft_records import config_records, decode, encode
 from kcli.errors import InputError
 from kcli.schemas.field_codes import ConfigResource
 

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError, UsageError
-from kcli.replay.topics import TOPIC_LISTS, TopicNames
+from kcli.replay.topic_mapping import TOPIC_LISTS, TopicNames
 from kcli.sessions.draft_trace import FETCHES, read_fetch
 from kcli.sessions.feeder import span, understood
 from kcli.sessions.trace import Captured, require_types

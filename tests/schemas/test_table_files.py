@@ -6,7 +6,7 @@ from kcli.errors import SchemaError
 from kcli.schemas.importing.classfile import ERRORS_CLASS
 from kcli.schemas.importing.jars import read_jars
 from kcli.schemas.lookup import STOCK, Catalog
-from kcli.schemas.tables import Imported, import_releases, load_tables, log_name, to_files
+from kcli.schemas.table_files import Imported, import_releases, load_tables, log_name, to_files
 from tests.schemas.assembler import enum_class
 from tests.schemas.definitions import field, jar, message
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kcli.core.snapshots.snapshot_json import JsonLines
-from kcli.snapshots.lines import CHUNK, RecordLines
+from kcli.snapshots.json_lines import CHUNK, RecordLines
 from tests.records.test_secrets import SCRAM, batch
 from tests.snapshots.files import all_files, damaged, dumped, without_ours
 from tests.snapshots.made import headers, snapshot, with_crc
@@ -95,7 +95,7 @@ def test_bytes_that_are_no_batch_are_an_event() -> None:
 
 
 def test_pieces_are_whole_lines_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.snapshots.lines.CHUNK", 500)
+    monkeypatch.setattr("kcli.snapshots.json_lines.CHUNK", 500)
     data = all_files()[-1][0].read_bytes()
     pieces = [bytes(piece) for piece in RecordLines().lines(memoryview(data))]
     assert all(piece.endswith(b"\n") for piece in pieces)

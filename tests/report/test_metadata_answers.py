@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import InputError
-from kcli.report.metadata import read_metadata
+from kcli.report.metadata_answers import read_metadata
 from kcli.report.metadata_questions import QUESTIONS
 from tests.snapshots.files import partition_folder
 from tests.snapshots.made import NAME, snapshot

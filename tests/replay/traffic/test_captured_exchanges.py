@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.replay.traffic.source import in_order
+from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.schemas.apikeys import HEARTBEAT
 from tests.replay.traffic.made import exchange
 

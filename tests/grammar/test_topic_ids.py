@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcli.core.codec.values import uuid_bytes
 from kcli.grammar import messages
-from kcli.grammar.topics import annotate, naming_apis, teaches
+from kcli.grammar.topic_ids import annotate, naming_apis, teaches
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
 

@@ -1,5 +1,5 @@
 from kcli.snapshots.reading.file_survey import survey
-from kcli.snapshots.report import camel, instant, stats_json, survey_json, type_name
+from kcli.snapshots.survey_json import camel, instant, stats_json, survey_json, type_name
 from tests.snapshots.files import LAST_431, log_file
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kcli.payloads import PayloadDecoder, PayloadOptions
+from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
-from kcli.sql.tables import open_engine
 from tests.inside import kcli
 from tests.payloads.values import ORDER, VALUE, avro, framed, log
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.checks.check import check, check_pair, check_versions_of_pair, repair
+from kcli.schemas.checks.definition_check import check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build
 from tests.schemas.definitions import field, message
 

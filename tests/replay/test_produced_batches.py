@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.records import build_batch, build_message_set, scan
-from kcli.replay.records import Numbered, counted, producers_in, producers_of, renumbered, to_magic_2
+from kcli.replay.produced_batches import Numbered, counted, producers_in, producers_of, renumbered, to_magic_2
 
 ROWS = [(1_000 + n, b"k%d" % n, b"v" * n, ()) for n in range(5)]
 OLD, NEW = Numbered(4, 1, 10), Numbered(900, 0, 3)

@@ -11,7 +11,7 @@ from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import diagnose_into, read_facts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
-from kcli.report.captured import PAGE, ask_captures
+from kcli.report.capture_tables import PAGE, ask_captures
 from tests.capture.decoding import as_values, pieces
 from tests.diagnose.captured import DATA
 from tests.report.answers import answers_of

@@ -96,7 +96,7 @@ class Across:
     @cached_property
     def judged_facts(self) -> Facts:
         """Return those that rules read."""
-        from kcli.rules.tables import READ
+        from kcli.rules.rule_tables import READ
         from kcli.sql.derived import Facts
 
         return Facts(self.paths, self.options, READ)
@@ -123,17 +123,17 @@ def sources_of(
     """
 
     def captured_records(wanted: frozenset[str]) -> Iterator[Any]:
-        from kcli.sql import records
+        from kcli.sql import record_sources
 
-        return records.captured_records(inputs.captures, options, decoder)(wanted)
+        return record_sources.captured_records(inputs.captures, options, decoder)(wanted)
 
     def segment_records(wanted: frozenset[str]) -> Iterator[Any]:
-        from kcli.sql import records
+        from kcli.sql import record_sources
 
-        return records.segment_records(inputs.segments, bool(options.get("secrets")), decoder)(wanted)
+        return record_sources.segment_records(inputs.segments, bool(options.get("secrets")), decoder)(wanted)
 
     def metadata(wanted: frozenset[str]) -> Iterator[Any]:
-        from kcli.sql.metadata import metadata_source
+        from kcli.sql.metadata_rows import metadata_source
 
         return metadata_source(inputs.metadata, options.get("dialect"), bool(options.get("secrets")))(wanted)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.errors import InputError, all_of
 from kcli.jsontext import dumps, loads
-from kcli.snapshots.lines import RecordLines
+from kcli.snapshots.json_lines import RecordLines
 from kcli.snapshots.reading.files import open_file
 from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED

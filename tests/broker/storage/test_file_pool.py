@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker.storage.files import LONGEST_HELD, FilePool, HeldFile, LogFile
+from kcli.broker.storage.file_pool import LONGEST_HELD, FilePool, HeldFile, LogFile
 
 
 def open_files() -> int:
@@ -55,7 +55,7 @@ def test_a_pool_gives_up_files_when_the_system_grants_no_more(tmp_path: Path, mo
                 raise OSError(errno.EMFILE, "Too many open files")
             super().__init__(path)
 
-    monkeypatch.setattr("kcli.broker.storage.files.LogFile", Scarce)
+    monkeypatch.setattr("kcli.broker.storage.file_pool.LogFile", Scarce)
     assert pool.open(tmp_path / "new").read(0, 1) == b""
     assert [path.name for path in pool._open] == ["3", "4", "new"]
 
@@ -90,7 +90,7 @@ def test_a_file_that_grows_is_stored_and_read_on(tmp_path: Path) -> None:
 
 
 def test_so_much_is_held_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.broker.storage.files.MOST_HELD", 25)
+    monkeypatch.setattr("kcli.broker.storage.file_pool.MOST_HELD", 25)
     pool = FilePool(lasting=False)
     for number in range(5):
         pool.open_to_write(tmp_path / str(number), 10).write([bytes(10)], 0, 10)

@@ -15,8 +15,8 @@ from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.proxy.recording import Recorder
-from kcli.replay.lines import FROM_CLIENT, FROM_SERVER, Line
-from kcli.replay.records import producers_of
+from kcli.replay.live_connections import FROM_CLIENT, FROM_SERVER, Line
+from kcli.replay.produced_batches import producers_of
 from kcli.replay.traffic.choice import was_refused
 from kcli.replay.traffic.destinations import MOVED
 from kcli.replay.traffic.fetch_sessions import LOST

@@ -7,9 +7,9 @@ from kcli.capture.api import read_capture
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
 from kcli.jsontext import loads
+from kcli.replay.sessions.captured_fetches import fetch_of_exchange, fetch_of_row
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.source import fetch_of_exchange, fetch_of_row
-from kcli.replay.topics import TopicNames
+from kcli.replay.topic_mapping import TopicNames
 from tests.sessions.captured import DATA
 from tests.sessions.test_draft_tracker import rows as draft_rows
 

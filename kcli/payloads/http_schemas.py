@@ -21,10 +21,10 @@ from kcli.capture.tls.layer import TlsLayer
 from kcli.errors import InputError
 from kcli.jsontext import loads
 from kcli.payloads.entries import Entries, is_entry
-from kcli.payloads.files import type_of_text
 from kcli.payloads.framing import SchemaId
 from kcli.payloads.http import Answer, Exchanges, Request
 from kcli.payloads.schema import Schema
+from kcli.payloads.schema_files import type_of_text
 
 MOST_ENTRIES = 10_000
 MOST_TEXT = 64 << 20  # bytes of schemas that are kept

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kcli.sessions.findings import RULES, SessionFinding, name_of
+from kcli.sessions.session_findings import RULES, SessionFinding, name_of
 from kcli.sessions.trace import FetchExchange
 
 HEADER = {"requestApiKey": 1, "requestApiVersion": 17, "correlationId": 5, "clientId": "c"}

@@ -15,9 +15,9 @@ import pytest
 
 from kcli.capture.decoder import DecodeOptions
 from kcli.cli.main import main
-from kcli.payloads.captured import CapturedSchemas, entries_of
 from kcli.payloads.framing import SchemaId
 from kcli.payloads.http import Answer, Exchanges, Request
+from kcli.payloads.http_schemas import CapturedSchemas, entries_of
 
 SHOP = Path(__file__).parent / "data" / "shop.pcap"
 
@@ -156,8 +156,8 @@ def test_http_that_is_not_read_is_let_go_of(answer: bytes) -> None:
 
 def test_sql_has_the_same_values() -> None:
     from kcli.payloads import PayloadDecoder, PayloadOptions
+    from kcli.sql.given_tables import open_engine
     from kcli.sql.inputs import sort_inputs
-    from kcli.sql.tables import open_engine
 
     decoder = PayloadDecoder(PayloadOptions(on=True), CapturedSchemas([str(SHOP)], DecodeOptions()))
     question = "SELECT topic, value_data, value_schema_id, value_reason FROM records WHERE api = 'PRODUCE'"

@@ -16,11 +16,11 @@ from kcli.capture.filters import Filter
 from kcli.capture.sink import Sink
 from kcli.errors import InputError
 from kcli.schemas.apikeys import FETCH
-from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
+from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.session import ObservedSession
-from kcli.sessions.source import follow as follow_files
+from kcli.sessions.session_sink import follow as follow_files
 from kcli.sessions.tracker import Tracker
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, frame, pcap
