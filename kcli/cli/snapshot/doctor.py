@@ -118,10 +118,15 @@ def folder_table(quorum: Quorum) -> list[list[str]]:
     """Return the nodes in rows of columns."""
     rows = [["node", "folder", "directory id", "log end", "epoch", "votes", "can win"]]
     for node in quorum.nodes:
-        votes = quorum.voter(node) is not None and not quorum.is_stranger(node)
+        votes = said(quorum, quorum.voter(node) is not None and not quorum.is_stranger(node))
         row = ["?" if node.id is None else str(node.id), node.path, node.identity.directory_id or "-", f"{node.end}"]
-        rows.append([*row, f"{node.epoch}", "yes" if votes else "no", "yes" if node.id in quorum.electable else "no"])
+        rows.append([*row, f"{node.epoch}", votes, said(quorum, node.id in quorum.electable)])
     return rows
+
+
+def said(quorum: Quorum, yes: bool) -> str:
+    """Return how the table has what depends on who votes."""
+    return "?" if not quorum.is_known else "yes" if yes else "no"
 
 
 def show(found: Finding, form: str) -> None:

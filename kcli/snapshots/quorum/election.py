@@ -29,6 +29,11 @@ class Quorum:
     electable: tuple[int, ...]
 
     @property
+    def is_known(self) -> bool:
+        """Whether it is known who votes."""
+        return bool(self.voters)
+
+    @property
     def longest(self) -> QuorumNode:
         """The longest log by epoch in the cluster, be its node a voter or not; of equal ones a voter's."""
         members = [node for node in self.nodes if not self.is_stranger(node)]
@@ -75,9 +80,16 @@ def quorum_of(nodes: Sequence[QuorumNode]) -> Quorum:
     return Quorum(tuple(nodes), cluster, voters, best, tuple(electable))
 
 
+def static_voters(members: Sequence[QuorumNode]) -> tuple[VoterKey, ...]:
+    """Return the voters of a quorum below kraft.version 1, which each node has in its properties, be its log empty."""
+    if any(node.logged for node in members):
+        return ()
+    return next((node.voters for node in members if node.voters), ())
+
+
 def can_win(candidate: QuorumNode, members: Sequence[QuorumNode]) -> bool:
     """Return whether a majority of the voters that a node knows, itself among them, would vote for it."""
-    voters = candidate.voters or next((node.voters for node in members if node.voters), ())
+    voters = candidate.voters or static_voters(members)
     if not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
         return False
     granted = sum(

@@ -99,19 +99,25 @@ def identity_of(log_dir: Path) -> Identity:
 
 
 def read_node(path: str, dialect: str | None = None) -> QuorumNode:
-    """Read a node's log directory, or the partition's directory in it. InputError, OSError."""
+    """Read a node's log directory, or the partition's directory in it. InputError, OSError.
+
+    A meta.properties alone is a node, too: one whose metadata log was removed starts with an empty one, and votes.
+    """
     folder = metadata_directory(path)
     listing = listing_of(folder)
     segments = [str(folder / name) for name, _ in listing.segments]
     newest = listing.newest
-    if newest is None and not segments:
+    identity = identity_of(
+        Path(path).absolute() if (Path(path) / META_PROPERTIES).is_file() else folder.absolute().parent
+    )
+    if newest is None and not segments and identity == Identity():
         raise InputError("neither a snapshot nor a log segment is here", file=path)
     runs = epoch_runs(segments)
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect)
     if newest is not None and newest[0].end_offset >= (runs[-1].end if runs else 0):
         end = newest[0].end_offset
         runs = [EpochRun(newest[0].epoch, end, end)]
-    return QuorumNode(path, identity_of(folder.absolute().parent), tuple(runs), logged, quorum_state(folder))
+    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder))
 
 
 def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] | None:

@@ -90,7 +90,10 @@ def add_line(controller: str = ANYWHERE) -> str:
 def impostors(quorum: Quorum) -> Iterator[Finding]:
     """Find nodes that are no voter, by their directory or by their id."""
     for node in quorum.nodes:
-        if quorum.is_stranger(node) or not quorum.voters or quorum.voter(node) is not None:
+        if quorum.is_stranger(node) or not quorum.is_known or quorum.voter(node) is not None:
+            continue
+        if node.id is None:
+            yield nameless(quorum, node)
             continue
         namesake = next((voter for voter in quorum.voters if voter.id == node.id), None)
         if namesake is None:
@@ -123,13 +126,24 @@ def doubles(quorum: Quorum) -> Iterator[Finding]:
             yield Finding("same-identity", grave(quorum), subject_of(node), evidence, advice, text)
 
 
+def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
+    """Say that a folder names no node: Kafka does not start with it."""
+    evidence = {"voters": [voter.id for voter in quorum.voters], "logEnd": node.end, "epoch": node.epoch}
+    text = f"{node.path} has no meta.properties that names a node: Kafka does not start with it"
+    names = "; ".join(f"{each.id} has directory.id={each.directory}" for each in quorum.voters if each.directory)
+    advice = "copy its meta.properties back, or write one: version=1, node.id, directory.id, and "
+    advice += f"cluster.id={quorum.cluster_id}" if quorum.cluster_id else "cluster.id"
+    advice += f" (of the voters {names})" if names else ""
+    return Finding("not-a-voter", grave(quorum), subject_of(node), evidence, advice, text)
+
+
 def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
     """Say that a node's id is no voter's; of a broker that is as it should be."""
     known = [voter.id for voter in quorum.voters]
     evidence = {"voters": known, "directoryId": node.identity.directory_id, "logEnd": node.end, "epoch": node.epoch}
     text = f"{node.name} is none of the voters {', '.join(map(str, known))}"
     add = f"on the node, under a leader: {add_line()}"
-    if is_broker(node):
+    if is_broker(quorum, node):
         advice = "a broker does not vote"
         return Finding("not-a-voter", "info", subject_of(node), evidence, advice, f"{text}: it is a broker")
     return Finding("not-a-voter", "warning", subject_of(node), evidence, f"if it is to vote, {add}", text)
@@ -149,11 +163,11 @@ def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
         yield Finding("snapshot-damaged", grave(quorum), subject_of(node), evidence, advice, text)
 
 
-def is_broker(node: QuorumNode) -> bool:
-    """Return whether a node is registered as a broker, and as no controller."""
+def is_broker(quorum: Quorum, node: QuorumNode) -> bool:
+    """Return whether a node is registered as a broker, and as no controller: by its own log, if it has one."""
     from kcli.snapshots.reading.api import Wanted, load_image
 
-    image = load_image(Wanted(node.path)).loader.image
+    image = load_image(Wanted((quorum.longest if node.is_empty else node).path)).loader.image
     return node.id in image.brokers and node.id not in image.controllers
 
 
@@ -177,9 +191,17 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
         else:
             lacks = counted(best.end - node.end, "record")
             text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {lacks}"
-            advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win against it"
+            wins = node.id in quorum.electable
+            advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win"
+            advice += f" but by the others' votes: {best.name} drops {lacks} then" if wins else ""
             # That a node which does not vote is behind is no matter for an election.
             severity = "info" if running or quorum.voter(node) is None else "warning"
+            if node.is_empty:
+                text = f"{node.name} has an empty metadata log, that of {best.name} ends at {best.end}"
+                if wins and not running:
+                    severity = "critical"
+                    text += f": it can be elected, and all {lacks} are lost then"
+                    advice = f"do not start it so: copy __cluster_metadata-0 of {best.path} into {node.path} first"
             yield Finding("log-behind", severity, subject_of(node), evidence, advice, text)
 
 
@@ -188,9 +210,10 @@ def election(quorum: Quorum, is_wrong: bool) -> Finding:
     electable = list(quorum.electable)
     evidence = {"electable": electable, "voters": [each.id for each in quorum.voters], "majority": quorum.majority}
     subject: dict[str, Any] = {"quorum": quorum.cluster_id}
-    if not quorum.voters:
+    if not quorum.is_known:
         text = "who votes is not known: no voters in the log, nor in quorum-state"
-        return Finding("election", "info", subject, evidence, "see controller.quorum.voters of each node", text)
+        evidence["electable"] = None
+        return Finding("election", "warning", subject, evidence, "see controller.quorum.voters of each node", text)
     if electable:
         text = f"can be elected with just these nodes: {', '.join(map(str, electable))}"
         name = "election" if is_wrong else "healthy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +172,47 @@ def test_the_lag_of_a_node_that_does_not_vote_is_no_fault(tmp_path: Path) -> Non
     nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
     found, _ = judged(*nodes, make_node(tmp_path, 4, (1, 40)))
     assert ("log-behind", 4, "info") in found
+
+
+def wiped(node: str) -> str:
+    """Remove a node's metadata log; its meta.properties stays."""
+    shutil.rmtree(Path(node) / "__cluster_metadata-0")
+    return node
+
+
+def test_a_node_whose_metadata_log_was_removed_votes_and_does_not_win(tmp_path: Path) -> None:
+    one, two, three = (make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3))
+    found, electable = judged(wiped(one), wiped(two), three)  # as 3.9.1 does: node 3 leads
+    assert electable == [3]
+    assert found == [("log-behind", 1, "warning"), ("log-behind", 2, "warning"), ("election", None, "info")]
+    assert judged(two, three)[1] == [3]
+    assert judged(one, two) == ([("election", None, "warning")], [])
+
+
+def test_a_static_quorum_elects_a_node_whose_log_was_removed(tmp_path: Path) -> None:
+    voters = STATIC % '{"voterId":1},{"voterId":2},{"voterId":3}'
+    one, two, three = (make_node(tmp_path, number, (1, 50), static=voters) for number in (1, 2, 3))
+    found, electable = judged(one, wiped(two), wiped(three))  # as 3.9.1 does: node 2 led, with nothing in its log
+    assert electable == [1, 2, 3]
+    assert found[:2] == [("log-behind", 2, "critical"), ("log-behind", 3, "critical")]
+
+
+def test_a_removed_log_of_a_broker(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    found, _ = judged(*nodes, wiped(make_node(tmp_path, 4, (1, 50))))
+    assert found[0] == ("not-a-voter", 4, "warning")
+
+
+def test_a_folder_without_a_name(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    (Path(nodes[0]) / "meta.properties").unlink()
+    found = findings(quorum_of([read_node(path) for path in nodes]))
+    (nameless,) = (each for each in found if each.finding == "not-a-voter")
+    assert "Kafka does not start" in nameless.text
+    assert f"1 has directory.id={DIRECTORIES[1]}" in nameless.advice
+
+
+def test_nobody_knows_who_votes(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50), static="?") for number in (1, 2)]
+    (unknown,) = findings(quorum_of([read_node(path) for path in nodes]))
+    assert (unknown.finding, unknown.severity, unknown.evidence["electable"]) == ("election", "warning", None)
