@@ -14,7 +14,7 @@ from kcli.jsontext import dumps
 from kcli.records.batches import Batch, scan
 from kcli.records.chunks import ReadInto
 from kcli.records.damage import stretches
-from kcli.records.secrets import is_secret_value, secret_types
+from kcli.records.secrets import is_covered, is_secret_value, secret_types
 from kcli.records.unfolding import Unfolding
 from kcli.tables.arrays import Among, integers, nulls_at, texts
 from kcli.tables.parquet import parquet_file
@@ -125,7 +125,8 @@ def record_arrays(
     pa = pyarrow()
     from kcli.core.records.record_columns import Columns
 
-    batches = list(scan(data, check=False)) if whole else []
+    batches = list(scan(data, check=not secrets)) if whole else []
+    covered = [] if secrets else [number for number, batch in enumerate(batches) if is_covered(batch)]
     at = done = 0
     unfold, message = Unfolding(shared=True), None
 
@@ -143,6 +144,8 @@ def record_arrays(
             problems += columns.problems
         of_batch = np.frombuffer(columns.column("batch"), np.int32) + np.int32(done)
         arrays = part_arrays(pa, np, data, columns, secrets)
+        if covered:
+            hide_rows(pa, arrays, np.flatnonzero(np.isin(of_batch, covered)).tolist())
         if whole:
             arrays |= batch_arrays(np, batches, of_batch, file)
         count, at = columns.batches, columns.stopped
@@ -183,8 +186,24 @@ def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: b
         return made
     rows = made.to_pylist()
     for row in hidden:
-        rows[row] = dumps(redacted(len(rows[row]))).encode()
+        rows[row] = hidden_form(rows[row])
     return pa.array(rows, pa.binary())
+
+
+def hide_rows(pa: Any, arrays: dict[str, Any], rows: list[int]) -> None:
+    """Hide all that these records hold, in place."""
+    for name in ("key", "value", "headers") if rows else ():
+        shown = arrays[name].to_pylist()
+        for row in rows:
+            shown[row] = hidden_form(shown[row])
+        arrays[name] = pa.array(shown, arrays[name].type)
+
+
+def hidden_form(value: Any) -> Any:
+    """Return what stands for a key, a value, or headers."""
+    if isinstance(value, list):
+        return [{name: hidden_form(each) for name, each in pair.items()} for pair in value]
+    return value if value is None else dumps(redacted(len(value))).encode()
 
 
 def binary(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any) -> Any:

@@ -28,10 +28,10 @@ Emit = Callable[[memoryview], object]
 class Job:
     """A chunk on its way: `done` is held until it has been worked on."""
 
-    __slots__ = ("chunk", "damages", "done", "error", "more", "resume", "secrets", "writer")
+    __slots__ = ("chunk", "damages", "done", "error", "more", "resume", "writer")
 
-    def __init__(self, chunk: Chunk, writer: core.BatchText, secrets: bool) -> None:
-        self.chunk, self.writer, self.secrets = chunk, writer, secrets
+    def __init__(self, chunk: Chunk, writer: core.BatchText) -> None:
+        self.chunk, self.writer = chunk, writer
         self.damages: list[Damage] = []
         self.resume, self.more = 0, False
         self.error: BaseException | None = None
@@ -40,7 +40,7 @@ class Job:
 
     def work(self, full: bool) -> None:
         try:
-            self.resume, self.more = write_chunk(self.writer, self.chunk, full, True, self.damages, self.secrets)
+            self.resume, self.more = write_chunk(self.writer, self.chunk, full, True, self.damages)
         except BaseException as error:  # noqa: BLE001  raised again in the thread that waits
             self.error = error
         self.done.release()
@@ -49,7 +49,7 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class LineForm:
     """The form of lines. full: of each batch its records, too; payloads: what an exact encode needs; positions: where
-    each batch stands. record: decodes records further; secrets: show them.
+    each batch stands. record: decodes records further; secrets: show them. metadata: of Kafka's metadata log.
     """
 
     full: bool
@@ -57,10 +57,11 @@ class LineForm:
     payloads: bool = False
     positions: bool = False
     secrets: bool = False
+    metadata: bool = False
 
     def new_writer(self) -> core.BatchText:
         """Make a writer of such lines."""
-        return new_writer(self.record, self.payloads, self.positions, self.secrets)
+        return new_writer(self.record, self.payloads, self.positions, self.secrets, metadata=self.metadata)
 
 
 def write_json_lines(
@@ -175,7 +176,7 @@ class ParallelWriter:
             return None
 
     def submit(self, chunk: Chunk) -> None:
-        job = Job(chunk, self.take_writer(), self.form.secrets)
+        job = Job(chunk, self.take_writer())
         self.jobs.append(job)
         if self.limit < 2:
             job.work(self.form.full)

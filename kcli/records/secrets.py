@@ -7,18 +7,35 @@ version, and fields that match (MetadataRecordSerde).
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kcli.errors import DecodeError, SchemaError
+from kcli.errors import DecodeError, InputError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.partial import read_or_partial
 from kcli.grammar.secrets import hide_secrets, is_hidden_config, redacted
+from kcli.records.codecs import decompress
 from kcli.schemas.catalog import catalog
-from kcli.schemas.field_codes import FRAME_VERSION
+from kcli.schemas.config_names import PASSWORDS
+from kcli.schemas.field_codes import FRAME_VERSION, ConfigResource
 from kcli.schemas.secrets import ALWAYS, secret_fields
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from kcli.records.batches import Batch
+
 MOST_TRIED = 100
+CONFIG_RESOURCES = (
+    ConfigResource.TOPIC,
+    ConfigResource.BROKER,
+    ConfigResource.BROKER_LOGGER,
+    ConfigResource.CLIENT_METRICS,
+    ConfigResource.GROUP,
+)
+# The end of a SCRAM credential: a key of SHA-256 or SHA-512 behind its length, iterations below 2^20, no tags.
+SCRAM_END = rb"(?:\x21.{32}|\x41.{64})\0[\0-\x0f]..\0"
 LONGEST = 1 << 16  # bytes of a record in which it has to end
 
 
@@ -47,34 +64,76 @@ def shows_secret(name: str, made: dict[str, Any]) -> bool:
 
 
 def begins_secret(name: str, data: bytes | memoryview) -> bool:
-    """Return whether a record, whose version is the third byte, holds a secret, whole or cut: it reads that far."""
+    """Return whether a record, whose version is the third byte, holds a secret, whole or cut: it reads that far, or is
+    a config without a name that can be read. A secret may be there where it seems to be null.
+    """
     try:
         codec = messages.data(name, data[2])
     except SchemaError:
         return False
     made, error = read_or_partial(codec, data, 3, secrets=True, whole=False)
-    if error is None:
-        return shows_secret(name, made)
-    reached = {*made, re.split(r"[.\[]", error.path)[0]}
+    if error is not None and made.get("resourceType") in CONFIG_RESOURCES and not isinstance(made.get("name"), str):
+        return True
+    reached = {*made, *(() if error is None else re.split(r"[.\[]", error.path)[:1])}
     return any(
         path.partition(".")[0] in reached and (how == ALWAYS or is_hidden_config(made, made.get("resourceType", 0)))
         for path, how in secret_fields(name).items()
     )
 
 
+def follows_secret(name: str, data: bytes | memoryview) -> bool:
+    """Return whether a record with a secret stands behind an opening that is damaged."""
+    try:
+        codec = messages.data(name, 0)
+        read, _ = codec.read(data, 3)
+    except DecodeError:
+        return False
+    return shows_secret(name, codec.json_value(read, secrets=True))
+
+
 @cache
-def openings() -> re.Pattern[bytes]:
-    types = b"".join(re.escape(bytes([number])) for number in secret_types())
-    return re.compile(b"(?=\1[" + types + b"][\0-\x0f])", re.DOTALL)
+def openings() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return the patterns of a record's opening, and of one with a wrong byte before what may be a config."""
+    types = b"[" + b"".join(re.escape(bytes([number])) for number in secret_types()) + b"]"
+    resources = b"[" + b"".join(re.escape(bytes([number])) for number in CONFIG_RESOURCES) + b"]"
+    damaged = b"\1" + types + b".|\1.\0|." + types + b"\0"
+    return (
+        re.compile(b"(?=\1" + types + b"[\0-\x0f])", re.DOTALL),
+        re.compile(b"(?=(?:" + damaged + b")" + resources + b"[\1-\x7f])", re.DOTALL),
+    )
+
+
+@cache
+def marks() -> list[re.Pattern[bytes]]:
+    """Return the patterns of what is only in records with secrets, however they begin: keys, and configs' names."""
+    return [re.compile(each, re.DOTALL) for each in (SCRAM_END, *(re.escape(name.encode()) for name in PASSWORDS))]
 
 
 def holds_secret(data: bytes | memoryview) -> bool:
-    """Return whether bytes that make no batch, or no sound one, have such a value anywhere, whole or cut.
+    """Return whether bytes that make no batch, or no sound one, have such a value anywhere: whole, cut, or with a wrong
+    byte in its opening.
 
     True where more places begin like one than can be tried in bounded time.
     """
-    for tried, match in enumerate(openings().finditer(data)):
+    if any(mark.search(data) for mark in marks()):
+        return True
+    exact, damaged = openings()
+    for tried, match in enumerate(exact.finditer(data)):
         start = match.start()
         if tried == MOST_TRIED or begins_secret(secret_types()[data[start + 1]], data[start : start + LONGEST]):
             return True
+    for tried, match in enumerate(damaged.finditer(data)):
+        if tried == MOST_TRIED or follows_secret("ConfigRecord", data[match.start() : match.start() + LONGEST]):
+            return True
     return False
+
+
+def is_covered(batch: Batch) -> bool:
+    """Return whether nothing of a batch is shown: its checksum is wrong and a secret may be anywhere in it."""
+    if batch.crc_valid is not False:
+        return False
+    data: Buffer = batch.bytes
+    if batch.codec:
+        with suppress(InputError):  # what can't be decompressed has no records to show
+            data = decompress(batch.codec, batch.payload or b"", batch.magic)
+    return holds_secret(memoryview(data))

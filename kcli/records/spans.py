@@ -17,7 +17,7 @@ from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import DecodeTrace, Span, child
 from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
 from kcli.records.codecs import CODECS
-from kcli.records.secrets import holds_secret, is_secret_value
+from kcli.records.secrets import holds_secret, is_covered, is_secret_value
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:
@@ -27,19 +27,19 @@ def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeE
     """
     spans, problem = all_spans(data)
     if not secrets:
+        secret = holds_secret(data)
         spans = [
             shown for _, batch in groupby(spans, lambda span: span.path.partition(".")[0])
-            for shown in shown_batch([*batch], data)
+            for shown in shown_batch([*batch], data, secret)
         ]  # fmt: skip
     return spans, problem
 
 
-def shown_batch(spans: list[Span], data: bytes) -> Iterator[Span]:
-    """Yield the spans of a batch in these bytes, without values that are secrets: none of a damaged one that holds any,
-    as there they may begin and end anywhere.
+def shown_batch(spans: list[Span], data: bytes, secret: bool) -> Iterator[Span]:
+    """Yield the spans of a batch in these bytes, without values that are secrets: none of a damaged one where the bytes
+    hold any (`secret`) or it does, decompressed, as there they may begin and end anywhere.
     """
-    whole = data[spans[0].start : spans[-1].end]
-    all_hidden = holds_secret(whole) and is_damaged(whole)
+    all_hidden = is_hidden(data[spans[0].start : spans[-1].end], secret)
     for span in spans:
         yield hide_span(span) if all_hidden and isinstance(span.value, bytes) else shown_span(span, data)
 
@@ -49,13 +49,15 @@ def shown_span(span: Span, data: bytes) -> Span:
     return hide_span(span) if is_secret(span, data) else span
 
 
-def is_damaged(data: bytes) -> bool:
-    """Return whether bytes are no batch with the right checksum."""
+def is_hidden(data: bytes, secret: bool) -> bool:
+    """Return whether bytes are no batch with the right checksum, and a secret may be in them, as it is beside them."""
     try:
         batches = [*scan(data)]
     except InputError:
-        return True
-    return not batches or not all(batch.crc_valid for batch in batches)  # none: one that is cut
+        batches = []
+    if not batches or any(batch.crc_valid is False for batch in batches):  # none: one that is cut
+        return secret or any(map(is_covered, batches))
+    return False
 
 
 def is_secret(span: Span, data: bytes) -> bool:

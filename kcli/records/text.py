@@ -63,15 +63,21 @@ def new_writer(
     positions: bool = False,
     secrets: bool = False,
     unfold: Unfolding | None = None,
+    metadata: bool = False,
 ) -> core.BatchText:
     """Make a writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a
-    record; secrets: show them. unfold: decompresses; None: each batch within its own bound.
+    record; secrets: show them. unfold: decompresses; None: each batch within its own bound. metadata: the log is
+    Kafka's metadata: what is damaged of it may all be secret.
     """
     unfold = unfold or Unfolding()
     if secrets:
         return core.BatchText(unfold, control_members, record, payloads, positions)
-    types = bytes(secret_types())
-    return core.BatchText(unfold, control_members, record, payloads, positions, is_secret_value, holds_secret, types)
+    types, suspect = bytes(secret_types()), is_any if metadata else holds_secret
+    return core.BatchText(unfold, control_members, record, payloads, positions, is_secret_value, suspect, types)
+
+
+def is_any(_data: memoryview) -> bool:
+    return True
 
 
 class RecordsText:
@@ -99,7 +105,7 @@ class RecordsText:
         if status != core.DONE:
             chunk = Chunk(data, size, size, 0, True)  # type: ignore[arg-type]
             damages = [] if findings is None else findings.damages
-            write_chunk(writer, chunk, self.full, False, damages, self.secrets, at)
+            write_chunk(writer, chunk, self.full, False, damages, at)
         text = writer.take_list()
         if findings is not None:
             findings.gather(writer)
@@ -131,16 +137,16 @@ def write_chunk(
     full: bool,
     lines: bool,
     damages: list[Damage],
-    secrets: bool = False,
     at: int = 0,
 ) -> tuple[int, bool]:
     """Write the batches of a chunk from `at` on; what is no batch as an event, also added to `damages` (positions in
-    the source). secrets: events show them.
+    the source). Of a chunk with damage and secrets the events show no bytes.
 
     Returns where in the source to go on, before the chunk's end where the lines are many, and whether more bytes are
     needed there than the chunk has.
     """
     trusted, data = -1, memoryview(chunk.data)[: chunk.size]
+    secret: bool | None = None  # whether the chunk holds one, once that was asked: a wrong length parts it
     while at < chunk.stop:
         status, at = writer.write(data, at, chunk.stop, chunk.base, full, trusted, lines)
         if status == core.DONE:
@@ -153,13 +159,18 @@ def write_chunk(
         if verdict == "trust":
             trusted = at
             continue
-        writer.append(event_text(chunk, verdict, full, secrets), lines)
+        hidden = False
+        if full and writer.suspect is not None:
+            if secret is None and (writer.wrong_checksums or not verdict.lawful):
+                secret = writer.suspect(data)
+            hidden = writer.suspect(data[verdict.start : verdict.end]) if secret is None else secret
+        writer.append(event_text(chunk, verdict, full, hidden), lines)
         damages.append(Damage(verdict.event, chunk.base + at, chunk.base + verdict.end, verdict.reason))
         at = verdict.end
     return chunk.base + at, False
 
 
-def event_text(chunk: Chunk, damage: Damage, full: bool, secrets: bool) -> bytes:
+def event_text(chunk: Chunk, damage: Damage, full: bool, hidden: bool) -> bytes:
     row: dict[str, Any] = {
         "event": damage.event,
         "offset": chunk.base + damage.start,
@@ -170,6 +181,5 @@ def event_text(chunk: Chunk, damage: Damage, full: bool, secrets: bool) -> bytes
         import base64
 
         data = memoryview(chunk.data)[damage.start : damage.end]
-        hidden = not secrets and holds_secret(data)
         row["base64"] = redacted(len(data)) if hidden else base64.b64encode(data).decode()
     return dumps(row).encode()

@@ -11,6 +11,7 @@ from kcli.errors import DecodeError, InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.control import CONTROL_TYPES
+from kcli.records.secrets import holds_secret
 from kcli.schemas.field_codes import RecordType
 from kcli.schemas.secrets import secret_fields
 from kcli.snapshots.reading.decoding import Decoder
@@ -18,6 +19,7 @@ from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, rele
 from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Row, opened, walk
 
 CHUNK = 1 << 20
+COVERED = "the batch's checksum is wrong, and any of its records may be a secret (--show-secrets shows them)"
 
 
 NAMED = {
@@ -44,6 +46,7 @@ class RecordLines:
         self.kernel = JsonLines(self.node, CHUNK, secrets)  # knows the nodes of every type and version
         self.records = 0
         self.damaged = False  # the batch at hand: its checksum is wrong
+        self.covered = False  # and a secret may be anywhere in it
         self.batch = b""  # what stands in each line of the batch, behind the offset
 
     def lines(self, data: memoryview, mapped: object = None, *, log: bool = False) -> Iterator[bytes | memoryview]:
@@ -73,13 +76,14 @@ class RecordLines:
             self.problems.append(f"at byte {batch.position}: {error}")
             yield unread_batch_line(batch, str(error))
             return
+        self.covered = self.damaged and not self.secrets and holds_secret(records)
         self.records += max(batch.record_count, 0)
         for piece in self.pieces(records, batch, mapped is not None):
             yield self.row_line(piece, records, batch) if isinstance(piece, tuple) else piece
 
     def pieces(self, records: memoryview, batch: Batch, mapped: bool) -> Iterable[memoryview | bytes | Row]:
         """Yield finished text where the kernel makes it, rows for the rest."""
-        if batch.is_control:
+        if batch.is_control or self.covered:
             return walk(records, batch)
         mapped = mapped and batch.compression == "none"
         made: Iterable[memoryview | Row] = self.kernel.lines(
@@ -100,6 +104,8 @@ class RecordLines:
         """Return the line of one record, by the interpreted grammar."""
         offset, key, version, start, end, problem = row
         data = records[start:end]
+        if self.covered:
+            return self.unknown_line(offset, key, version, data, COVERED)
         if key is None or version is None or (problem and problem not in SOFT):
             return self.unread_line(offset, key, version, data, PROBLEMS[problem])
         try:
@@ -146,6 +152,10 @@ class RecordLines:
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
         """Return the line of a record that can't be decoded, with its bytes and the reason."""
         self.problems.append(f"record {offset}: {reason}")
+        return self.unknown_line(offset, key, version, data, reason)
+
+    def unknown_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
+        """Return the line of a record of no known type."""
         form = {"offset": offset, "type": None, "apiKey": int32(key), "version": int32(version)}
         return dumps({**form, "data": self.base64(key, data), "reason": reason}).encode() + b"\n"
 

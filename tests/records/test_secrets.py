@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,13 +14,14 @@ from kcli.errors import EncodeError
 from kcli.grammar import messages
 from kcli.grammar.secrets import Hidden, redacted
 from kcli.records.builder import build_batch, build_message_set
+from kcli.records.chunks import Chunk
 from kcli.records.codecs import decompress
 from kcli.records.columns import arrow_batches
 from kcli.records.encoding import encode_batches
 from kcli.records.internal import record_members
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 from kcli.records.spans import batch_spans
-from kcli.records.text import batches_json, new_writer
+from kcli.records.text import batches_json, new_writer, write_chunk
 from kcli.topic_names import CLUSTER_METADATA
 from tests.oracle.records.batches import BatchText
 
@@ -34,6 +38,11 @@ SCRAM = framed(
     {"name": "u", "mechanism": 1, "salt": MARK, "storedKey": MARK, "serverKey": MARK, "iterations": 4096},
 )
 CONFIG = {"resourceType": 4, "resourceName": "1", "name": "ssl.key.password", "value": MARK.decode()}
+KEY = b"K3Y" + MARK[:29]
+SCRAM_256 = framed(
+    "UserScramCredentialRecord",
+    {"name": "u", "mechanism": 1, "salt": MARK, "storedKey": KEY, "serverKey": KEY, "iterations": 4096},
+)
 PASSWORD = framed("ConfigRecord", CONFIG)
 PLAIN = framed("ConfigRecord", CONFIG | {"name": "log.retention.ms"})
 
@@ -57,7 +66,7 @@ def test_records_that_are_cut_are_secrets_as_far_as_they_read() -> None:
     assert [holds_secret(b"\0" * 8 + SCRAM[:size]) for size in (4, 5, 6, 7, 20, 60, len(SCRAM) - 1)] == [
         False, False, True, True, True, True, True,
     ]  # fmt: skip
-    assert holds_secret(b"\0" * 8 + PASSWORD[:-6]) and not holds_secret(b"\0" * 8 + PASSWORD[:20])
+    assert holds_secret(b"\0" * 8 + PASSWORD[:-6]) and holds_secret(b"\0" * 8 + PASSWORD[:20])  # of what config?
     assert not holds_secret(b"\0" * 8 + PLAIN[:-6])
     (row,) = json.loads(batches_json(batch(b"hello", SCRAM)[:-60]))
     assert row["event"] == "truncated" and set(row["base64"]) == {"redacted"}
@@ -108,6 +117,89 @@ def test_damaged_batches() -> None:
     assert row["base64"] == redacted(8 + len(SCRAM))
     (row,) = json.loads(batches_json(b"\0" * 8 + SCRAM, secrets=True))
     assert isinstance(row["base64"], str)
+
+
+def damages(data: bytes) -> Iterator[bytes]:
+    """Yield a batch with one fault: a flipped bit, zeroed, deleted or added bytes, at each place behind its length."""
+    for at in range(16, len(data)):
+        yield data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
+        yield data[:at] + b"\0" * len(data[at : at + 3]) + data[at + 3 :]
+        yield data[:at] + data[at + 1 + at % 3 :]
+        yield data[:at] + b"\2" + data[at:]
+
+
+def shown_of(data: bytes, metadata: bool = False) -> bytes:
+    """Return all bytes of keys, values, headers and events that the JSON of a log shows."""
+    writer = new_writer(metadata=metadata)
+    write_chunk(writer, Chunk(bytearray(data), len(data), len(data), 0, True), True, True, [])
+    text = bytes(writer.take())
+    return text + b"".join(
+        b64decode(each) for each in re.findall(rb'"([A-Za-z0-9+/]{8,}=*)"', text) if len(each) % 4 == 0
+    )
+
+
+@pytest.mark.parametrize("value", [SCRAM_256, PASSWORD], ids=["key", "password"])
+def test_no_single_damage_shows_a_secret(value: bytes) -> None:
+    """Under a wrong checksum no type and no length is sure; a damaged type byte alone made a record a plain one."""
+    for count, broken in enumerate(damages(batch(b"hello", value, b"bye"))):
+        assert MARK[:9] not in shown_of(broken + batch(b"hello"))
+        spans, _ = batch_spans(broken)
+        assert not any(MARK[:9] in span.value for span in spans if isinstance(span.value, bytes))
+        assert count % 8 or MARK[:9] not in columns_of(broken)
+
+
+def test_a_compressed_batch_with_a_damaged_type() -> None:
+    data = bytearray(batch(b"\1\x7f" + SCRAM_256[2:], codec="gzip"))
+    data[17] ^= 1  # the checksum
+    (row,) = json.loads(batches_json(bytes(data)))
+    assert row["records"][0]["value"] == redacted(len(SCRAM_256)) and row["_payload"] == redacted(len(data) - 61)
+    assert isinstance(batch_spans(bytes(data))[0][-1].value, Hidden)
+    assert columns_of(bytes(data)) == b'{"redacted":%d}' % len(SCRAM_256)
+
+
+def columns_of(data: bytes) -> bytes:
+    pytest.importorskip("pyarrow")
+    return b"".join(
+        each or b"" for table in arrow_batches(memoryview(data)) for name in ("key", "value")
+        for each in table.column(name).to_pylist()
+    )  # fmt: skip
+
+
+def test_all_of_a_damaged_batch_is_hidden() -> None:
+    data = bytes(build_batch([(0, b"key", SCRAM, [("name", b"header")]), (0, None, b"text", ())]))
+    broken = data[:17] + bytes([data[17] ^ 1]) + data[18:]  # the checksum
+    (row,) = json.loads(batches_json(broken))
+    assert [record["key"] for record in row["records"]] == [redacted(3), None]
+    assert row["records"][0]["headers"] == [{"key": redacted(4), "value": redacted(6)}]
+    assert row["records"][1]["value"] == redacted(4)
+    for each in (
+        broken,
+        broken[:60] + b"\0" + broken[61:],
+        build_message_set([(0, b"k", SCRAM)], magic=1)[:-1] + b"\1",
+    ):
+        ours = BatchText(decompress, None, None, True, False, is_secret_value, holds_secret, bytes(secret_types()))
+        ours.write(each, 0, len(each), 0, True)
+        assert b"[" + ours.take() + b"]" == batches_json(each)
+    (row,) = json.loads(batches_json(broken, secrets=True))
+    assert row["records"][1]["value"] == "text"
+    pytest.importorskip("pyarrow")
+    (table,) = arrow_batches(memoryview(broken))
+    assert table.column("headers").to_pylist()[0] == [{"key": b'{"redacted":4}', "value": b'{"redacted":6}'}]
+    assert table.column("value").to_pylist()[1] == b'{"redacted":4}'
+
+
+def test_what_is_damaged_without_a_secret_is_shown() -> None:
+    data = batch(b"hello", PLAIN, bytes(range(256)))
+    for broken in (data[:-1] + b"\1", data[:17] + b"\0" + data[18:]):
+        (row,) = json.loads(batches_json(broken))
+        assert row["records"][0]["value"] == "hello"
+
+
+def test_of_a_metadata_log_nothing_damaged_is_shown() -> None:
+    """Rests of records are recognized by nothing; the log's name says what they may be."""
+    data = batch(PASSWORD)
+    rest = data[data.index(MARK) + 2 :] + batch(b"hello")
+    assert MARK[2:12] in shown_of(rest) and MARK[2:12] not in shown_of(rest, metadata=True)
 
 
 def test_a_judge_that_fails_hides_and_is_heard() -> None:

@@ -26,6 +26,7 @@ from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.input_names import name_of
+from kcli.topic_names import CLUSTER_METADATA
 
 
 @click.command()
@@ -76,7 +77,8 @@ def batch(file: str, **given: Any) -> None:
             from kcli.records.parallel_json import LineForm
 
             hook = hook_of(given["topic"], given["dialect"], secrets)
-            found = write_lines(source, out, LineForm(full, hook, payloads=True, secrets=secrets))
+            metadata = given["topic"] == CLUSTER_METADATA
+            found = write_lines(source, out, LineForm(full, hook, payloads=True, secrets=secrets, metadata=metadata))
     from kcli.records.record_faults import field_faults
 
     report_findings(found, name_of(file), quiet, field_faults(data, checked=True), lambda: batch_text(data, 0, {}))

@@ -28,6 +28,7 @@ from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.input_names import name_of
+from kcli.topic_names import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from kcli.records.parallel_json import LineForm
@@ -125,7 +126,10 @@ def form_of(path: str, given: Mapping[str, Any]) -> LineForm:
     full, secrets = given["records"] == "full", given["secrets"]
     topic = given["topic"] or folder_topic(path)
     hook = hook_of(topic, given["dialect"], secrets, given["embedded"]) if full else None
-    return LineForm(full, hook, payloads=given["exact"], positions=given["position"], secrets=secrets)
+    return LineForm(
+        full, hook, payloads=given["exact"], positions=given["position"], secrets=secrets,
+        metadata=topic == CLUSTER_METADATA,
+    )  # fmt: skip
 
 
 def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: bool, room: int | None) -> None:

@@ -49,16 +49,17 @@ cdef class BatchText:
     payloads: carry what an encoder would not make again byte for byte ("_payload", "_entry").
     positions: say where each batch is in its file ("_position").
     secret(value) -> bool: whether a record's value is left out, asked for what begins with 1 and one of `types`; then what
-    an encoder would need of that batch is left out as well. suspect(payload) -> bool: whether that is so of a batch whose
-    records can't be read.
+    an encoder would need of that batch is left out as well. suspect(payload) -> bool: whether a secret is anywhere in it,
+    asked for a batch whose records can't be read, or whose checksum is wrong: then no key, value or header of it is shown.
     """
 
     cdef Out out
     cdef readonly object decompress
-    cdef object control, record, raised, error, secret, suspect
+    cdef object control, record, raised, error, secret
+    cdef readonly object suspect
     cdef Guard guard
     cdef Guard* guarded
-    cdef bint payloads, positions, in_control, failed
+    cdef bint payloads, positions, in_control, failed, valid
     cdef Extra on_control, on_record
     cdef readonly list problems      # (bytes from the start of the input, path, reason)
     cdef readonly int64_t batches, records, wrong_checksums
@@ -160,6 +161,7 @@ cdef class BatchText:
         cdef Line line
         cdef int code
         self.raised = None
+        self.guard.all = False
         line.before, line.before_size = <const uint8_t*> PyBytes_AS_STRING(before), PyBytes_GET_SIZE(before)
         line.behind, line.behind_size = <const uint8_t*> PyBytes_AS_STRING(behind), PyBytes_GET_SIZE(behind)
         line.numbered, line.next = first is not None, 0 if first is None else first
@@ -261,7 +263,8 @@ cdef class BatchText:
 
     cdef int row(self, Batch* b, int64_t position, bint full, bint valid) noexcept nogil:
         cdef int code
-        self.failed = False
+        self.failed, self.valid = False, valid
+        self.guard.all = False
         self.guard.hidden = 0
         if out_put(&self.out, <const char*> b"{", 1):
             return KC_MEMORY
@@ -279,6 +282,8 @@ cdef class BatchText:
         """Write `records` of a batch of magic 2, and the other values that an exact encode needs."""
         cdef int odd = 0, codec = b.attributes & KB_CODEC
         cdef int code = out_put(&self.out, <const char*> b',"records":[', 12)
+        if b.count == 0:
+            self.cover(b.payload, b.payload_size)
         if code == KC_OK and b.count != 0:
             if codec:
                 code = self.compressed_records(b, position)
@@ -292,7 +297,13 @@ cdef class BatchText:
 
     cdef bint hides(self, const uint8_t* data, size_t size) noexcept nogil:
         """Return whether bytes of the current batch are hidden: something in it is secret, or may be where not all was read."""
-        return self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
+        return self.guard.all or self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
+
+    cdef void cover(self, const uint8_t* data, size_t size) noexcept nogil:
+        """Hide all of the current batch where its checksum is wrong and these bytes of it may hold a secret: what is damaged
+        may begin anywhere, and be of any type.
+        """
+        self.guard.all = not self.valid and self.guarded is not NULL and self.suspects(data, size)
 
     cdef bint suspects(self, const uint8_t* data, size_t size) noexcept with gil:
         try:
@@ -304,6 +315,7 @@ cdef class BatchText:
     cdef int put_all(self, Batch* b, const uint8_t* data, size_t size, int* odd, int64_t position, bint inside) noexcept nogil:
         cdef Problem problem
         self.in_control = (b.attributes & KB_CONTROL) != 0
+        self.cover(data, size)
         cdef Extra extra = self.on_control if self.in_control else self.on_record
         cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self, self.guarded, NULL)
         self.records += problem.record if problem.code else b.count

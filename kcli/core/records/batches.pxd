@@ -75,6 +75,7 @@ cdef extern from "record_json.h" nogil:
         uint8_t[256] types
         int (*judge)(void* self, const uint8_t* value, int64_t size) noexcept nogil
         void* self
+        bint all
         int64_t hidden
 
     int put_header "kj_header"(Out* out, const Batch* batch, int64_t position, bint valid, bint opened)

@@ -32,6 +32,7 @@ class BatchText:
     records: int
     wrong_checksums: int
     decompress: Any
+    suspect: Callable[[memoryview], bool] | None
     def __init__(
         self,
         decompress: Callable[[int, Buffer, int], Buffer],

@@ -17,6 +17,7 @@ cdef int message_row(BatchText writer, Batch* b, int64_t position, bint full, bi
     writer.in_control = False
     if code == KC_OK and not b.broken:
         writer.records += 1
+        writer.cover(b.start, b.size)
         code = put_message(&writer.out, b, b.base_offset, b.max_timestamp, writer.on_record, <void*> writer, writer.guarded)
     if code == KC_OK:
         code = out_put(&writer.out, <const char*> b"]", 1)
@@ -41,6 +42,7 @@ cdef int wrapper_row(BatchText writer, Batch* b, int64_t position, bint full, bi
     if code:
         writer.note_problem(&problem, position, position, True)
     with nogil:
+        writer.cover(<const uint8_t*> view.buf, view.len)
         code = put_header(&writer.out, b, position if writer.positions else -1, valid, code == KR_OK)
         if code == KC_OK and full:
             code = put_inner(writer, b, messages)

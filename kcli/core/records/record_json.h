@@ -72,7 +72,28 @@ static int kj_header(kc_out *out, const kb_batch *b, int64_t position, int valid
     return KC_OK;
 }
 
-static int kj_headers(kc_out *out, const kb_record *r) {
+/* Which values are left out: those that `judge` says, asked for what begins with 1 and one of `types`; with `all`, every key,
+ * value and header. */
+typedef struct {
+    uint8_t types[256];
+    int (*judge)(void *self, const uint8_t *value, int64_t size);
+    void *self;
+    int all;
+    int64_t hidden; /* how many were left out */
+} kj_guard;
+
+static inline char *kj_redacted(char *p, size_t size) {
+    p = kc_u64(KJ_LITERAL(p, "{\"redacted\":"), size);
+    *p++ = '}';
+    return p;
+}
+
+/* A key, or a header's value. */
+static inline char *kj_shown(char *p, const uint8_t *value, size_t size, const kj_guard *guard) {
+    return guard && guard->all && value ? kj_redacted(p, size) : kt_value(p, value, size);
+}
+
+static int kj_headers(kc_out *out, const kb_record *r, const kj_guard *guard) {
     const uint8_t *p = r->headers;
     int64_t n = 0;
     int odd = 0, code = 0;
@@ -83,30 +104,17 @@ static int kj_headers(kc_out *out, const kb_record *r) {
         size_t size = (size_t)n;
         p = kb_varlong(p + n, r->end, 5, &n, &odd, &code);
         if (kc_append(out, i ? ",{\"key\":" : "{\"key\":", i ? 8 : 7)) return KC_MEMORY;
-        int failed = kc_string(out, key, size);
+        int hidden = guard && guard->all, failed = hidden ? KC_OK : kc_string(out, key, size);
         if (failed == KC_MEMORY || kc_reserve(out, kt_room(size) + kt_room(n < 0 ? 0 : (size_t)n) + 16)) return KC_MEMORY;
         char *q = out->data + out->size;
-        if (failed) q = kt_bytes(q, key, size);
-        q = kt_value(KJ_LITERAL(q, ",\"value\":"), n < 0 ? NULL : p, n < 0 ? 0 : (size_t)n);
+        if (hidden) q = kj_redacted(q, size);
+        else if (failed) q = kt_bytes(q, key, size);
+        q = kj_shown(KJ_LITERAL(q, ",\"value\":"), n < 0 ? NULL : p, n < 0 ? 0 : (size_t)n, guard);
         *q++ = '}';
         out->size = (size_t)(q - out->data);
         if (n > 0) p += n;
     }
     return kc_append(out, "]", 1);
-}
-
-/* Which values are left out: those that `judge` says, asked for what begins with 1 and one of `types`. */
-typedef struct {
-    uint8_t types[256];
-    int (*judge)(void *self, const uint8_t *value, int64_t size);
-    void *self;
-    int64_t hidden; /* how many were left out */
-} kj_guard;
-
-static inline char *kj_redacted(char *p, size_t size) {
-    p = kc_u64(KJ_LITERAL(p, "{\"redacted\":"), size);
-    *p++ = '}';
-    return p;
 }
 
 static inline char *kj_value(char *p, const uint8_t *value, size_t size, kj_guard *guard) {
@@ -115,7 +123,7 @@ static inline char *kj_value(char *p, const uint8_t *value, size_t size, kj_guar
         guard->hidden++;
         return kj_redacted(p, size);
     }
-    return kt_value(p, value, size);
+    return kj_shown(p, value, size, guard);
 }
 
 static inline int64_t kb_timestamp(const kb_batch *b, int64_t delta) {
@@ -165,11 +173,11 @@ static __attribute__((flatten)) int kj_records_2(kc_out *out, const kb_batch *b,
         }
         p = line && line->numbered && offset < 0 ? KJ_LITERAL(p, "null") : kc_i64(p, offset);
         p = kc_i64(KJ_LITERAL(p, ",\"timestamp\":"), timestamp);
-        p = kt_value(KJ_LITERAL(p, ",\"key\":"), r.key, key);
+        p = kj_shown(KJ_LITERAL(p, ",\"key\":"), r.key, key, guard);
         p = kj_value(p, r.value, value, guard);
         if (r.header_count) {
             out->size = (size_t)(p - out->data);
-            if (kj_headers(out, &r) || kc_reserve(out, 64 + around)) return KC_MEMORY;
+            if (kj_headers(out, &r, guard) || kc_reserve(out, 64 + around)) return KC_MEMORY;
             p = out->data + out->size;
         } else {
             p = KJ_LITERAL(p, ",\"headers\":[]");
@@ -179,7 +187,7 @@ static __attribute__((flatten)) int kj_records_2(kc_out *out, const kb_batch *b,
             p += line->behind_size;
         } else {
             if (b->attributes & KB_APPEND_TIME && r.timestamp_delta) KJ_FIELD(p, "_timestampDelta", r.timestamp_delta);
-            if (extra) {
+            if (extra && !(guard && guard->all)) {
                 out->size = (size_t)(p - out->data);
                 if ((code = extra(self, out, r.key, r.key_size, r.value, r.value_size))) return code;
                 if (kc_reserve(out, 1)) return KC_MEMORY;
@@ -201,11 +209,11 @@ static int kj_message(kc_out *out, const kb_batch *m, int64_t offset, int64_t ti
     char *p = out->data + out->size;
     p = kc_i64(KJ_LITERAL(p, "{\"offset\":"), offset);
     p = kc_i64(KJ_LITERAL(p, ",\"timestamp\":"), timestamp);
-    p = kt_value(KJ_LITERAL(p, ",\"key\":"), m->key, key);
+    p = kj_shown(KJ_LITERAL(p, ",\"key\":"), m->key, key, guard);
     p = kj_value(p, m->payload, m->payload_size, guard);
     p = KJ_LITERAL(p, ",\"headers\":[]");
     out->size = (size_t)(p - out->data);
-    int code = extra ? extra(self, out, m->key, m->key_size, m->payload, m->value_size) : KC_OK;
+    int code = extra && !(guard && guard->all) ? extra(self, out, m->key, m->key_size, m->payload, m->value_size) : KC_OK;
     return code ? code : kc_append(out, "}", 1);
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.calendar import has_date
 from kcli.errors import InputError
@@ -12,6 +12,9 @@ from kcli.jsontext import dumps, loads
 from kcli.pipeline.sources.file_source import KcliSource, shows_secrets
 from kcli.pipeline.storage import StoragePath, StoredFile, split_query
 from kcli.topic_names import partition_of
+
+if TYPE_CHECKING:
+    from kcli.records.batches import Record
 
 PIECE = 16 << 20  # bytes of a segment that are read at a time
 
@@ -37,6 +40,8 @@ class SegmentSource(KcliSource):
         return "kcli.segments"
 
     def rows(self, task: StoredFile, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        from kcli.records.secrets import is_covered
+
         topic, partition = partition_of(folder_of(task.uri))
         decode = self.decoder(topic) if "record" in wanted else None
         failing = self.options.get("damage") == "fail"
@@ -46,8 +51,11 @@ class SegmentSource(KcliSource):
                 batch.is_control, batch.partition_leader_epoch, batch.producer_id, batch.producer_epoch,
                 batch.base_sequence, batch.crc_valid,
             )  # fmt: skip
-            for record in records_of(batch, task.uri, failing):
-                decoded = decode(record.key, record.value) if decode and not batch.is_control else None
+            covered = not self.secrets and is_covered(batch)
+            for each in records_of(batch, task.uri, failing):
+                record = hidden_record(each) if covered else each
+                plain = not batch.is_control and not covered
+                decoded = decode(record.key, record.value) if decode and plain else None
                 when = record.timestamp * 1000 if has_date(record.timestamp) else None
                 names = dumps(
                     [
@@ -80,7 +88,21 @@ def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
 
     if value is None or secrets or not is_secret_value(value):
         return value
-    return dumps(redacted(len(value))).encode()
+    return hidden(value)
+
+
+def hidden_record(record: Record) -> Record:
+    """Return a record with the sizes of its key, value and headers in their place."""
+    headers = ((hidden(name.encode("utf-8", "surrogateescape")).decode(), value) for name, value in record.headers)
+    return record._replace(
+        key=None if record.key is None else hidden(record.key),
+        value=None if record.value is None else hidden(record.value),
+        headers=tuple((name, None if value is None else hidden(value)) for name, value in headers),
+    )
+
+
+def hidden(data: bytes) -> bytes:
+    return dumps(redacted(len(data))).encode()
 
 
 def folder_of(uri: str) -> str:

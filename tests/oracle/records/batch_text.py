@@ -37,7 +37,7 @@ class BatchText:
         types: bytes = b"",
     ) -> None:
         self.secret, self.suspect, self.types = secret, suspect, types
-        self.hidden = False
+        self.hidden = self.covered = self.damaged = False
         self.decompress, self.control, self.record = decompress, control, record
         self.payloads, self.positions = payloads, positions
         self.out = bytearray()
@@ -93,7 +93,7 @@ class BatchText:
 
     def row(self, frame: Frame, entry: memoryview, position: int, full: bool) -> bytes:
         """A batch's JSON form."""
-        self.forget()
+        self.forget(not frame.crc_valid)
         place = position if self.positions else None
         if frame.magic < 2:
             text = self.message_row(frame, entry, position, place, full)
@@ -104,25 +104,38 @@ class BatchText:
             text += ',"_error":' + dumps(self.error)
         return text.encode() + b"}"
 
-    def forget(self) -> None:
-        """Begin a row in which nothing is wrong."""
+    def forget(self, damaged: bool) -> None:
+        """Begin a row in which nothing is wrong but the checksum, if `damaged`."""
         self.error = None
-        self.hidden = False
+        self.hidden = self.covered = False
+        self.damaged = damaged
+
+    def cover(self, data: Buffer) -> None:
+        """Hide all keys, values and headers of a damaged batch whose bytes may hold a secret."""
+        self.covered = self.damaged and self.suspect is not None and self.suspect(memoryview(data))
+
+    def shown(self, value: bytes | None) -> Any:
+        """The JSON form of a key or header."""
+        return {"redacted": len(value)} if self.covered and value is not None else shown(value)
 
     def shown_value(self, value: bytes | None) -> Any:
         """The JSON form of a record's value; of a secret its size."""
         if self.secret is None or value is None or len(value) < 3 or value[0] != 1 or value[1] not in self.types:
-            return shown(value)
+            return self.shown(value)
         if not self.secret(memoryview(value)):
-            return shown(value)
+            return self.shown(value)
         self.hidden = True
         return {"redacted": len(value)}
+
+    def shown_name(self, name: str) -> Any:
+        """The JSON form of a header's key."""
+        return self.shown(name.encode("utf-8", "surrogateescape")) if self.covered else shown_key(name)
 
     def kept(self, data: Buffer) -> Any:
         """What an encoder needs, as base64, unless it may hold a secret."""
         view = memoryview(data)
         suspect = self.error is not None and self.suspect is not None and self.suspect(view)
-        return {"redacted": len(view)} if self.hidden or suspect else base64.b64encode(view).decode()
+        return {"redacted": len(view)} if self.hidden or self.covered or suspect else base64.b64encode(view).decode()
 
     def note(self, position: int, path: str, reason: str) -> None:
         """Note what is wrong, in `problems` and in the row under way."""
@@ -143,12 +156,17 @@ class BatchText:
     def record_text(self, row: Row, hook: Hook | None, delta: int = 0) -> str:
         """A record's JSON text."""
         offset, time, key, value, headers = row
-        members: Members = {"offset": offset, "timestamp": time, "key": shown(key), "value": self.shown_value(value)}
-        members["headers"] = [{"key": shown_key(name), "value": shown(content)} for name, content in headers]
+        members: Members = {
+            "offset": offset,
+            "timestamp": time,
+            "key": self.shown(key),
+            "value": self.shown_value(value),
+        }
+        members["headers"] = [{"key": self.shown_name(name), "value": self.shown(content)} for name, content in headers]
         if delta:
             members["_timestampDelta"] = delta
         text = dumps(members)
-        return text[:-1] + hook(key, value).decode() + "}" if hook else text
+        return text[:-1] + hook(key, value).decode() + "}" if hook and not self.covered else text
 
     def records_row(self, frame: Frame, position: int) -> str:
         """The JSON text of the records of a batch of magic 2."""
@@ -156,6 +174,8 @@ class BatchText:
         odd, texts = False, list[str]()
         if frame.count:
             odd, texts = self.record_texts(frame, payload, position)
+        else:
+            self.cover(payload)
         text = ',"records":[' + ",".join(texts) + "]"
         if self.payloads and (frame.codec or odd or self.error or (frame.count == 0 and payload)):
             text += ',"_payload":' + dumps(self.kept(payload))
@@ -171,6 +191,7 @@ class BatchText:
                 self.note(position, "records", str(error))
                 return False, []
         appended = bool(frame.attributes & APPEND_TIME)
+        self.cover(data)
         rows, problem = read_records(data, frame.count, frame.base_offset, frame.base_timestamp, False)
         self.records += len(rows)
         if problem is not None:
@@ -190,7 +211,9 @@ class BatchText:
         rows: list[Row] = [(frame.base_offset, frame.max_timestamp, frame.key, value, ())]
         if frame.codec:
             rows, opened = self.open_wrapper(frame, position)
-        elif frame.broken:
+        elif not frame.broken:
+            self.cover(entry)
+        else:
             says = frame.key_size if frame.broken == 4 else frame.value_size
             self.note_problem((frame.broken, 0, 0, says, frame.size), position, position, False)
             rows = []
@@ -214,6 +237,7 @@ class BatchText:
         except InputError as error:
             self.note(position, "records", str(error))
             return [], None
+        self.cover(data)
         _frames, _base, problem = open_set(frame, memoryview(data))
         if problem is not None:
             self.note_problem(problem, position, position, True)
