@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 STDIN = "-"
+DELTA_LOG = "_delta_log"
 RUNS_FOLDER = "_kcli"  # the pipeline's own, among its tables
 
 copies: dict[str, str] = {}  # temporary files, and what each is a copy of

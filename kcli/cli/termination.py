@@ -6,6 +6,7 @@ import atexit
 import os
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 from kcli.temporary import ENDING
@@ -18,6 +19,14 @@ def tidy_up_at_signals() -> None:
     for number in ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
+
+
+def on_stop(call: Callable[[], None]) -> None:
+    """Call this in the running event loop where a signal asks the process to stop."""
+    import asyncio  # here: few commands have a loop
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, call)
 
 
 def end(number: int, _frame: FrameType | None) -> None:

@@ -15,7 +15,7 @@ from kcli.client.metadata import Leader, MetadataCache
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import METADATA
-from kcli.schemas.errors import error_name, is_retriable
+from kcli.schemas.errors import error_code, error_name, is_retriable
 
 # Log in again before the broker's time is up (KIP-368).
 LIFETIME_PART = 0.85
@@ -83,13 +83,15 @@ class Client:
 
     async def session(self, node: int | None = None) -> Session:
         """Return the connection to a broker by its id; NetworkError when metadata knows no such broker."""
-        if node is None:
-            return await self.any_session()
+        return await (self.any_session() if node is None else self.session_at(await self.address(node)))
+
+    async def address(self, node: int) -> Address:
+        """Return where a broker listens. NetworkError: the cluster has none of that id."""
         if node not in self.metadata.nodes:
             await self.refresh()
         if node not in self.metadata.nodes:
             raise NetworkError(f"the cluster has no broker {node} now (it has {sorted(self.metadata.nodes)})")
-        return await self.session_at(self.metadata.nodes[node])
+        return self.metadata.nodes[node]
 
     async def session_at(self, address: Address) -> Session:
         """Return the connection to an address, opened if there is none; callers share one attempt."""
@@ -215,9 +217,9 @@ class Client:
         async def work() -> None:
             await self.refresh([name], create=create)
             topic = self.metadata.topics.get(name)
-            code = 3 if topic is None else topic.error
+            code = error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else topic.error
             if not code and topic is not None and len(topic.leaders) < topic.partitions:
-                code = 5
+                code = error_code("LEADER_NOT_AVAILABLE")
             if code:
                 raise BrokerError(code, error_name(code), f"topic {name}")
 
@@ -226,3 +228,17 @@ class Client:
     def leader(self, topic: str, partition: int) -> Leader | None:
         """Return the known leader of a partition; None: unknown."""
         return self.metadata.leader(topic, partition)
+
+    def known_leader(self, topic: str, partition: int) -> int:
+        """Return the node that leads a partition. NetworkError: unknown, or none does now."""
+        leader = self.leader(topic, partition)
+        if leader is None:
+            raise NetworkError(f"{topic}[{partition}] has no leader now")
+        return leader.node
+
+    def known_id(self, topic: str, version: int) -> str:
+        """Return a topic's id, by which a Fetch of that version goes. NetworkError: the cluster told none."""
+        topic_id = self.metadata.topic_id(topic)
+        if topic_id is None:
+            raise NetworkError(f"topic {topic} has no id on the cluster, and Fetch v{version} goes by ids")
+        return topic_id

@@ -83,12 +83,9 @@ class Consumer:
         for topic in missing:
             await self.client.describe_topic(topic)
         for topic, index in partitions:
-            leader = self.client.leader(topic, index)
-            if leader is None:
-                raise NetworkError(f"{topic}[{index}] has no leader now")
-            self._homes[topic, index] = leader.node
-            if leader.node not in self._tasks:
-                self._tasks[leader.node] = asyncio.create_task(self._fetch_from(leader.node))
+            leader = self._homes[topic, index] = self.client.known_leader(topic, index)
+            if leader not in self._tasks:
+                self._tasks[leader] = asyncio.create_task(self._fetch_from(leader))
 
     async def _fetch_from(self, node: int) -> None:
         session = ClientSession()
@@ -145,10 +142,7 @@ class Consumer:
     def _wire_key(self, key: Partition, version: int) -> Partition:
         if version < TOPIC_IDS_SINCE:
             return key
-        topic_id = self.client.metadata.topic_id(key[0])
-        if topic_id is None:
-            raise NetworkError(f"topic {key[0]} has no id on the cluster, and Fetch v{version} goes by ids")
-        return topic_id, key[1]
+        return self.client.known_id(key[0], version), key[1]
 
     async def _take(self, response: Mapping[str, Any], keys: Mapping[Partition, Partition]) -> None:
         parts: list[Fetched] = []

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kcli.core.codec.values import bytes_of
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
 from kcli.grammar.topic_ids import annotate
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kcli.core.codec.messages import Names, Node
     from kcli.grammar.selection.select import Selection
 
-Buffer = bytes | bytearray | memoryview
 Hook = Callable[[memoryview], bytes]
 
 

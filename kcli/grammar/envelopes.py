@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import api_of
@@ -22,7 +23,7 @@ from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Node
-    from kcli.grammar.codec import Buffer, Hook, JsonOptions
+    from kcli.grammar.codec import Hook, JsonOptions
     from kcli.grammar.words.structs import Struct
 
 CodecOf = Callable[[str, int, str | None], MessageCodec]

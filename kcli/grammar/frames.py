@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.arguments import bytes_like, need
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
-from kcli.grammar.request_start import PREFIX, Buffer, api_of, starts_with_length
+from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog

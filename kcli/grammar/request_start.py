@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from struct import Struct
 
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
-
-Buffer = bytes | bytearray | memoryview
 
 PREFIX = 4  # bytes of the length in front of a frame on a connection
 LEAST = 4  # bytes of a frame: API key and version of a request, correlation id of a response

@@ -23,7 +23,7 @@ from kcli.client.topics import Replicas, create_topics, is_missing, list_offsets
 from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE
 from kcli.core.records.crc import crc32c
 from kcli.counting import counted
-from kcli.errors import BrokerError, DecodeError, NetworkError
+from kcli.errors import BrokerError, DecodeError
 from kcli.records.batches import APPEND_TIME, TRANSACTIONAL, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
@@ -143,12 +143,10 @@ async def write(client: Client, topic: str, index: int, data: bytes) -> None:
     """Write one batch to a partition. NetworkError."""
 
     async def work() -> None:
-        leader = client.leader(topic, index)
-        if leader is None:
-            raise NetworkError(f"{topic}[{index}] has no leader now")
+        leader = client.known_leader(topic, index)
         parts = [{"index": index, "records": data}]
         body = {"acks": -1, "timeoutMs": 30_000, "topicData": [{"name": topic, "partitionData": parts}]}
-        answer = await client.call(PRODUCE, body, node=leader.node, high=NEWEST_BY_NAME)
+        answer = await client.call(PRODUCE, body, node=leader, high=NEWEST_BY_NAME)
         code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
         if code:
             raise BrokerError(code, error_name(code), f"{topic}[{index}] can't be filled")

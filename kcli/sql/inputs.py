@@ -9,14 +9,13 @@ from pathlib import Path
 
 from kcli.errors import InputError
 from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
-from kcli.input_names import RUNS_FOLDER, STDIN
+from kcli.input_names import DELTA_LOG, RUNS_FOLDER, STDIN
 from kcli.pipeline.tables import RUNS
 from kcli.records.recognition import LOOKED_AT, is_metadata, starts_log
 from kcli.topic_names import CLUSTER_METADATA, partition_of
 
 SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"
 MAGIC = b"PAR1"
-DELTA_LOG = "_delta_log"
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import resource
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from kcli.broker.security.security import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.terminal.lines import print_line, print_note
+from kcli.cli.termination import on_stop
 from kcli.counting import counted, few_of
 from kcli.errors import InputError, UsageError
 from kcli.schemas.ranges import Range
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 6  # APIs of a draft
 EXISTING = click.Path(exists=True, dir_okay=False)
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,8 +205,7 @@ async def run(broker: Broker, topics: list[tuple[str, int | None]], options: Ser
     """Serve until a signal says stop. topics: to make, each with its partitions."""
     allow_files()
     stopped = asyncio.Event()
-    for each in STOP_SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    on_stop(stopped.set)
     async with broker:
         for name, count in topics:
             if name not in broker.topics.by_name:

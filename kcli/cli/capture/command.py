@@ -15,7 +15,7 @@ from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_traces import tracer
-from kcli.cli.capture.live_view import LiveView, view_options, view_words
+from kcli.cli.capture.live_view import LiveView, view_of, view_options
 from kcli.cli.capture.packet_capture import PacketCapture, capture_words
 from kcli.cli.capture.ring import ring_options, take_ring, watch
 from kcli.cli.options.filter import FilterCommand
@@ -68,11 +68,7 @@ def capture(
     ring = take_ring(options, output)
     if output and not ring.keeps and not overwrite and Path(output).is_file() and Path(output).stat().st_size:
         raise UsageError(f"-o {output}: is there already (--overwrite replaces it)")
-    view = None
-    if options["format_"] or not (quiet or output == "-"):
-        if output == "-":
-            raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
-        view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    view = view_of(options, output, quiet=quiet)
     packets = PacketCapture(
         capture_words(interface, options["ports"], hosts), lambda count: tell_dropped(count, quiet, " so far")
     )

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from kcli.cli.capture.live_view import LiveView, reading_words
+from kcli.cli.options import Command
 from kcli.cli.options.metrics import HANDED
 from kcli.cli.terminal.lines import print_note
 from kcli.extras import require
 from kcli.jsontext import dumps
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def findings_option(command: Command) -> Command:

@@ -14,17 +14,17 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import click
 
 import kcli
 from kcli.cli.decode.pcap.command import TIMES
+from kcli.cli.options import Command
 from kcli.cli.options.filter import filter_of, filter_options
 from kcli.cli.options.inputs import READ, dialect_option, format_option, memory_option, records_option, secrets_option
 from kcli.cli.terminal.lines import print_note
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from kcli.errors import UsageError
 
 FORMATS = ("table", "jsonl", "tree")
 PIPE_BYTES = 1 << 20  # that the system holds for the view
@@ -63,6 +63,15 @@ def view_words(options: dict[str, Any]) -> list[str]:
         texts = [f"{each:.6f}" if isinstance(each, float) else str(each) for each in given]
         words += [param.opts[0]] if value is True else [word for text in texts for word in (param.opts[0], text)]
     return words
+
+
+def view_of(options: dict[str, Any], output: str | None, *, quiet: bool) -> LiveView | None:
+    """Return the view of what is captured, None where none is wanted. UsageError: its rows would go among packets."""
+    if not options["format_"] and (quiet or output == "-"):
+        return None
+    if output == "-":
+        raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
+    return LiveView(view_words(options) + ["--quiet"] * quiet)
 
 
 def reading_words(options: dict[str, Any], **more: Any) -> list[str]:

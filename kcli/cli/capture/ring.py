@@ -7,19 +7,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
 from kcli.cli.capture.live_view import LiveView, reading_words
 from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.options import Command
 from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import Size
 from kcli.cli.terminal.lines import print_note
 from kcli.errors import UsageError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def ring_options(command: Command) -> Command:

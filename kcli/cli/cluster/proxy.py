@@ -22,7 +22,7 @@ from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_traces import tracer
-from kcli.cli.capture.live_view import LiveView, view_options, view_words
+from kcli.cli.capture.live_view import LiveView, view_of, view_options
 from kcli.cli.capture.ring import RingFile, ring_options, take_ring, watch
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.fault import fault_options, take_faults
@@ -33,6 +33,7 @@ from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
 from kcli.cli.terminal.lines import print_note
+from kcli.cli.termination import on_stop
 from kcli.client.address import Address, parse_bootstrap
 from kcli.errors import KcliError, UsageError
 from kcli.extras import require
@@ -41,8 +42,6 @@ from kcli.proxy.nodes import Places
 from kcli.proxy.policy import Policy, apis_of, networks_of, read_policy
 from kcli.proxy.recording import RECORDED
 from kcli.temporary import TemporaryFolder
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.command(cls=FilterCommand)
@@ -136,11 +135,7 @@ def proxy(
     policies = take_policies(policy_file, options)
     policy = policies()
     ring, traces = take_ring(options, output), options.pop("traces")
-    view = None
-    if options["format_"] or not (quiet or output == "-"):
-        if output == "-":
-            raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
-        view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    view = view_of(options, output, quiet=quiet)
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None
@@ -277,12 +272,12 @@ class Serving:
                 failed = partial(loop.call_soon_threadsafe, self.stopped.set)
                 self.writer = stack.enter_context(PausingWriter(self.out, failed, tell))
             await stack.enter_async_context(made)
-            on_signals(self.stopped.set)
+            on_stop(self.stopped.set)
             if change is not None:
                 asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload, change)
             tell(f"bootstrap.servers={made.bootstrap}")
             await self.stopped.wait()
-            on_signals(made.abort)
+            on_stop(made.abort)
 
     def record(self, data: bytes) -> None:
         """Take blocks of a pcapng file."""
@@ -300,11 +295,6 @@ def reload(change: Callable[[], None]) -> None:
         tell(f"kcli: {error}: nothing has changed")
     else:
         tell("the policy was read again")
-
-
-def on_signals(call: Callable[[], None]) -> None:
-    for each in STOP_SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(each, call)
 
 
 def tell(text: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.cli.options.hex_text import plain_line
-from kcli.cli.options.inputs import unbase64
+from kcli.cli.options.inputs import refuse_two_forms, unbase64
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
@@ -49,8 +49,7 @@ class Reply(NamedTuple):
 
 def check_lines(options: dict[str, Any], forms: tuple[str, ...] = ("json",)) -> None:
     """Raise UsageError for options that --lines has no use for. forms: values of --format that it takes."""
-    if options.get("hex_") and options.get("base64_"):
-        raise UsageError("--hex and --base64: one of them at most")
+    refuse_two_forms(options.get("hex_", False), options.get("base64_", False))
     if (form := options.get("format_", forms[0])) not in forms:
         raise UsageError(f"--format {form}: with --lines all answers are lines of JSON")
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from kcli.cli.options import Command
 
 
 def lines_option(text: str) -> Callable[[Command], Command]:

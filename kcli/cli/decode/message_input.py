@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kcli.cli.options.file_type import is_batch, refuse_others
 from kcli.cli.options.hex_text import is_dump, unhex
-from kcli.cli.options.inputs import read_text, unbase64
+from kcli.cli.options.inputs import read_text, refuse_two_forms, unbase64
 from kcli.counting import counted
-from kcli.errors import DecodeError, InputError, UsageError
+from kcli.errors import DecodeError, InputError
 from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain
 from kcli.input_names import name_of
 
@@ -46,8 +46,7 @@ def pieces(
     reads: whether bytes are a whole message; begins: whether they start as one. batches: they may be record batches.
     Raises UsageError, InputError.
     """
-    if hex_ and base64_:
-        raise UsageError("--hex and --base64: one of them at most")
+    refuse_two_forms(hex_, base64_)
     data = read_text(file)
     if not data.strip():
         raise InputError(f"no bytes: {'record batches' if batches else 'a message'} expected", file=name_of(file))

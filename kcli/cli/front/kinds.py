@@ -9,7 +9,7 @@ from pathlib import Path
 from kcli.cli.options.capture_files import is_capture
 from kcli.cli.options.file_type import start_of
 from kcli.errors import InputError
-from kcli.input_names import name_of
+from kcli.input_names import DELTA_LOG, RUNS_FOLDER, name_of
 from kcli.legible import start_text
 
 KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|EXPORTER_SECRET|RSA Session-ID:\S+) ")
@@ -71,8 +71,8 @@ def kind_of_folder(folder: Path) -> str:
         return "metadata"
     if any(each.endswith(".log") and each[:1].isdigit() for each in names):
         return "partition"
-    if any(each in ("_kcli", "_delta_log") or each.endswith(".parquet") for each in names) or any(
-        (folder / each / "_delta_log").is_dir() for each in names
+    if any(each in (RUNS_FOLDER, DELTA_LOG) or each.endswith(".parquet") for each in names) or any(
+        (folder / each / DELTA_LOG).is_dir() for each in names
     ):
         return "tables"
     if any(is_capture(folder / each) for each in names if (folder / each).is_file()):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
 
 import click
 
+from kcli.cli.options import Command
 from kcli.cli.terminal.console import warn
 from kcli.client.address import parse_address
 from kcli.client.properties import ClientConfig, load
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def client_options(command: F) -> F:
+def client_options(command: Command) -> Command:
     """Add --bootstrap and --config; the function gets `bootstrap` and `settings`."""
     bootstrap = click.option(
         "--bootstrap", metavar="HOST:PORT[,...]", help="Broker to connect to first (bootstrap.servers)."

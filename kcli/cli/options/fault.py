@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from kcli.broker.faults import read_rules
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from kcli.cli.options import Command
 
 
 def fault_options(text: str) -> Callable[[Command], Command]:

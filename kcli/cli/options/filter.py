@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
+from kcli.cli.options import Command
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.options.inputs import read_of
 from kcli.cli.terminal.console import note, warn
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from kcli.capture.statistics import StatisticsSink
     from kcli.sql.conditions import SqlCondition
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 WHEN = "2026-11-21T09:14:02Z, 09:14:02, with a zone's name or local behind it, or +22.4s after the first packet"
 FORMS = (

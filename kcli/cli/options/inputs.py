@@ -8,18 +8,17 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from kcli.cli.options import Command
 from kcli.cli.options.file_type import refuse_others
 from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.input_names import name_of
 from kcli.records.forms import BATCH_FORMS, FIELD_FORMS
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
@@ -234,10 +233,15 @@ def read_of(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in READ}
 
 
-def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
-    """Read the bytes of a file, or of standard input for "-"; decode text. Raises InputError, UsageError."""
+def refuse_two_forms(hex_: bool, base64_: bool) -> None:
+    """Raise UsageError for --hex and --base64 together."""
     if hex_ and base64_:
         raise UsageError("--hex and --base64: one of them at most")
+
+
+def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
+    """Read the bytes of a file, or of standard input for "-"; decode text. Raises InputError, UsageError."""
+    refuse_two_forms(hex_, base64_)
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if not hex_ and not base64_:
         return data

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
+from kcli.cli.options import Command
 from kcli.cli.options.listen import listen_address
 from kcli.cli.terminal.lines import print_note
 from kcli.client.address import Address
 from kcli.errors import UsageError
 from kcli.extras import require
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 HANDED = "fd:"  # a socket that listens already, which this process was given
 
 

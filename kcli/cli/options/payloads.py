@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from kcli.cli.options import Command
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder, PayloadOptions
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 NAMES = ("value_schemas", "key_schemas", "value_formats", "key_formats", "schemas", "registry_config")
 
 
-def repeated(flag: str, name: str, metavar: str, text: str) -> Callable[[F], F]:
+def repeated(flag: str, name: str, metavar: str, text: str) -> Callable[[Command], Command]:
     return click.option(flag, name, multiple=True, metavar=metavar, help=text)
 
 
@@ -42,14 +43,14 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def payload_options(command: F) -> F:
+def payload_options(command: Command) -> Command:
     """Add the options of every command that shows payloads."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
-def encoding_options(command: F) -> F:
+def encoding_options(command: Command) -> Command:
     """Add the options of a command that writes payloads: all but those that are about reading alone."""
     for option in reversed(OPTIONS[1:-1]):
         command = option(command)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.options import Command
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
@@ -16,8 +17,6 @@ from kcli.extras import require
 
 if TYPE_CHECKING:
     from kcli.traces.destinations import Destination
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def traces_option(command: Command) -> Command:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
@@ -28,9 +27,9 @@ from kcli.cli.records.formats import FORMATS, WRITERS, write_followed, write_val
 from kcli.cli.records.live import check_live, live_options, rows_of_topic
 from kcli.cli.records.plain import PLAIN
 from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_groups
-from kcli.cli.terminal.console import is_terminal, terminal_room, warn
+from kcli.cli.terminal.console import terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
-from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.output import open_output, output_option, refuse_parquet_on_terminal
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,8 +80,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     """
     if options["values"] and options["format_"] == "parquet":
         raise UsageError("--values are lines of text: no --format parquet with them")
-    if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
-        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    refuse_parquet_on_terminal(options["format_"], options["output"])
     live = check_live(files, options)
     chosen = replace(filter_of(options, files), topic=None)
     problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options, captures_of(files))

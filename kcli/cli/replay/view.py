@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.cli.terminal.columns import print_rows
+from kcli.cli.terminal.columns import first_of, print_rows
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted
@@ -79,10 +79,8 @@ def cells(side: str, figures: Side) -> list[str]:
 
 def list_lines(out: Console, lines: list[str]) -> None:
     """Print the differences, as many as a screen has room for."""
-    for line in lines[:LISTED]:
-        out.print(shown(f"  differs: {line}"))
-    if len(lines) > LISTED:
-        out.print(f"  and {len(lines) - LISTED:,} more (--format jsonl has them all)")
+    for line in first_of([f"  differs: {each}" for each in lines], LISTED):
+        out.print(shown(line))
 
 
 def show_pair(out: Console, difference: Difference) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,8 +24,6 @@ from kcli.schemas.model import Message
 
 if TYPE_CHECKING:
     from kcli.schemas.diff import Change
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 FORMAT = format_option(

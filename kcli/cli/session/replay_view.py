@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from kcli.cli.terminal.columns import print_rows
+from kcli.cli.terminal.columns import first_of, print_rows
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted, few_of
@@ -70,10 +70,8 @@ def show_pairs(found: list[Pair]) -> None:
 
 
 def limited(out: Console, start: str, texts: list[str]) -> None:
-    for text in texts[:SHOWN]:
-        out.print(shown(f"  {start}{text}"))
-    if len(texts) > SHOWN:
-        out.print(f"  and {len(texts) - SHOWN:,} more (--format jsonl has them all)")
+    for line in first_of([f"  {start}{text}" for text in texts], SHOWN):
+        out.print(shown(line))
 
 
 def show_pair(out: Console, each: Pair) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.cli.options import Command
 from kcli.jsontext import dumps
 from kcli.snapshots.survey_json import instant
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from kcli.snapshots.image.diff import Change
 
 Test = Callable[["Change"], bool]
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
+from kcli.cli.options import Command
 from kcli.cli.options.client import configure
 from kcli.cli.snapshot.quorum_calls import answers, find_controllers
 from kcli.cli.terminal.console import warn
@@ -27,10 +27,9 @@ from kcli.temporary import TemporaryFolder
 
 ADDRESSES = re.compile(r"[^/,@\s]+:\d{1,5}(,[^/,@\s]+:\d{1,5})*")
 LEADERLESS = 60.0  # seconds to wait for a leader
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def client_config_option(command: F) -> F:
+def client_config_option(command: Command) -> Command:
     """Add --client-config, as `settings`."""
     return click.option(
         "--client-config",

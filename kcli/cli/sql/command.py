@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ from kcli.cli.options.inputs import (
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside, without_pipes
-from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line
-from kcli.cli.terminal.output import open_output, output_option, refuse_inputs
+from kcli.cli.terminal.output import open_output, output_option, refuse_inputs, refuse_parquet_on_terminal
 from kcli.errors import UsageError
 from kcli.pipeline.queries import QUESTIONS
 
@@ -85,8 +84,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     if not files:
         raise UsageError("FILE|DIR...: missing (captures, log segments, snapshots or tables expected)")
     parquet = options["format_"] == "parquet"
-    if parquet and options["output"] is None and is_terminal(sys.stdout):
-        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    refuse_parquet_on_terminal(options["format_"], options["output"])
     if query is None and (options["output"] is not None or parquet):
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
     refuse_inputs(options["output"], (*files, *options["key_logs"], *files_named(options)))

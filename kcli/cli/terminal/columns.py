@@ -27,6 +27,12 @@ def left_out_lines(names: Iterable[str], room: int | None) -> Iterator[str]:
             yield paint(line, shows_colour(sys.stdout), dim=True)
 
 
+def first_of(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first lines, and one that says how many more --format jsonl has."""
+    rest = len(lines) - most
+    return [*lines[:most], *([f"  and {rest:,} more (--format jsonl has them all)"] if rest > 0 else [])]
+
+
 def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "", right: Container[str] = ()) -> None:
     """Print rows of text, each as long as the headings. right: headings of the columns whose values end below each
     other.

@@ -11,19 +11,20 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import BinaryIO, cast
 
 import click
 
+from kcli.cli.options import Command
+from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDIN, STDOUT
 from kcli.errors import InputError, UsageError
 from kcli.input_names import RUNS_FOLDER
 from kcli.named_file import NamedFile, open_named
 from kcli.shell import quoted
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output
 
 OUTPUTS = ("output", "record", "page", "traces")  # options that name a file to write
@@ -80,6 +81,12 @@ def open_output(
         refuse_link(shown)
     with replacement(Path(target), shown, SEALED if sealed else PRIVATE if private else None) as out:
         yield cast(BinaryIO, out)
+
+
+def refuse_parquet_on_terminal(form: str | None, output: Name) -> None:
+    """Raise UsageError for a Parquet file that would go to a terminal."""
+    if form == "parquet" and output is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
 
 
 def descriptor_of(output: Name) -> int | None:

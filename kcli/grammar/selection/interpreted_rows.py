@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+from kcli.core.codec.varints import Buffer
 from kcli.grammar.selection.plan import TAGS, Branch, SelectionPlan, word_type
 from kcli.grammar.words.arrays import Optional
 from kcli.grammar.words.scalars import LengthPrefixed
@@ -12,8 +13,6 @@ from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.grammar.words.trace import DecodeTrace, Span, child
 from kcli.grammar.words.varints import read_length
-
-Buffer = bytes | bytearray | memoryview
 
 
 def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[list[bytes], int]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
 from kcli.grammar.selection.interpreted_rows import interpreted_rows
 from kcli.grammar.selection.plan import MISSING, SelectionPlan
@@ -18,8 +19,6 @@ from kcli.grammar.words.structs import Struct
 
 if TYPE_CHECKING:
     from kcli.core.codec import messages as core
-
-Buffer = bytes | bytearray | memoryview
 
 
 class Codec(Protocol):

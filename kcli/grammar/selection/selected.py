@@ -6,10 +6,9 @@ from array import array
 from typing import Any, Literal
 
 from kcli.core.codec.values import uuid_text
+from kcli.core.codec.varints import Buffer
 from kcli.errors import UsageError
 from kcli.grammar.selection.plan import SLICED, SelectionPlan
-
-Buffer = bytes | bytearray | memoryview
 
 
 class Selected:

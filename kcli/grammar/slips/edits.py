@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
-from kcli.grammar.request_start import Buffer
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.varints import read_varint

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kcli.grammar.request_start import BIG, LITTLE, PREFIX, Buffer, chain
+from kcli.core.codec.varints import Buffer
+from kcli.grammar.request_start import BIG, LITTLE, PREFIX, chain
 
 
 class Framing(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kcli.core.codec.varints import write_unsigned
-from kcli.grammar.request_start import Buffer
+from kcli.core.codec.varints import Buffer, write_unsigned
 from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint_at, what, width_of
 from kcli.grammar.slips.miscounts import batch_ends, miscounted
 from kcli.grammar.slips.places import Place

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcli.core.codec.varints import Buffer
 from kcli.core.records.batches import LENGTH_END, SIZE_AT
-from kcli.grammar.request_start import Buffer
 from kcli.grammar.slips.edits import Edit, int_at, is_sized, varint_at, what, width_of
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes

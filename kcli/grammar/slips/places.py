@@ -6,9 +6,9 @@ import re
 from collections import deque
 from typing import NamedTuple
 
+from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
 from kcli.grammar.codec import Interpreted, MessageCodec
-from kcli.grammar.request_start import Buffer
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct

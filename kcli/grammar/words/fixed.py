@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from kcli.core.codec.varints import Buffer
 from kcli.grammar.words.scalars import FORMATS, Primitive
 from kcli.grammar.words.structs import Struct
-
-Buffer = bytes | bytearray | memoryview
 
 
 class FixedLayout:

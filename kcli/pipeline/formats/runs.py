@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from kcli.errors import UsageError
-from kcli.input_names import RUNS_FOLDER
+from kcli.input_names import DELTA_LOG, RUNS_FOLDER
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.formats.plain import JOURNAL, PlainRuns
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RUNS
 
 DELTA, PARQUET = "delta", "parquet"
-LOG = "_delta_log"
 
 Live = Mapping[str, Sequence[str]]  # paths of the tables' files below their folders, by table
 
@@ -73,6 +72,6 @@ def chosen_format(output: str, wanted: str | None) -> str:
 
 def format_of(output: StoragePath) -> str | None:
     """Return the format of the tables in a folder; None: there are none."""
-    if (output / RUNS.name / LOG).exists():
+    if (output / RUNS.name / DELTA_LOG).exists():
         return DELTA
     return PARQUET if (output / RUNS_FOLDER / JOURNAL).exists() else None

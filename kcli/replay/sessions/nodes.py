@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
@@ -42,19 +41,11 @@ class Nodes:
         """Connect to a broker. Raises NetworkError: no such broker, or it does not answer."""
         node = self.by_number.setdefault(number, Node(replica_id))
         if self.lines.open_to(number) is None:
-            node.link = (await self.lines.open(number, await self.address(number), self.config)).session
+            node.link = (await self.lines.open(number, await self.client.address(number), self.config)).session
 
     async def close(self) -> None:
         """End the connections."""
         await self.lines.close()
-
-    async def address(self, number: int) -> Address:
-        """Return where a broker listens. NetworkError: the cluster has none of that number."""
-        if number not in self.client.metadata.nodes:
-            await self.client.refresh()
-        if number not in self.client.metadata.nodes:
-            raise NetworkError(f"the cluster has no broker {number} now (it has {sorted(self.client.metadata.nodes)})")
-        return self.client.metadata.nodes[number]
 
     async def any_number(self) -> int:
         """Return the id of some broker of the cluster. NetworkError: it names none."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from kcli.client.cluster import Client
 from kcli.client.topics import Bounds, find_topics, list_offsets
-from kcli.errors import NetworkError
 from kcli.replay.sessions.plan import ReplayPlan
 from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
@@ -28,17 +27,11 @@ class Target:
         name = self.names[captured[0]]
         if version < TOPIC_IDS_SINCE:
             return name, captured[1]
-        topic_id = self.client.metadata.topic_id(name)
-        if topic_id is None:
-            raise NetworkError(f"topic {name} has no id on the cluster, and Fetch v{version} goes by ids")
-        return topic_id, captured[1]
+        return self.client.known_id(name, version), captured[1]
 
     def leader(self, captured: Key) -> int:
         """Return the node that leads a partition now."""
-        leader = self.client.leader(self.names[captured[0]], captured[1])
-        if leader is None:
-            raise NetworkError(f"{self.names[captured[0]]}[{captured[1]}] has no leader now")
-        return leader.node
+        return self.client.known_leader(self.names[captured[0]], captured[1])
 
 
 class LiveKeys:

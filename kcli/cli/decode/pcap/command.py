@@ -35,7 +35,7 @@ from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.traces import broker_capture_option, destination_of, traces_option
 from kcli.cli.terminal.console import is_terminal, note, note_room, progress, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
-from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.output import open_output, output_option, refuse_parquet_on_terminal
 from kcli.cli.terminal.streams import write_all
 from kcli.errors import InputError, UsageError
 
@@ -100,8 +100,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
         return write_traces(files, options)
     if options["broker_captures"]:
         raise UsageError("--broker-capture: --traces is missing")
-    if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
-        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    refuse_parquet_on_terminal(options["format_"], output)
     if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
         raise UsageError("--embedded: needs --format jsonl (a tree has them always)")
     decoder = decoder_of(options, files)
