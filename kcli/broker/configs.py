@@ -354,6 +354,7 @@ class Configs:
         """Take static configs. Raises UsageError for an unknown config or an invalid value."""
         self.static = dict(given or {})
         self.dynamic: dict[str, dict[str, str]] = {}
+        self._texts: dict[str, str] = {}  # as they were looked up: requests ask for the same ones
         for name, text in self.static.items():
             parse({name: found} if (found := broker_config(name)) is not None else BROKER, name, text)
 
@@ -388,7 +389,9 @@ class Configs:
 
     def text(self, name: str) -> str:
         """Return the value of a config as text, "" for null."""
-        return next((each.text or "" for each in self.values(name)), "")
+        if name not in self._texts:
+            self._texts[name] = next((each.text or "" for each in self.values(name)), "")
+        return self._texts[name]
 
     def ms(self, name: str) -> int:
         """Return a time that may be given in ms, minutes or hours."""
@@ -417,6 +420,7 @@ class Configs:
     def set(self, name: str, text: str | None, broker: str = "") -> None:
         """Change a config of all brokers, or of one; None takes it back. UsageError: it has no such value."""
         changed = self.dynamic.setdefault(broker, {})
+        self._texts.clear()
         if text is None:
             changed.pop(name, None)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from kcli.broker.fetch.partition_reads import Limits, PartitionRead, PartitionReader
@@ -67,17 +67,18 @@ def replica_of(body: Mapping[str, Any]) -> int:
     return replica
 
 
-@contextmanager
-def undisturbed(partitions: int) -> Iterator[None]:
+def undisturbed(partitions: int) -> AbstractContextManager[None]:
     """Pause garbage collection while many partitions are processed: nothing made for them is garbage yet."""
-    pause = partitions >= MANY and gc.isenabled()
-    if pause:
-        gc.disable()
+    return uncollected() if partitions >= MANY and gc.isenabled() else nullcontext()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    gc.disable()
     try:
         yield
     finally:
-        if pause:
-            gc.enable()
+        gc.enable()
 
 
 class Work:

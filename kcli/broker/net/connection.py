@@ -7,9 +7,9 @@ those behind it, as in Kafka.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import sys
 import traceback
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.broker.clock import Timer
@@ -289,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
                     handle = self.broker.security.quotas.watch(request, handle, size)
                 plan = self.broker.faults.plan(request)
                 outcome = handle(request) if plan is None else plan.handle(request, handle)
-                if plan is None and not inspect.isawaitable(outcome):
+                if plan is None and not isinstance(outcome, Awaitable):
                     pieces = self._frame(request, outcome)
                     if is_bytes(pieces):
                         if pieces:
@@ -365,7 +365,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _answer_slowly(self, request: Request, outcome: Outcome, plan: Plan | None) -> None:
         try:
-            answer = await outcome if inspect.isawaitable(outcome) else outcome
+            answer = await outcome if isinstance(outcome, Awaitable) else outcome
             pieces = self._frame(request, answer)
             if plan is not None:
                 await plan.send(self, pieces)
