@@ -50,7 +50,7 @@ real: $(VENV)/built $(VENV)/extra-dev  ## The tests against Apache Kafka's own c
 	$(BIN)/python -m pytest -m real
 
 bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them; OLD=a wheel or a revision: beside that kcli; CPU=1: processor time)
-	$(BIN)/python benchmarks/run.py $(if $(CPU),--cpu) $(if $(OLD),--old $(OLD) $(if $(OWN),--own)) $(ONLY) -- $(ARGS)
+	$(BIN)/python benchmarks/run.py $(if $(CPU),--cpu) $(if $(OLD),--old $(OLD)) $(ONLY) -- $(ARGS)
 
 fuzz: $(VENV)/built $(VENV)/extra-dev $(if $(SANITIZE),sanitized)  ## Damage real bytes for MINUTES=10 or SECONDS=n (SEED=n; SANITIZE=1: on a core that checks itself)
 	$(BIN)/python -m tests.fuzz.$(if $(SANITIZE),sanitized,run) $(if $(SECONDS),$(SECONDS)s,$(or $(MINUTES),10)) $(SEED)

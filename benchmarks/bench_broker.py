@@ -308,7 +308,7 @@ def bench_cold_start() -> None:
             asyncio.run(first_answer(broker.bootstrap))
             seconds.append(time.perf_counter() - start)
     median = statistics.median(seconds)
-    print(f"   cold start to the first answered request: {min(seconds):.2f} s best, {median:.2f} s median of 5")
+    print(f"   cold start to the first answered request: {min(seconds):.3f} s best, {median:.3f} s median of 5")
 
 
 def main() -> None:

@@ -111,7 +111,7 @@ async def bench_remote(bootstrap: str, megabytes: int) -> None:
         requests, size, seconds = await read_back(connection, topic_id, until, remote)
         figures[remote] = requests, seconds
         print(
-            f"   {remote >> 20} MB a partition: {requests:6} requests {seconds:7.2f} s {size / 1e6 / seconds:7.0f} MB/s"
+            f"   {remote >> 20} MB a partition: {requests:6} requests {seconds:8.3f} s {size / 1e6 / seconds:7.0f} MB/s"
         )
     one, four = figures.values()
     print(f"   1 MB / 4 MB: {one[0] / four[0]:.2f} times the requests, {one[1] / four[1]:.2f} times as long")
@@ -153,7 +153,7 @@ def bench_snapshot(partitions: int) -> None:
             size = sum(path.stat().st_size for path in out.glob("*.checkpoint"))
             print(f"   KIP-630: {partitions:,} partitions made, and their snapshot, in {made:.1f} s")
             print(
-                f"   fetched and verified: {size / 1e6:.0f} MB in {seconds:.2f} s, {size / 1e6 / seconds:.0f} MB/s; "
+                f"   fetched and verified: {size / 1e6:.0f} MB in {seconds:.3f} s, {size / 1e6 / seconds:.0f} MB/s; "
                 f"kcli {most} MiB, broker {memory(broker.process.pid) - before} MiB more than before"
             )
 

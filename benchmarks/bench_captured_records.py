@@ -80,7 +80,7 @@ def main(records: int) -> None:
         beside = took["decode pcap --records full"]
         for command, each in took.items():
             rate = records / each
-            print(f"{command:<28} {each:5.2f} s   {rate:10,.0f} records/s   {beside / each:.2f}x", flush=True)
+            print(f"{command:<28} {each:6.3f} s   {rate:10,.0f} records/s   {beside / each:.2f}x", flush=True)
 
 
 if __name__ == "__main__":

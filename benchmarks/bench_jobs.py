@@ -90,9 +90,9 @@ def main(size: int) -> None:
             print(f"{case:<27} {path.stat().st_size / 1e6:6.0f} MB {exchanges:>9,} exchanges")
             wall = {jobs: min(each.wall for each in all_times) for jobs, all_times in made.items()}
             busy = {jobs: min(each.busiest for each in all_times) for jobs, all_times in made.items()}
-            print(f"  wall    {wall[1]:6.2f} s, --jobs 2 {wall[2]:6.2f} s  {wall[1] / wall[2]:5.2f}x", end="")
-            print(f"  two of one process {min(both):6.2f} s  {2 * wall[1] / min(both):5.2f}x")
-            print(f"  busiest {busy[1]:6.2f} s, --jobs 2 {busy[2]:6.2f} s  {busy[1] / busy[2]:5.2f}x", flush=True)
+            print(f"  wall    {wall[1]:7.3f} s, --jobs 2 {wall[2]:7.3f} s  {wall[1] / wall[2]:5.2f}x", end="")
+            print(f"  two of one process {min(both):7.3f} s  {2 * wall[1] / min(both):5.2f}x")
+            print(f"  busiest {busy[1]:7.3f} s, --jobs 2 {busy[2]:7.3f} s  {busy[1] / busy[2]:5.2f}x", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
 from benchmarks.turns import turn
-from kcli.capture.api import read_capture
-from kcli.capture.kafka.exchange import Exchange
+from kcli import Exchange, read_capture
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 

@@ -44,7 +44,7 @@ def measure(name: str, path: Path, part: Path, exchanges: int) -> None:
         if len(theirs) < 2 and shutil.which("tshark"):
             theirs.append(spent(fields).seconds)
     best, size = min(ours), path.stat().st_size
-    print(f"{name:<16} {size / 1e6:6.0f} MB {exchanges:>9,} exchanges   kcli {best:6.2f} s", end="")
+    print(f"{name:<16} {size / 1e6:6.0f} MB {exchanges:>9,} exchanges   kcli {best:7.3f} s", end="")
     print(f"  {size / best / 1e6:7,.0f} MB/s {exchanges / best:>10,.0f} exchanges/s")
     if not theirs:
         return

@@ -17,6 +17,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.turns import turn
+from kcli.records.builder import build_batch
+from tests.capture.messages import metadata, produce
+from tests.capture.wires import Wire, pcap
 
 CONNECTIONS = 20
 CASES = {"60-kB requests": 60, "1-kB requests": 1}  # records of 1 kB in each
@@ -52,10 +55,6 @@ print(max(map(len, cut), default=0), again.count("decoding again"))
 
 def grown(path: Path, megabytes: int, records: int, heavy: int) -> None:
     """Produce and Metadata exchanges; `heavy` of twenty go to the first connection, the rest to each in turn."""
-    from kcli.records.builder import build_batch
-    from tests.capture.messages import metadata, produce
-    from tests.capture.wires import Wire, pcap
-
     wires = [Wire(client=(f"10.0.1.{number}", 40_000)).open() for number in range(CONNECTIONS)]
     chance = random.Random(7)
     batch = build_batch([(1_700_000_000_000, None, chance.randbytes(1_000), {}) for _ in range(records)])

@@ -31,7 +31,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
 from tests.broker.processes import served
-from tests.cli.cluster.test_proxy import proxied
+from tests.proxy.processes import proxied
 
 TOPICS, PARTITIONS, RECORDS = 4, 4, 20_000
 REQUESTS_A_SECOND, SECONDS = 500, 4

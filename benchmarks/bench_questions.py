@@ -92,7 +92,7 @@ def main(given: str) -> None:
         for each in QUESTIONS:
             line = each.ours.replace("kcli", KCLI, 1).format(**places)
             best = min(seconds(line) for _ in range(ROUNDS))
-            print(f"{each.question:<46} {best:6.2f} s", end="", flush=True)
+            print(f"{each.question:<46} {best:7.3f} s", end="", flush=True)
             if shutil.which(each.peer):
                 other = seconds(each.theirs.format(**places))
                 print(f"   {each.peer} {other:7.1f} s   {other / best:5.0f}x", end="")

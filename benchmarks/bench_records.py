@@ -65,7 +65,7 @@ def great(folder: Path, codec: str = "none") -> Path:
 
 
 def reported(run: Spent) -> str:
-    return f"{run.seconds:.2f} s ({run.processor:.2f} of processors), {run.peak / 1024:.0f} MiB"
+    return f"{run.seconds:.3f} s ({run.processor:.3f} of processors), {run.peak / 1024:.0f} MiB"
 
 
 def best(run: Callable[[], float], rounds: int = ROUNDS) -> float:

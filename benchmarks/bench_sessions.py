@@ -44,7 +44,7 @@ def commands(fetches: int) -> None:
             seconds = statistics.median(each[number][0] for each in rounds)
             ratio = statistics.median(each[number][0] / each[0][0] for each in rounds)
             memory = max(each[number][1] for each in rounds) / 1024
-            print(f"  {' '.join(command):32} {seconds:6.2f} s   {ratio:4.2f} x decode   {memory:5.0f} MiB")
+            print(f"  {' '.join(command):32} {seconds:7.3f} s   {ratio:4.2f} x decode   {memory:5.0f} MiB")
 
 
 def partition(number: int) -> Partition:

@@ -50,7 +50,7 @@ def full_records(folder: Path, size: int) -> None:
     ours = min(processor_time([*FULL, str(path)]) for _ in range(ROUNDS))
     rate = path.stat().st_size / ours
     print(f"compressed       {path.stat().st_size / 1e6:6.0f} MB {exchanges:>9,} exchanges")
-    print(f"  kcli decode pcap --records full {ours:6.2f} s  {rate / 1e6:6.1f} MB/s", flush=True)
+    print(f"  kcli decode pcap --records full {ours:7.3f} s  {rate / 1e6:6.1f} MB/s", flush=True)
     if shutil.which("tshark"):
         theirs = part.stat().st_size / processor_time(tshark(part, "-T", "json"))
         print(f"  tshark -T json {theirs / 1e6:6.2f} MB/s   kcli is {rate / theirs:5.0f}x as fast", flush=True)
@@ -67,7 +67,7 @@ def main(size: int) -> None:
                     times[words] = min(times.get(words, 1e9), seconds(words, path))
             print(f"{case:<16} {path.stat().st_size / 1e6:6.0f} MB {exchanges:>9,} exchanges")
             for words, time in times.items():
-                print(f"  kcli {words:<62} {time:6.2f} s   {times[PEER] / time:5.2f} of jsonl's speed", flush=True)
+                print(f"  kcli {words:<62} {time:7.3f} s   {times[PEER] / time:5.2f} of jsonl's speed", flush=True)
         full_records(Path(name), size // 4)
 
 

@@ -37,7 +37,7 @@ def measure(name: str, folder: Path, segment: int, repeat: int, size: int) -> No
     in_clear, with_tls = (min(column) for column in zip(*times, strict=True))
     ratio = same / with_tls / (exchanges / in_clear)
     print(f"{name:<22} {sealed.stat().st_size / 1e6:6.0f} MB {same:>7,} exchanges", end="")
-    print(f"   clear {in_clear:5.2f} s   TLS {with_tls:5.2f} s   TLS is {ratio:.2f}x as fast", end="")
+    print(f"   clear {in_clear:6.3f} s   TLS {with_tls:6.3f} s   TLS is {ratio:.2f}x as fast", end="")
     print(f"   memory {spent(commands[1]).peak / 1024:.1f} MiB", flush=True)
 
 

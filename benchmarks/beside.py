@@ -1,9 +1,9 @@
 """One bench on this kcli and on another by turns, and the ratio of their figures.
 
 The other one comes out of a wheel or a git revision. It is installed into build/bench/NAME, without what it depends on:
-both run on the same Python and the same libraries, and only kcli differs. The benches are this checkout's; one that
-imports a module which the other kcli does not have ends with its error, and goes on here alone. Its folder OWN has
-a revision's own benches, which take turns where this checkout's do.
+both run on the same Python and the same libraries, and only kcli differs. The benches are this checkout's; for one that
+imports what the other kcli does not have, there is the revision's own in its folder OWN, which takes turns where this
+checkout's does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks.ratios import NUMBER, Ratio, ratios, shape, value
 from benchmarks.turns import TURNS
 
-__all__ = ["compared", "install", "run_both", "surroundings", "with_turns"]
+__all__ = ["compared", "install", "run_both", "side_for", "surroundings", "with_turns"]
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build" / "bench"
@@ -32,6 +32,12 @@ HOME = ROOT / "build" / "bench"
 CHECKOUT = ("benchmarks", "tests", "tools", "samples")
 EARLIER = Path("tests", "bench")  # where benches lay until 0.2.0
 OWN = "own"
+# Whether all is there that a bench imports, also in programs that it runs.
+PROBE = r"""
+import re, sys
+for line in re.findall(r"^ *(from (?:benchmarks|kcli|tests)\b.* import .+)", open(sys.argv[1]).read(), re.M):
+    exec(line)
+"""
 TURN = re.compile(r" *(turn\(\)|from (benchmarks|tests\.bench)\.turns import .*)\n")
 
 
@@ -46,11 +52,12 @@ def install(old: str) -> Path:
             made = Path(scratch) / "made"
             wheel = wheel if wheel.is_file() else build(name, Path(scratch))
             pip("install", "--no-deps", "--no-index", "--target", str(made), str(wheel))
-            for each in CHECKOUT:
-                (made / each).symlink_to(ROOT / each)
             if (scratch_source := Path(scratch) / "source").is_dir():
                 keep_own(scratch_source, made)
             made.rename(folder)
+    for each in CHECKOUT:
+        (folder / each).unlink(missing_ok=True)  # of another checkout, where the folder was copied
+        (folder / each).symlink_to(ROOT / each)
     compileall.compile_dir(ROOT / "kcli", quiet=1)  # as pip has done with the other one
     return folder
 
@@ -71,6 +78,25 @@ def keep_own(source: Path, made: Path) -> None:
         if ours.is_file():
             text = ours.read_text().replace("from benchmarks.", f"from {package}.")
             bench.write_text(with_turns(bench.read_text(), text))
+
+
+def side_for(script: Path, old: Path) -> Path | None:
+    """Return the folder whose bench of this name takes turns with ours: that of this checkout's bench where the other
+    kcli can run it, else that of the revision's own; None: there is neither.
+    """
+    return next((root for root in (old, old / OWN) if can_run(root, script)), None)
+
+
+def can_run(root: Path, script: Path) -> bool:
+    """Return whether the kcli in a folder has what its bench imports."""
+    path = root / path_in(root, script)
+    command = [sys.executable, "-c", PROBE, str(path)]
+    return (
+        path.exists()
+        and not subprocess.run(
+            command, env=surroundings(root), cwd=root, stderr=subprocess.DEVNULL, check=False
+        ).returncode
+    )
 
 
 def path_in(root: Path, script: Path) -> Path:

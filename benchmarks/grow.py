@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kcli.capture.api import read_capture
-from kcli.capture.kafka.exchange import Exchange
+from kcli import Exchange, read_capture
 from tests.capture.tls.traffic import Talk
 
 __all__ = ["grow"]

@@ -1,12 +1,11 @@
 """Run the benches: every `bench_*.py` beside this file, one after the other, each a program of its own.
 
-    python benchmarks/run.py [--cpu] [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
+    python benchmarks/run.py [--cpu] [--old WHEEL|REVISION] [NAME...] [-- WORD...]
 
 NAME: only those that are called so, or hold it in their names where none is. --old: run each that another kcli has on
 that too, by turns, and print new/old below the figures (benchmarks/beside.py), at the end all ratios, the lowest
-first; long ones are shortened (BRIEF). --own: with the revision's own benches, where these import what it does not
-have. --cpu: processor time instead of wall time, of a bench, of the commands that it waits for and of kcli's servers
-beside it, not of others. WORDs are handed to each bench.
+first; long ones are shortened (BRIEF). --cpu: processor time instead of wall time, of a bench, of the commands that it
+waits for and of kcli's servers beside it, not of others. WORDs are handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
@@ -54,7 +53,6 @@ def main(arguments: list[str]) -> int:
     options.add_argument("names", nargs="*")
     options.add_argument("--cpu", action="store_true")
     options.add_argument("--old")
-    options.add_argument("--own", action="store_true")
     given, words = options.parse_args(arguments[:at]), arguments[at + 1 :]
     chosen = scripts(given.names)
     if not chosen:
@@ -62,7 +60,7 @@ def main(arguments: list[str]) -> int:
             f"no bench is called {' or '.join(given.names)}; there are: {', '.join(path.stem for path in scripts([]))}"
         )
         return 2
-    old = beside.install(given.old) / (beside.OWN if given.own else "") if given.old else None
+    old = beside.install(given.old) if given.old else None
     if given.cpu:
         os.environ[CLOCK] = PROCESSOR
     failed: list[str] = []
@@ -85,10 +83,13 @@ def run(path: Path, words: list[str], old: Path | None) -> tuple[list[str], list
     """Names of what failed, and the ratios of new to old."""
     if old is not None:
         script = path.relative_to(beside.ROOT)
-        if not (old / beside.path_in(old, script)).exists():
+        side = beside.side_for(script, old)
+        if side is None:
             print("(the old kcli has no such bench)", flush=True)
             return [], []
-        codes, ratios = beside.run_both(script, words or BRIEF.get(path.stem, []), old)
+        if side != old:
+            print("   (the old one's own bench beside this)", flush=True)
+        codes, ratios = beside.run_both(script, words or BRIEF.get(path.stem, []), side)
         return [f"{path.stem} on the {name} kcli" for name, code in codes.items() if code], ratios
     done = subprocess.run([sys.executable, str(path), *words], env=beside.surroundings(beside.ROOT), check=False)
     return [path.stem] if done.returncode else [], []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import beside
+from benchmarks import beside, run
 
 
 def reported(new: str, old: str) -> list[str]:
@@ -97,3 +97,30 @@ def test_a_revisions_own_benches_find_turns(benches: Path, tmp_path: Path) -> No
 def test_neither_a_wheel_nor_a_revision() -> None:
     with pytest.raises(SystemExit, match=r"^no-such: neither a wheel nor a git revision$"):
         beside.install("no-such")
+
+
+@pytest.mark.parametrize(
+    ("imported", "side"),
+    [
+        ("from kcli import SPEED", "."),
+        ("from kcli.moved import SPEED", "own"),
+        ("PROGRAM = '''\nfrom kcli.moved import SPEED\n'''", "own"),
+    ],
+)
+def test_a_bench_that_the_other_kcli_can_not_run_is_its_own_one(checkouts: Path, imported: str, side: str) -> None:
+    old = checkouts / "old"
+    (old / "own").mkdir()
+    (old / "own" / "kcli").symlink_to(old / "kcli")
+    (old / "bench.py").write_text(imported)
+    (old / "own" / "bench.py").write_text("from kcli import SPEED")
+    assert beside.side_for(Path("bench.py"), old) == old / side
+
+
+def test_a_bench_that_runs_on_neither_is_left_out(checkouts: Path) -> None:
+    (checkouts / "old" / "bench.py").write_text("from kcli.moved import SPEED")
+    assert beside.side_for(Path("bench.py"), checkouts / "old") is None
+
+
+@pytest.mark.parametrize("bench", run.scripts([]), ids=lambda path: path.stem)
+def test_a_bench_imports_what_there_is(bench: Path) -> None:
+    assert beside.can_run(beside.ROOT, bench.relative_to(beside.ROOT))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.capture.io import ranges
-
 __all__ = [
     "ACK",
     "DATA",
@@ -202,6 +200,8 @@ def pcapng(
 
 def packets_of(path: Path) -> list[Packet]:
     """The packets of a capture over Ethernet."""
+    from kcli.capture.io import ranges  # here, as benches make packets beside an old kcli that has it elsewhere
+
     return [Packet(row.ns, row.data, row.length) for row in ranges.rows(str(path))]
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.client.oauth import unsecured_token
-from tests.cli.cluster.test_proxy import Proxied, proxied
 from tests.inside import kcli
+from tests.proxy.processes import Proxied, proxied
 from tests.real.commands import commands
 from tests.real.lab import SCRAM, USERS, Cluster
 from tests.real.maven import compiled, jars

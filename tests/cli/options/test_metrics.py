@@ -24,9 +24,10 @@ from kcli.cli.main import main
 from kcli.metrics import dashboard
 from tests.broker.processes import served
 from tests.cli.capture.test_packet_capture import tool
-from tests.cli.cluster.test_proxy import ask, proxied
+from tests.cli.cluster.test_proxy import ask
 from tests.diagnose.captured import DATA
 from tests.processes import running
+from tests.proxy.processes import proxied
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 BEHIND = DATA / "lagging-consumer-pageviews.pcap.zst"
