@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from kcli.compare.capture_side import Captured, Key, block_seconds
-from kcli.compare.measures import KEYS, MEASURED, MEASURES, Measure
+from kcli.compare.measures import KEYS, MEASURED, MEASURES, RATED, Measure
 from kcli.compare.ranks import beyond_chance, noise_of, rank_test
 from kcli.diagnose import INFO, Diagnosis, Finding
 from kcli.diagnose.diagnosis import diagnose_together
@@ -284,12 +284,14 @@ def offers_of(before: Captured, after: Captured) -> Iterator[Difference]:
 def findings_of(before: Captured, after: Captured, changes: Sequence[Change]) -> Iterator[Difference]:
     """Yield findings of which one side has more. changes: judged ones."""
     worse = {each.measure.name for each in changes if each.verdict == WORSE}
+    rates = [(each.key[0], each.verdict) for each in changes if each.measure.name == "rate"]
+    steady = {api for api, _ in rates} - {api for api, verdict in rates if verdict != SAME}
     one, other = ({name: [*each] for name, each in grouped(side.diagnosis.findings)} for side in (before, after))
     for verdict, mine, theirs in (("new", other, one), ("gone", one, other)):
         for name, found in mine.items():
             if len(found) > len(theirs.get(name, ())):
                 first = found[0]
-                measured = name not in MEASURED or MEASURED[name] in worse
+                measured = (name not in MEASURED or MEASURED[name] in worse) and RATED.get(name) not in steady
                 grave = verdict == "new" and first.severity != INFO and measured
                 yield Difference(verdict, "finding", f"{name}: {first.text}", len(found), grave)
 

@@ -152,3 +152,5 @@ MEASURED = {
     "rebalance-storm": "rebalances", "connection-churn": "connections", "throttled": "throttling",
     "tiny-batches": "batching", "errors-again": "errors", "fetch-session-evictions": "full-fetches",
 }  # fmt: skip
+# The API whose rate a finding is a limit of: likewise, where both captures have that rate.
+RATED = {"metadata-storm": "METADATA", "busy-fetch": "FETCH", "commit-per-record": "OFFSET_COMMIT"}

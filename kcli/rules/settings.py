@@ -25,6 +25,7 @@ NAMES = {
         "send.buffer.bytes": "socket.send.buffer.bytes",
         "request.timeout.ms": "socket.timeout.ms",
         "CooperativeStickyAssignor": "partition.assignment.strategy=cooperative-sticky",
+        "TCP keep-alive": "socket.keepalive.enable",
     },
     "sarama": {
         "linger.ms": "Producer.Flush.Frequency",
@@ -43,6 +44,7 @@ NAMES = {
         "group.instance.id": "Consumer.Group.InstanceId",
         "metadata.max.age.ms": "Metadata.RefreshFrequency",
         "request.timeout.ms": "Net.ReadTimeout",
+        "TCP keep-alive": "Net.KeepAlive",
     },
     "franz-go": {
         "linger.ms": "ProducerLinger",
@@ -74,7 +76,10 @@ UNDERSCORED = {
         "receive.buffer.bytes", "send.buffer.bytes",
     )
 }  # fmt: skip
-NAMES["kafka-python"] = UNDERSCORED
+NAMES["kafka-python"] = UNDERSCORED | {
+    "CooperativeStickyAssignor": "partition_assignment_strategy=[CooperativeStickyAssignor] (since 3.0)",
+    "TCP keep-alive": "socket_options",
+}
 SETTING = re.compile(
     "|".join(map(re.escape, sorted({name for each in NAMES.values() for name in each}, key=len)[::-1]))
 )

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
-from kcli.compare.comparison import Change, judge
+from kcli.compare.comparison import CHANGED, Change, findings_of, judge
 from kcli.compare.measures import MEASURES
-from kcli.diagnose import Scope
+from kcli.diagnose import Finding, Scope
 from kcli.diagnose.scope import ALL
 from kcli.errors import InputError
 from tests.capture.wires import rotated
@@ -105,6 +107,20 @@ def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
         change = Change(measure, key, 0.4, 24.0, noise, 0.008, (6, 6), apart)
         judge([change, *(Change(latency, key, 1.0, 1.0, 0.0, 1.0, (9, 9)) for _ in range(30))], lambda each: "")
         assert change.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "api", "grave"),
+    [(SAME, "METADATA", False), (CHANGED, "METADATA", True), (SAME, "FETCH", True), (UNLIKE, "METADATA", True)],
+)
+def test_a_rate_that_just_passes_a_limit_is_no_worse(verdict: str, api: str, grave: bool) -> None:
+    """What both sides ask as often is a finding of one by chance; without that rate the finding counts."""
+    rate = next(each for each in MEASURES if each.name == "rate")
+    change = Change(rate, (api, "other", None, None, None), 9.8, 10.1, 0.2, 0.5, (9, 9), verdict=verdict)
+    storm = Finding("metadata-storm", "warning", {"client": "a"}, {"n": 1}, "cache it", "a asks", "", "", "", 1.0)
+    one, other = (cast(Any, SimpleNamespace(diagnosis=SimpleNamespace(findings=each))) for each in ([], [storm]))
+    [found] = findings_of(one, other, [change])
+    assert (found.verdict, found.grave) == ("new", grave)
 
 
 def test_what_clients_meet_as_they_start_is_not_new() -> None:

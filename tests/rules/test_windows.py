@@ -153,3 +153,35 @@ def test_leaders_that_move_explain_who_connects_anew_for_each(tmp_path: Path) ->
 
     assert moved("nomad") == {"leader-moves"}
     assert moved("script") == {"leader-moves", "connection-churn"}
+
+
+def test_jobs_that_open_many_connections_at_once_and_rest_are_no_churn(tmp_path: Path) -> None:
+    """A test with an admin, a producer and a consumer, over and over; without its rests it would be."""
+
+    def runs(pause: int) -> list[Talk]:
+        return [each for run in range(12)
+                for each in scripts(42000 + 10 * run, 7, SECOND // 10, run * pause, "itest")]  # fmt: skip
+
+    assert not found(tmp_path, *runs(4 * SECOND))
+    assert told(found(tmp_path, *runs(SECOND)), "connection-churn", client=["itest"]).evidence["connections"] == 84
+
+
+def test_records_that_wait_already_and_are_spread_need_more_than_a_linger(tmp_path: Path) -> None:
+    """Each partition's batch is sent as its own time is over."""
+
+    def spread(partitions: int, waits_ms: int) -> Talk:
+        talk = Talk()
+        for number in range(1200):
+            index, made = number % partitions, talk.wire.now // MILLISECOND - waits_ms
+            parts = [{"index": index, "records": batch_bytes([(b"k", b"v")], time=made)}]
+            part = {"index": index, "errorCode": 0, "baseOffset": 7}
+            talk.call(
+                0, 9, {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]},
+                {"responses": [{"name": "orders", "partitionResponses": [part]}]}, 8 * MILLISECOND,
+            )  # fmt: skip
+        return talk
+
+    waits = told(found(tmp_path, spread(6, 25)), "tiny-batches", client="tester").advice
+    assert "ms already (linger.ms), but are spread over 6 partitions" in waits
+    for partitions, ms in ((6, 0), (1, 25)):
+        assert told(found(tmp_path, spread(partitions, ms)), "tiny-batches").advice.startswith("set linger.ms 5 to 50")

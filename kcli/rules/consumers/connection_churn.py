@@ -5,6 +5,8 @@ from kcli.rules.windows import OF_TIME, busy_windows
 
 # Half of the connections tell: a client id may be that of others, too, who stay. Clients that have no id of their own
 # are given one with a number (Java's producer-1, producer-2): many of these that are over soon are one program.
+# A job of several clients opens many connections at once, as does a test: where it rests most of the time, its starts
+# count, of which a few seconds may have one.
 LISTED = 20
 RULE = Rule(
     finding="connection-churn",
@@ -36,9 +38,12 @@ names AS (
 windows AS ({busy_windows("each", 1, every=5)}),
 summed AS (
   SELECT e.client_id, count(*) AS connections, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
+         sum(CASE WHEN calm_ns > 1500000000 THEN calm_ns ELSE 0 END) / 1e9 AS calm_seconds,
+         sum(CASE WHEN calm_ns > 1500000000 THEN 1 ELSE 0 END) AS starts,
          percentile_approx(requests, 0.5) AS requests_per_connection, percentile_approx(lived, 0.5) AS median_seconds,
          min(ns) AS first_ns, max(ns) AS last_ns, max(all_seconds) AS all_seconds
-  FROM each e JOIN windows w ON e.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
+  FROM (SELECT *, ns - lag(ns) OVER (PARTITION BY client_id ORDER BY ns) AS calm_ns FROM each) AS e
+  JOIN windows w ON e.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   GROUP BY e.client_id
   HAVING count(*) >= 15 AND percentile_approx(requests, 0.5) <= 12 AND percentile_approx(lived, 0.5) <= 3
 )
@@ -47,7 +52,8 @@ SELECT clients, CASE WHEN ids > 1 THEN ids END AS ids,
        connections, connections / seconds AS per_second, requests_per_connection, median_seconds, seconds,
        {OF_TIME}, first_ns, last_ns, connections AS weight
 FROM summed s JOIN names n ON s.client_id = n.client_id
-WHERE connections >= seconds AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
+WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= seconds)
+  AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
 """,
     subject={"client": "clients"},
     evidence=("connections", "ids", "per_second", "requests_per_connection", "median_seconds", "seconds"),

@@ -13,6 +13,9 @@ from kcli.rules.rule import CRITICAL, Rule
 # Of members that share a client id, each is known by its connection for Fetches: one that stays open, and whose
 # partitions nobody of that id reads on. Who joins anew and beats less has no coordinator; who waits for an answer to
 # JoinGroup or SyncGroup waits for another member.
+# Who was stuck before the capture began asks for nothing in it: its partitions are those that grow, of topics that its
+# group reads, and that nobody of the group asks for. As many may be told as there are such partitions: others of the
+# group may have none.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -243,6 +246,52 @@ others AS (
     ON f.topic = r.topic AND f.partition = coalesce(r.partition, f.partition) AND f.client_id != r.client_id
     AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns AND f.records_bytes > 0
   GROUP BY r.client_id
+),
+quiet AS (
+  SELECT group_id, client_id, count(*) AS heartbeats, min(ns) AS from_ns, max(ns) AS to_ns
+  FROM heartbeats
+  WHERE client_id NOT IN (SELECT client_id FROM fetches GROUP BY client_id HAVING sum(fetches) > 1)
+  GROUP BY group_id, client_id
+  HAVING count(*) >= 3 AND max(ns) - min(ns) >= 15000000000
+),
+moved_on AS (
+  SELECT client_id
+  FROM (SELECT coalesce(client_id, '') AS client_id, group_id, topic, partition, committed_offset FROM commits) AS c
+  WHERE client_id IN (SELECT client_id FROM quiet)
+  GROUP BY group_id, client_id, topic, partition
+  HAVING max(committed_offset) > min(committed_offset)
+),
+mute AS (SELECT * FROM quiet WHERE client_id NOT IN (SELECT client_id FROM moved_on)),
+read_by_others AS (
+  SELECT m.group_id, f.topic, f.partition, count(*) AS fetches
+  FROM (SELECT DISTINCT group_id FROM mute) AS m
+  JOIN group_clients g ON m.group_id = g.group_id
+  JOIN fetched f ON f.client_id = g.client_id
+  GROUP BY m.group_id, f.topic, f.partition
+),
+unread AS (
+  SELECT m.group_id, b.topic, b.partition, sum(records) AS produced
+  FROM (SELECT group_id, min(from_ns) AS from_ns, max(to_ns) AS to_ns FROM mute GROUP BY group_id) AS m
+  JOIN (
+    SELECT group_id, topic FROM read_by_others
+    UNION
+    SELECT group_id, topic FROM commits WHERE group_id IN (SELECT group_id FROM mute)
+  ) AS t ON m.group_id = t.group_id
+  JOIN batches b ON b.topic = t.topic AND b.api = 'PRODUCE' AND b.ns BETWEEN m.from_ns AND m.to_ns
+  LEFT JOIN read_by_others r ON r.group_id = m.group_id AND r.topic = b.topic AND r.partition = b.partition
+  WHERE r.group_id IS NULL
+  GROUP BY m.group_id, b.topic, b.partition
+  HAVING max(b.ns) - min(b.ns) >= 6000000000
+),
+left_unread AS (
+  SELECT group_id, sum(produced) AS produced, count(*) AS partitions, array_agg(DISTINCT topic) AS topics
+  FROM unread
+  GROUP BY group_id
+),
+never_read AS (
+  SELECT m.*, u.produced, u.topics
+  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS members FROM mute) AS m
+  JOIN left_unread u ON m.group_id = u.group_id AND m.members <= u.partitions
 )
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
@@ -263,6 +312,11 @@ LEFT JOIN pace p ON i.client_id = p.client_id
 WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / bytes_per_ns, 0)
   AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions, 1) > 0
   AND (coalesce(g.produced, 0) > 0 OR coalesce(o.other_fetches, 0) > 0)
+UNION ALL
+SELECT client_id, group_id, 0, heartbeats, (to_ns - from_ns) / 1e9, produced, false,
+       ': nobody of the group asks for those partitions', 'no Fetch, no new commit in all the capture', 0, topics, 0,
+       NULL, from_ns, to_ns, (to_ns - from_ns) / 1e9, 'critical'
+FROM never_read
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=(

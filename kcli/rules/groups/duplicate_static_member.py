@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Once is enough where the member that was put out was at work: it asked just before, and goes on asking. One that
+# comes back after a long silence was replaced, as it should be; one that never comes back was restarted.
 RULE = Rule(
     finding="duplicate-static-member",
     title="a group.instance.id that several processes have",
@@ -20,21 +22,55 @@ fenced AS (
   FROM group_calls
   WHERE error IN ('FENCED_INSTANCE_ID', 'UNRELEASED_INSTANCE_ID') AND instance_id IS NOT NULL
   GROUP BY group_id, instance_id
+),
+acts AS (
+  SELECT group_id, instance_id, connection, unix_micros(timestamp) * 1000 AS ns
+  FROM group_calls
+  WHERE instance_id IS NOT NULL
+),
+taken AS (
+  SELECT j.group_id, j.instance_id, max(CASE WHEN a.ns < j.completed_ns THEN a.ns END) AS before_ns,
+         min(CASE WHEN a.ns > j.completed_ns THEN a.ns END) AS after_ns
+  FROM joins j
+  JOIN acts a ON a.group_id = j.group_id AND a.instance_id = j.instance_id AND a.connection = j.before
+  WHERE j.before IS NOT NULL AND j.before != j.connection
+  GROUP BY j.group_id, j.instance_id, j.completed_ns
+),
+put_out AS (
+  SELECT group_id, instance_id, max(CASE WHEN after_ns - before_ns <= 5000000000 THEN 1 ELSE 0 END) AS was_at_work
+  FROM taken
+  WHERE after_ns IS NOT NULL
+  GROUP BY group_id, instance_id
+),
+told AS (
+  SELECT f.group_id, f.instance_id, f.fenced, f.apis, count(j.connection) AS joins,
+         count(DISTINCT j.member_id) AS member_ids, count(DISTINCT j.connection) AS connections,
+         sum(CASE WHEN before IS NOT NULL AND before != connection THEN 1 ELSE 0 END) AS in_turn,
+         coalesce(array_agg(DISTINCT j.client_id) FILTER (WHERE j.client_id IS NOT NULL), max(f.clients)) AS clients,
+         max(f.first_ns) AS first_ns, max(f.last_ns) AS last_ns, max(was_at_work) AS was_at_work
+  FROM fenced f
+  LEFT JOIN joins j ON f.group_id = j.group_id AND f.instance_id = j.instance_id
+  LEFT JOIN put_out p ON f.group_id = p.group_id AND f.instance_id = p.instance_id
+  GROUP BY f.group_id, f.instance_id, f.fenced, f.apis
 )
-SELECT f.group_id, f.instance_id, f.fenced, f.apis, count(j.connection) AS joins,
-       count(DISTINCT j.member_id) AS member_ids, count(DISTINCT j.connection) AS connections,
-       sum(CASE WHEN before IS NOT NULL AND before != connection THEN 1 ELSE 0 END) AS in_turn,
-       coalesce(array_agg(DISTINCT j.client_id) FILTER (WHERE j.client_id IS NOT NULL), max(f.clients)) AS clients,
-       max(f.first_ns) AS first_ns, max(f.last_ns) AS last_ns, f.fenced AS weight
-FROM fenced f LEFT JOIN joins j ON f.group_id = j.group_id AND f.instance_id = j.instance_id
-GROUP BY f.group_id, f.instance_id, f.fenced, f.apis
-HAVING f.fenced >= 2 OR sum(CASE WHEN before IS NOT NULL AND before != connection THEN 1 ELSE 0 END) >= 2
+SELECT *, fenced AS weight,
+       CASE WHEN fenced >= 2 OR in_turn >= 2 THEN 'they fenced each other'
+            WHEN was_at_work = 1 THEN 'the first was at work, and was put out'
+            ELSE 'the first came back after a silence, and was fenced' END AS state,
+       CASE WHEN fenced >= 2 OR in_turn >= 2 THEN 'they take turns' ELSE 'the first went on asking' END AS proof,
+       CASE WHEN fenced < 2 AND in_turn < 2 AND was_at_work = 0
+            THEN concat('nothing, where it was replaced knowingly; ',
+                        'else look what held it up: GC, a frozen machine') END AS advised,
+       CASE WHEN fenced >= 2 OR in_turn >= 2 THEN 'critical' WHEN was_at_work = 1 THEN 'warning'
+            ELSE 'info' END AS severity
+FROM told
+WHERE fenced >= 2 OR in_turn >= 2 OR was_at_work IS NOT NULL
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=("instance_id", "fenced", "apis", "joins", "member_ids", "connections", "in_turn", "clients"),
     says="group {group_id}: {clients} join as the same group.instance.id {instance_id}, on {connections} connections: "
-    "they fenced each other {fenced} times",
-    ruled_out="a restart of one process: they take turns",
+    "{state}, {fenced} times",
+    ruled_out="a restart of one process: {proof}",
     advice="give each process its own group.instance.id; find who started {instance_id} twice",
     see="decode pcap {files} --errors=FENCED_INSTANCE_ID",
     source="KIP-345; group.instance.id",

@@ -8,7 +8,8 @@ from kcli.rules.rule import Rule
 # so shorter waits are usual. Who joins last, or never, is waited for; a static member is known by its instance. Who
 # waits says nothing more but LeaveGroup: what goes on without an answer has had one that the capture lacks.
 # Of the protocol of KIP-848 nobody waits for an answer: a member that is to give partitions up is told which it keeps,
-# in its old epoch, and stays in that until it has done so; others of the group are in a newer one.
+# in its old epoch, and stays in that until it has done so; others of the group are in a newer one. One that dies
+# without a word keeps its partitions until its session ends, when the others get a newer epoch.
 RULE = Rule(
     finding="slow-rebalance",
     title="groups that wait long for a member",
@@ -18,7 +19,7 @@ WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
          completed_ns, coalesce(instance_id, member_id) AS member, instance_id IS NOT NULL AS is_static,
          coalesce(error, '') AS error, answered, session_timeout_ms, rebalance_timeout_ms,
-         generation, answered_generation, assignment IS NOT NULL AS is_given
+         generation, answered_generation, assignment, assignment IS NOT NULL AS is_given
   FROM group_calls
   WHERE group_id IS NOT NULL
 ),
@@ -142,6 +143,36 @@ newer AS (
   WHERE place = 1
   GROUP BY k.group_id
 ),
+lives AS (
+  SELECT a.group_id, member, max_by(client_id, a.ns) AS client_id, max_by(connection, a.ns) AS connection,
+         max(a.ns) AS from_ns, max_by(generation, a.ns) AS epoch, bool_or(is_static) AS is_static,
+         max(a.ns - before_ns) AS pause_ns, max_by(partitions, a.ns) AS partitions
+  FROM (
+    SELECT *, lag(ns) OVER (PARTITION BY group_id, member ORDER BY ns) AS before_ns,
+           CASE WHEN is_given THEN cardinality(assignment) END AS partitions
+    FROM asked
+    WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND member != '' AND error = ''
+  ) AS a
+  GROUP BY a.group_id, member
+),
+deaths AS (
+  SELECT l.group_id, l.member, l.client_id, l.connection, from_ns, l.is_static, closed_ns, pause_ns,
+         min(CASE WHEN e.newest > l.epoch AND e.completed_ns > from_ns THEN e.completed_ns END) AS next_ns,
+         max(e.completed_ns) AS last_ns, count(DISTINCT e.member) AS waiting,
+         array_agg(DISTINCT e.client_id) AS waiting_clients
+  FROM lives l
+  JOIN epochs e ON e.group_id = l.group_id AND e.member != l.member AND e.completed_ns > from_ns
+  LEFT JOIN closed c ON l.connection = c.connection
+  WHERE l.epoch > 0 AND coalesce(partitions, 1) > 0
+  GROUP BY l.group_id, l.member, l.client_id, l.connection, from_ns, l.is_static, closed_ns, pause_ns
+),
+gone AS (
+  SELECT *, coalesce(next_ns, last_ns) AS to_ns, count(*) OVER (PARTITION BY group_id) AS rounds,
+         row_number() OVER (PARTITION BY group_id ORDER BY coalesce(next_ns, last_ns) - from_ns DESC, member) AS place
+  FROM deaths
+  WHERE coalesce(next_ns, last_ns) - from_ns >= 6000000000
+    AND (closed_ns <= from_ns + 6000000000 OR next_ns - from_ns > 2.5 * pause_ns + 2000000000)
+),
 told AS (
   SELECT r.group_id, a.clients, a.ends, rounds, waiting, waiting_clients, ended, session_timeout_ms,
          rebalance_timeout_ms, from_ns, to_ns, coalesce(awaited, 0) AS awaited, coalesce(heartbeats, 0) AS heartbeats,
@@ -158,21 +189,35 @@ told AS (
   LEFT JOIN link_ends e ON k.connection = e.connection
   WHERE place = 1
   WINDOW g AS (PARTITION BY k.group_id)
+  UNION ALL
+  SELECT g.group_id, array_agg(g.client_id) OVER w, array_agg(e.client) OVER w, rounds, waiting, waiting_clients,
+         next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, 0, 'gone', is_static, g.client_id, e.client,
+         'ConsumerGroupHeartbeat'
+  FROM gone g LEFT JOIN link_ends e ON g.connection = e.connection
+  WHERE place = 1
+  WINDOW w AS (PARTITION BY g.group_id)
 )
 SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session_timeout_ms, rebalance_timeout_ms,
        (to_ns - from_ns) / 1e9 AS waited_seconds, awaited, heartbeats, state, request,
        concat(CASE WHEN first_client IS NULL THEN 'a member that the capture does not show'
                    ELSE concat(first_client, ' (', first_end, ')') END,
               CASE WHEN awaited > 1 THEN concat(' and ', awaited - 1, ' more') ELSE '' END) AS whom,
-       CASE WHEN state = 'keeps' THEN 'in a newer epoch' ELSE concat('waiting for ', request) END AS of_whom,
+       CASE WHEN state = 'keeps' THEN 'in a newer epoch'
+            WHEN state = 'gone' THEN 'its partitions wait for its session to end, though there are'
+            ELSE concat('waiting for ', request) END AS of_whom,
        CASE state WHEN 'works' THEN ', alive: it had not polled yet'
                   WHEN 'keeps' THEN ', alive: it was told to give partitions up, and had not yet'
+                  WHEN 'gone' THEN ', which said nothing more, without leaving'
                   WHEN 'given' THEN ', which was given a member id and never came back with it'
                   WHEN 'closed' THEN ', whose connection had ended without LeaveGroup'
                   WHEN 'silent' THEN ', which did not leave and said nothing more' ELSE '' END AS how,
        CASE WHEN state = 'keeps'
             THEN concat('do less between two polls of {clients} (lower max.poll.records) and in onPartitionsRevoked: ',
                         'a member gives partitions up as it polls; it is put out after max.poll.interval.ms')
+            WHEN state = 'gone'
+            THEN concat('find out what ended {clients}; let members leave as they stop, on SIGTERM too: close(); ',
+                        'how long partitions wait is group.consumer.session.timeout.ms of the brokers, or ',
+                        'consumer.session.timeout.ms of the group')
             WHEN state = 'works'
             THEN concat('do less between two polls of {clients}: lower max.poll.records, or hand the work to other ',
                         'threads; a rebalance waits for it up to max.poll.interval.ms ({rebalance_timeout_ms})')
@@ -180,7 +225,7 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
             THEN concat('take static members that are gone for good out of the group ',
                         '(removeMembersFromConsumerGroup of an Admin); a session.timeout.ms shorter than ',
                         '{session_timeout_ms}') END AS advised,
-       CASE WHEN state = 'keeps' THEN 'decode pcap {files} --api ConsumerGroupHeartbeat' END AS look,
+       CASE WHEN state IN ('keeps', 'gone') THEN 'decode pcap {files} --api ConsumerGroupHeartbeat' END AS look,
        from_ns AS first_ns, to_ns AS last_ns, (to_ns - from_ns) / 1e9 * waiting AS weight,
        CASE WHEN to_ns - from_ns >= 10000000000 THEN 'warning' ELSE 'info' END AS severity
 FROM told

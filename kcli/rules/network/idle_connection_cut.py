@@ -60,7 +60,7 @@ HAVING count(*) >= 2 OR sum(resent) >= 4
     "were cut without a word: {resent} segments sent again, never acknowledged; a new connection works at once",
     ruled_out="the broker, loss: busy connections of the same host do not suffer",
     advice="set connections.max.idle.ms of the client below the idle limit of the firewall, "
-    "NAT or load balancer between; or turn on TCP keep-alive (socket.keepalive.enable)",
+    "NAT or load balancer between; or turn on TCP keep-alive",
     see="stats {files} --by connection --client {client_id}",
     source="connections.max.idle.ms 540000 (client), 600000 (broker)",
     explains={

@@ -61,7 +61,7 @@ HAVING h.trip_ms >= 30 AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR
     "the broker itself answers in {broker_ms} ms",
     ruled_out="the broker, loss",
     advice="move the client or a broker nearer; larger batches, more requests in flight, "
-    "larger socket buffers (send.buffer.bytes, receive.buffer.bytes, socket.receive.buffer.bytes)",
+    "larger socket buffers (send.buffer.bytes, receive.buffer.bytes)",
     see="stats {files} --by client --by connection",
     source="TCP; receive.buffer.bytes 65536, send.buffer.bytes 131072",
     explains={"lagging-consumer": ("client",), "slow-reader": ("client",), "long-transaction": ("client",)},

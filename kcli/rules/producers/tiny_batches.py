@@ -4,7 +4,8 @@ from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# Who ends a transaction for each record has nothing that linger.ms could put together.
+# Who ends a transaction for each record has nothing that linger.ms could put together. Whose records wait longer than
+# an answer takes, from their time to their request, has a linger.ms: what is spread over many partitions fills none.
 # Where others of the same client id write larger batches, only connections with hardly more than a record each count.
 RULE = Rule(
     finding="tiny-batches",
@@ -29,20 +30,23 @@ fast AS (
 ),
 held AS (
   SELECT b.client_id, connection, sum(records) AS records,
-         sum(CASE WHEN compression = 'none' THEN 1 ELSE 0 END) AS plain, count(*) AS batches
+         sum(CASE WHEN compression = 'none' THEN 1 ELSE 0 END) AS plain, count(*) AS batches,
+         percentile_approx(ns / 1e6 - max_timestamp, 0.5) AS wait_ms,
+         array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
   FROM batches b JOIN windows w ON b.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   WHERE api = 'PRODUCE' AND b.client_id IN (SELECT client_id FROM fast)
   GROUP BY b.client_id, connection
 ),
 filled AS (
-  SELECT s.*, records, plain, batches,
+  SELECT s.*, records, plain, batches, wait_ms, partitions,
          sum(records) OVER (PARTITION BY client_id) / sum(requests) OVER (PARTITION BY client_id) AS usual_records
   FROM sent s JOIN held USING (client_id, connection)
 ),
 by_server AS (
   SELECT client_id, server, {OF_ONE} AS of_one, sum(requests) AS requests, sum(bytes) AS bytes,
          sum(records) AS records, sum(plain) AS plain, sum(batches) AS batches, sum(refused) AS refused,
-         sum(waited_ms) AS waited_ms, sum(answers) AS answers, min(first_ns) AS first_ns, max(last_ns) AS last_ns
+         sum(waited_ms) AS waited_ms, sum(answers) AS answers, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+         min(wait_ms) AS wait_ms, max(cardinality(partitions)) AS partitions
   FROM filled
   WHERE usual_records < 2 OR records / requests < 1.5
   GROUP BY client_id, server
@@ -51,17 +55,23 @@ summed AS (
   SELECT client_id, sum(requests) AS requests, sum(of_one) AS of_one, sum(bytes) AS bytes, sum(records) AS records,
          sum(plain) AS plain, sum(batches) AS batches, sum(refused) AS refused,
          sum(waited_ms) / nullif(sum(answers), 0) AS mean_ms, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+         min(wait_ms) AS wait_ms, sum(partitions) AS partitions,
          greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
   FROM by_server
   GROUP BY client_id
 )
 SELECT client_id, requests, requests / seconds AS per_second, records / requests AS records_per_request,
-       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, refused, mean_ms, seconds,
+       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, refused, mean_ms, seconds, wait_ms,
+       partitions,
        {OF_TIME}, first_ns, last_ns, requests AS weight, transactions,
        CASE WHEN 2 * transactions >= requests THEN ', hardly more in a transaction' ELSE '' END AS in_transactions,
        CASE WHEN 2 * transactions >= requests
             THEN concat('put more records into a transaction, commit by time or number: ',
-                        'each commit sends what there is, whatever linger.ms says') END AS advised
+                        'each commit sends what there is, whatever linger.ms says')
+            WHEN partitions >= 4 AND wait_ms BETWEEN 4 AND 1000 AND wait_ms > 2 * mean_ms
+            THEN concat('records wait ', CAST(round(wait_ms) AS BIGINT), ' ms already (linger.ms), but are spread ',
+                        'over ', partitions, ' partitions: a longer linger.ms, no key or a sticky partitioner where ',
+                        'order does not matter, fewer partitions or producers; compression.type lz4 or zstd') END AS advised
 FROM summed JOIN windows USING (client_id)
 LEFT JOIN (
   SELECT client_id, count(*) AS transactions FROM calls WHERE api = 'END_TXN' AND NOT inner_client GROUP BY client_id

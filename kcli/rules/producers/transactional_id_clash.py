@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Once is enough where the producer that was put out was at work: it asked just before, and goes on asking. One that
+# comes back after a long silence was replaced, as it should be; one that never comes back was restarted.
 RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers have",
@@ -37,25 +39,69 @@ fenced AS (
   ) AS x
   JOIN producers p ON p.transactional_id = x.transactional_id OR p.producer_id = x.producer_id
 ),
+acts AS (
+  SELECT transactional_id, producer_epoch, unix_micros(timestamp) * 1000 AS ns
+  FROM transaction_calls
+  WHERE api != 'INIT_PRODUCER_ID' AND transactional_id IS NOT NULL
+  UNION ALL
+  SELECT p.transactional_id, b.producer_epoch, b.ns
+  FROM batches b JOIN producers p ON b.producer_id = p.producer_id
+  WHERE b.api = 'PRODUCE'
+),
+asked_first AS (
+  SELECT transactional_id, connection, min(unix_micros(timestamp)) * 1000 AS ns
+  FROM transaction_calls
+  WHERE api = 'INIT_PRODUCER_ID' AND transactional_id IS NOT NULL
+  GROUP BY transactional_id, connection
+),
+taken AS (
+  SELECT t.transactional_id, max(CASE WHEN a.ns < i.ns THEN a.ns END) AS before_ns,
+         min(CASE WHEN a.ns > i.ns THEN a.ns END) AS after_ns
+  FROM turns t
+  JOIN asked_first i ON i.transactional_id = t.transactional_id AND i.connection = t.connection
+  JOIN acts a ON a.transactional_id = t.transactional_id AND a.producer_epoch < t.producer_epoch
+  WHERE link_before IS NOT NULL AND link_before != t.connection
+  GROUP BY t.transactional_id, i.ns
+),
+put_out AS (
+  SELECT transactional_id, max(CASE WHEN after_ns - before_ns <= 5000000000 THEN 1 ELSE 0 END) AS was_at_work
+  FROM taken
+  WHERE after_ns IS NOT NULL
+  GROUP BY transactional_id
+),
 counted AS (
   SELECT transactional_id, count(*) AS fenced, array_agg(DISTINCT error) AS errors FROM fenced GROUP BY transactional_id
+),
+told AS (
+  SELECT t.transactional_id, array_agg(DISTINCT t.client_id) AS clients, count(*) AS begins,
+         count(DISTINCT connection) AS connections,
+         sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END) AS in_turn,
+         min(producer_epoch) AS first_epoch, max(producer_epoch) AS last_epoch, coalesce(max(c.fenced), 0) AS fenced,
+         max(c.errors) AS errors, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns,
+         CASE WHEN count(DISTINCT t.client_id) > 1 THEN 2 ELSE 3 END AS enough, max(was_at_work) AS was_at_work
+  FROM turns t
+  LEFT JOIN counted c ON t.transactional_id = c.transactional_id
+  LEFT JOIN put_out p ON t.transactional_id = p.transactional_id
+  GROUP BY t.transactional_id
+  HAVING count(DISTINCT connection) >= 2 AND coalesce(max(c.fenced), 0) >= 1
 )
-SELECT t.transactional_id, array_agg(DISTINCT t.client_id) AS clients, count(*) AS begins,
-       count(DISTINCT connection) AS connections,
-       sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END) AS in_turn,
-       min(producer_epoch) AS first_epoch, max(producer_epoch) AS last_epoch, coalesce(max(c.fenced), 0) AS fenced,
-       max(c.errors) AS errors, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns, count(*) AS weight
-FROM turns t LEFT JOIN counted c ON t.transactional_id = c.transactional_id
-GROUP BY t.transactional_id
-HAVING count(DISTINCT connection) >= 2 AND coalesce(max(c.fenced), 0) >= 1
-  AND sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1
-               ELSE 0 END) >= CASE WHEN count(DISTINCT t.client_id) > 1 THEN 2 ELSE 3 END
+SELECT *, begins AS weight,
+       CASE WHEN in_turn >= enough THEN 'is in use by several producers at once'
+            WHEN was_at_work = 1 THEN 'was taken from a producer that was at work with it'
+            ELSE 'was taken over; the producer before came back after a silence and was fenced' END AS state,
+       CASE WHEN in_turn >= enough THEN 'they take turns' ELSE 'the one before went on asking' END AS proof,
+       CASE WHEN in_turn < enough AND was_at_work = 0
+            THEN concat('nothing, where it was replaced knowingly (its open transaction was aborted); ',
+                        'else look what held the one before up: GC, a frozen machine') END AS advised,
+       CASE WHEN in_turn >= enough THEN 'critical' WHEN was_at_work = 1 THEN 'warning' ELSE 'info' END AS severity
+FROM told
+WHERE in_turn >= enough OR was_at_work IS NOT NULL
 """,
     subject={"transactionalId": "transactional_id", "client": "clients"},
     evidence=("begins", "connections", "in_turn", "first_epoch", "last_epoch", "fenced", "errors", "clients"),
-    says="transactional.id {transactional_id} is in use by several producers at once ({clients}): "
+    says="transactional.id {transactional_id} {state} ({clients}): "
     "{begins} InitProducerId on {connections} connections in turn, {fenced} requests fenced ({errors})",
-    ruled_out="a restart of one producer: they take turns",
+    ruled_out="a restart of one producer: {proof}",
     advice="give each instance its own transactional.id (the same one again only when it restarts)",
     see="decode pcap {files} --api InitProducerId",
     source="KIP-98, KIP-447; transactional.id",

@@ -1,0 +1,114 @@
+"""Members and producers that another process puts out once; members that die, or were stuck before the capture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import INFO, Finding, diagnose
+from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, told
+from tests.rules.test_slow_rebalance import Member, Newer, in_group
+
+
+def worth_a_word(folder: Path) -> list[Finding]:
+    """What is told of the last captured talks without a warning."""
+    return [each for each in diagnose([str(folder / "a.pcap")]).findings if each.severity == INFO]
+
+
+def seat_taken(silence: float) -> list[Member]:
+    """Two processes with one group.instance.id; the first is silent for so long before it is put out."""
+    old = in_group("old", 40000, "one").beat(2)
+    old.rest(silence).call(12, 3, {"generationId": 1}, {"errorCode": 82}, 0.01)
+    new = Member("new", 41000, 8, "one").join(2, 0.1).sync(2).beat(6, 2)
+    return [old.close(), new]
+
+
+def test_a_static_member_at_work_is_put_out_once_and_ends(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, *(each.wire for each in seat_taken(0))), "duplicate-static-member", group="g")
+    assert finding.severity == "warning" and finding.subject["client"] == ["new", "old"]
+    assert "the first was at work, and was put out, 1 time" in finding.text
+    assert not found(tmp_path, *(each.wire for each in seat_taken(15))), "it was replaced, and comes back too late"
+    [word] = worth_a_word(tmp_path)
+    assert word.finding == "duplicate-static-member" and word.advice.startswith("nothing, where it was replaced")
+
+
+def test_a_static_member_that_is_restarted_is_no_fault(tmp_path: Path) -> None:
+    new = Member("new", 41000, 8, "one").join(2, 0.1).sync(2).beat(6, 2)
+    assert not found(tmp_path, in_group("old", 40000, "one").beat(2).close().wire, new.wire)
+    assert not worth_a_word(tmp_path)
+
+
+def id_taken(silence: float, *, comes_back: bool = True) -> list[Talk]:
+    """Two producers with one transactional.id; the first is silent for so long before it is fenced."""
+    who = {"transactionalId": "pay", "producerId": 7}
+    start = {"transactionalId": "pay", "transactionTimeoutMs": 60_000, "producerId": -1, "producerEpoch": -1}
+    old, new = Talk("old", 40000), Talk("new", 41000)
+    old.call(22, 4, start, {"errorCode": 0, "producerId": 7, "producerEpoch": 0})
+    for _ in range(4):
+        old.call(26, 3, {**who, "producerEpoch": 0, "committed": True}, {"errorCode": 0}, SECOND)
+    new.wire.now = old.wire.now
+    new.call(22, 4, start, {"errorCode": 0, "producerId": 7, "producerEpoch": 2})
+    for _ in range(9):
+        new.call(26, 3, {**who, "producerEpoch": 2, "committed": True}, {"errorCode": 0}, SECOND)
+    old.wire.now += int((silence + 0.2) * SECOND)
+    if comes_back:
+        old.call(26, 3, {**who, "producerEpoch": 0, "committed": True}, {"errorCode": 90}, SECOND)
+    return [old, new]
+
+
+def test_a_producer_at_work_is_put_out_once_and_ends(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, *id_taken(0)), "transactional-id-clash", transactionalId="pay")
+    assert finding.severity == "warning" and finding.subject["client"] == ["new", "old"]
+    assert (
+        "was taken from a producer that was at work with it (new (10.0.0.1:41000), old (10.0.0.1:40000))"
+        in finding.text
+    )
+    assert not found(tmp_path, *id_taken(8)), "it was replaced, and comes back too late"
+    [word] = worth_a_word(tmp_path)
+    assert word.finding == "transactional-id-clash" and word.advice.startswith("nothing, where it was replaced")
+    assert not found(tmp_path, *id_taken(8, comes_back=False)) and not worth_a_word(tmp_path), "a restart"
+
+
+@pytest.mark.parametrize(("partition", "is_stuck"), [(0, True), (1, False)])
+def test_a_member_that_was_stuck_before(partition: int, is_stuck: bool, tmp_path: Path) -> None:
+    """It beats; what grows is a partition that another of its group reads, or one that nobody of it asks for."""
+    stuck, reads, source = Talk("stuck", 40000), Talk("reads", 40001), Talk("source", 40002)
+    beat_and_write(stuck, source, "stuck", 24)
+    for _ in range(8):
+        reads.call(12, 3, {"groupId": "g", "generationId": 1, "memberId": "reads"}, {}, SECOND // 10)
+        for _ in range(5):
+            asked = {
+                "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+                "topics": [{"topic": "orders", "partitions": [{"partition": 1 - partition, "fetchOffset": 5}]}],
+            }  # fmt: skip
+            part = {"partitionIndex": 1 - partition, "errorCode": 0, "highWatermark": 5, "logStartOffset": 0}
+            answer = {"errorCode": 0, "responses": [{"topic": "orders", "partitions": [part]}]}
+            reads.call(1, 11, asked, answer, SECOND // 2)
+    findings = [each for each in found(tmp_path, stuck, reads, source) if each.finding == "consumer-stuck"]
+    assert bool(findings) == is_stuck
+    if findings:
+        [finding] = findings
+        assert finding.subject == {"client": "stuck", "group": "g"} and finding.severity == "critical"
+        assert finding.text.endswith("came to orders: nobody of the group asks for those partitions")
+
+
+def test_a_group_that_reads_another_topic_leaves_nothing_unread(tmp_path: Path) -> None:
+    waits, source = Talk("waits", 40000), Talk("source", 40002)
+    beat_and_write(waits, source, "waits", 24)
+    assert not found(tmp_path, waits, source, fetched(Talk("other", 40003), 40))
+
+
+def test_a_member_of_the_new_protocol_that_dies(tmp_path: Path) -> None:
+    """The others hear of it as its session ends."""
+
+    def group(*, leaves: bool = False) -> list[Newer]:
+        stays = Newer("stays", 40000).beats((3, 3), times=9)
+        stays.beats((3, 4), given=True).beats((4, 4), times=2)
+        dies = Newer("dies", 40001).beats((3, 3), given=True).beats((3, 3))
+        return [stays, (dies.beats((-1, -1)) if leaves else dies).close()]  # type: ignore[list-item]
+
+    finding = told(found(tmp_path, *(each.wire for each in group())), "slow-rebalance", group="g", client=["dies"])
+    assert finding.evidence["state"] == "gone" and finding.evidence["waited_seconds"] == pytest.approx(40, abs=0.5)
+    assert "waits 40.0 s for dies (10.0.0.1:40001), which said nothing more, without leaving" in finding.text
+    assert not found(tmp_path, *(each.wire for each in group(leaves=True)))
