@@ -71,7 +71,8 @@ SELECT client_id, requests, requests / seconds AS per_second, records / requests
             WHEN partitions >= 4 AND wait_ms BETWEEN 4 AND 1000 AND wait_ms > 2 * mean_ms
             THEN concat('records wait ', CAST(round(wait_ms) AS BIGINT), ' ms already (linger.ms), but are spread ',
                         'over ', partitions, ' partitions: a longer linger.ms, no key or a sticky partitioner where ',
-                        'order does not matter, fewer partitions or producers; compression.type lz4 or zstd') END AS advised
+                        'order does not matter, fewer partitions or producers; compression.type lz4 or zstd')
+            END AS advised
 FROM summed JOIN windows USING (client_id)
 LEFT JOIN (
   SELECT client_id, count(*) AS transactions FROM calls WHERE api = 'END_TXN' AND NOT inner_client GROUP BY client_id
