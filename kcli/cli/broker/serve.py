@@ -17,6 +17,7 @@ from kcli.broker import Broker
 from kcli.broker.metadata.registry import offered
 from kcli.broker.security.security import Protection
 from kcli.cli.options.fault import fault_options, take_faults
+from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.termination import on_stop
@@ -101,6 +102,7 @@ class ServeOptions:
 @click.option("--tls-key", type=EXISTING, help="Its key; by default in the same file.")
 @click.option("--tls-client-ca", type=EXISTING, help="CA of the certificates that clients have to show, in PEM.")
 @click.option("--users", "users_file", type=EXISTING, help="File of users, NAME:PASSWORD one a line: clients log in.")
+@refused("a log begins at its beginning: --from takes all of the capture", "--where", "--since", "--until")
 @reading_options
 @quiet_option("Print only the address.")
 def serve(**given: Any) -> None:

@@ -15,11 +15,12 @@ import click
 from click.core import ParameterSource
 
 from kcli.broker.rebuilt.capture_history import CaptureHistory
-from kcli.capture.api import read_capture
+from kcli.capture.api import Capture, read_capture
+from kcli.capture.kafka.clock import instant
 from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.filter import refused
+from kcli.cli.options.filter import filter_of_times, refused, time_options
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.replay.running import counting, ignore, interrupted, standing
 from kcli.cli.terminal.console import is_terminal, warn
@@ -85,11 +86,10 @@ from kcli.temporary import TemporaryFolder
 @format_option(
     ("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table", paged=False
 )
+@time_options
 @refused(
-    "what is answered depends on all that was asked before; --only, --skip and --client-id choose requests",
+    "answers depend on what was asked before; --only, --skip, --client-id, --since and --until choose requests",
     "--where",
-    "--since",
-    "--until",
 )
 @port_option
 @reading_options
@@ -103,7 +103,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     connection is one here, with its requests in their order; a request waits for the writes that were answered before
     it. Ids that a broker gives out (topic and producer ids, members, generations, sessions, epochs) are the live ones.
     Versions that the cluster lacks become the nearest that it has. Logins are the replay's own (--config); what
-    brokers say among themselves stays out.
+    brokers say among themselves stays out. --since and --until: as a capture of this time alone.
 
     Exit 1 when answers differ (--compare).
 
@@ -129,7 +129,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     problems: list[InputError] = []
     with TemporaryFolder("kcli-replay-") if "-" in files else nullcontext("") as folder:
         written = spooled(folder) if "-" in files else None
-        captures = Captures(files, written, read_of(given))
+        captures = Captures(files, written, read_of(given), given["since"], given["until"])
         seen = survey(captures.read(problems), choice, given["dialect"])  # type: ignore[arg-type]
         if not quiet:
             notify(seen)
@@ -137,7 +137,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
             raise (
                 problems[0]
                 if problems
-                else InputError(f"{', '.join(map(name_of, files))}: no request that can be replayed")
+                else InputError(f"{', '.join(map(name_of, files))}: no request that can be replayed{captures.bounded}")
             )
         total, begun = seen.requests * repeat * clients, time.monotonic()
         with (
@@ -187,21 +187,34 @@ def choice_of(given: Mapping[str, Any]) -> Choice:
 @dataclass(frozen=True)
 class Captures:
     """The captures of a replay, which are read several times. written: what standard input held; reading: as
-    `read_capture` takes it."""
+    `read_capture` takes it; since, until: as the options have them."""
 
     files: tuple[str, ...]
     written: str | None
     reading: dict[str, Any]
+    since: str | None = None
+    until: str | None = None
 
     @property
     def paths(self) -> list[str]:
         """The files to read, each once."""
         return [self.written or file if file == "-" else file for file in dict.fromkeys(self.files)]
 
+    @property
+    def bounded(self) -> str:
+        """What to say of requests of that time."""
+        return "" if self.since is self.until is None else " between --since and --until"
+
+    def begin(self) -> Capture:
+        """Begin to read the captures anew, of the time asked for. Raises UsageError: no time."""
+        asked = filter_of_times({"since": self.since, "until": self.until}, self.paths)
+        since, until = (None if ns is None else instant(ns) for ns in (asked.since, asked.until))
+        return read_capture(self.paths, **self.reading, since=since, until=until)
+
     def read(self, problems: list[InputError] | None = None) -> Iterable[object]:
         """Read the captures anew. problems: gets what is wrong with them."""
         try:
-            yield from read_capture(self.paths, **self.reading)
+            yield from self.begin()
         except InputError as error:
             if problems is not None:
                 error.file = name_of("-") if self.written and error.file == self.written else error.file
@@ -210,7 +223,7 @@ class Captures:
     @contextmanager
     def history(self, wanted: bool) -> Iterator[CaptureHistory | None]:
         """Give the records that the captures show, where they are wanted."""
-        made = CaptureHistory.of(read_capture(self.paths, **self.reading), lambda _: None) if wanted else None
+        made = CaptureHistory.of(self.begin(), lambda _: None) if wanted else None
         try:
             yield made
         finally:

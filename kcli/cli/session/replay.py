@@ -13,7 +13,7 @@ from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import holds_rows, need_captures, rows
-from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
+from kcli.cli.options.filter import filter_of_times, refused, say_what_there_is, time_options
 from kcli.cli.options.inputs import (
     files_argument,
     format_option,
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
 )
 @format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table", paged=False)
 @time_options
+@refused("sessions are replayed whole; --since and --until choose them", "--where")
 @reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(files: tuple[str, ...], **given: Any) -> int:

@@ -15,7 +15,7 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
+from kcli.cli.options.filter import filter_of_times, refused, say_what_there_is, time_options
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.snapshot.files import private_part, publish, settle
 from kcli.cli.terminal.console import warn
@@ -36,6 +36,7 @@ OF_SNAPSHOTS = Filter(frozenset({FETCH_SNAPSHOT}))
 )
 @port_option
 @time_options
+@refused("a snapshot is put together of all its chunks; --since and --until choose", "--where")
 @quiet_option("Print nothing but errors.")
 @reading_options
 def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:

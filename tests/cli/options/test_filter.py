@@ -148,6 +148,7 @@ def test_the_page_says_which_commands_have_which() -> None:
         own = {"client", "client_id", "topic"} if name == "diagnose" else set()  # which choose findings, not exchanges
         given = {param.name for param in command.params if not getattr(param, "hidden", False)}  # hidden ones refuse
         assert kind and names & given - own == expected, name
+        assert {"where", "since", "until"} <= {param.name for param in command.params}, name  # at least a reason
         assert isinstance(command, FilterCommand) == (expected == names)
 
 
@@ -155,6 +156,7 @@ TIMED = [
     ["sql", "SELECT count(*) FROM exchanges", "TXN"],
     ["snapshot", "extract", "TXN", "-o", "OUT"],
     ["fetch-session", "replay", "TXN"],
+    ["replay", "TXN", "-q"],
     ["stats", "TXN"],
     ["records", "TXN"],
 ]

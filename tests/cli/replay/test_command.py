@@ -42,6 +42,21 @@ def test_a_table_of_both_sides(capsys: Capture) -> None:
     assert lines[at + 1].split()[:2] == ["live", "7"]
 
 
+def test_a_part_of_the_time(capsys: Capture) -> None:
+    """As a capture of this time alone, of producers that began before it."""
+    code, out, _ = run(capsys, TXN, "--speed", "max", "-q", "--format", "jsonl", "--since", "01:22:00")
+    rows = {row["api"]: row for row in map(json.loads, out.splitlines())}
+    assert code == 0
+    main(["stats", TXN, "-q", "--format", "jsonl", "--since", "01:22:00", "--client", "lab-java*"])
+    counts = {row["api"]: row["exchanges"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    for api, name in (("Produce", "PRODUCE"), ("EndTxn", "END_TXN")):
+        assert 0 < rows[api]["captured"]["exchanges"] == rows[api]["live"]["exchanges"] == counts[name]
+    code, out, err = run(capsys, TXN, "--until", "+1ms", "-q")
+    assert (code, out) == (3, "") and "no request that can be replayed between --since and --until" in err
+    code, out, err = run(capsys, TXN, "--where", "true")
+    assert (code, out) == (2, "") and "--since and --until choose requests" in err
+
+
 def test_what_is_left_out_is_said(capsys: Capture) -> None:
     code, out, err = run(capsys, TXN, "--speed", "max")
     assert (code, out.splitlines()[0].endswith("no differences")) == (0, True)
