@@ -14,7 +14,7 @@ from kcli.capture.handover import Handover
 from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item, Sink
+from kcli.capture.sink import Item, Sink, learn_names
 from kcli.filelike import Stream, name_of
 
 if TYPE_CHECKING:
@@ -188,12 +188,6 @@ def new_engine(
     chosen = options.chosen if sink.as_text else ALL
     engine = CaptureEngine(handover, options.ports, sink.as_text, chosen, options.memory, sink.compiled, connection_end)
     return engine, partial(PacketReader, handover.add_secrets)
-
-
-def learn_names(item: Item) -> None:
-    """Learn the topic names that an exchange has, whether it is wanted or not."""
-    if isinstance(item, Exchange) and item.bodies.teaches(item.api_key, item.api_version):
-        _ = item.request, item.response
 
 
 def with_failures(item: Item) -> Iterator[Item]:

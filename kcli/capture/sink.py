@@ -129,3 +129,9 @@ def line_of(exchange: Exchange) -> bytes:
     """Return an exchange's line, behind those of the events about its own bodies."""
     line = exchange.line()
     return b"".join(failure.line() for failure in exchange.failures) + line
+
+
+def learn_names(item: Item) -> None:
+    """Learn the topic names that an exchange has, whether it is wanted or not."""
+    if isinstance(item, Exchange) and item.bodies.teaches(item.api_key, item.api_version):
+        _ = item.request, item.response

@@ -248,6 +248,10 @@ class LiveFigures:
 
     def _count_topics(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
         """Count what is written to topics and read from them; an exchange counts once in each of its topics."""
+        self._count_partitions(waiting, made, answers)
+        self._count_batches(waiting, made, answers)
+
+    def _count_partitions(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
         for table, api in (("produce_partitions", "PRODUCE"), ("fetch_partitions", "FETCH")):
             once: set[Any] = set()
             columns = ("connection", "client_id", "correlation_id", "topic", "topic_id", "error", "records_bytes")
@@ -265,6 +269,8 @@ class LiveFigures:
                     if error:
                         load.errors += 1
                         load.names[self.errors.of(error)] += 1
+
+    def _count_batches(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
         shared: set[Any] = set()
         names = ("connection", "client_id", "correlation_id", "api", "topic", "topic_id", "count", "size_in_bytes")
         for rows in read(waiting, "record_batches", *names):

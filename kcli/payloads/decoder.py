@@ -16,11 +16,12 @@ from kcli.errors import NetworkError, UsageError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.payloads import internal
+from kcli.payloads.codecs import Codec, codec_of
 from kcli.payloads.envelopes import flattened
 from kcli.payloads.formats import FORMATS, decoded, encoded
 from kcli.payloads.framing import CONFLUENT, Frame, IdType, SchemaId, Which, frame_of, framed
 from kcli.payloads.options import PayloadOptions
-from kcli.payloads.schema import AVRO, PROTOBUF, Codec, PayloadError, Schema, codec_of
+from kcli.payloads.schema import AVRO, PROTOBUF, PayloadError, Schema
 from kcli.payloads.schema_files import SchemaFiles, local_schema
 from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 

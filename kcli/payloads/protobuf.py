@@ -11,7 +11,7 @@ import base64
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -173,26 +173,33 @@ def compiled(schema: Schema) -> bytes:
         if given.file and given.file[-1].name == NAME and not given.file[-1].dependency:
             return bytes(descriptor_pb2.FileDescriptorSet(file=given.file[-1:]).SerializeToString())
         out = root / "descriptors.bin"
-        words = ["-m", "grpc_tools.protoc", f"-I{root}", *own_types(), "--include_imports"]
+        words = ["--include_imports", f"--descriptor_set_out={out}"]
         if given.file:
             (root / "given.bin").write_bytes(given.SerializeToString())
             words.append("--descriptor_set_in=given.bin")
-        try:
-            done = subprocess.run(
-                [sys.executable, "-P", *words, f"--descriptor_set_out={out}", NAME],
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-                cwd=root,
-            )
-        except subprocess.TimeoutExpired:
-            raise PayloadError(f"not a schema of Protobuf: protoc took longer than {SECONDS} s") from None
-        if done.returncode or not out.exists():
-            said = re.search(r"^[^\n]*\.proto[: ][^\n]*", done.stderr.decode("utf-8", "replace"), re.MULTILINE)
-            text = said[0].replace(f"{root}/", "")[:200] if said else "protoc gave up"
-            raise PayloadError(f"not a schema of Protobuf: {text}")
+        run_protoc(root, [*words, NAME])
+        if not out.exists():
+            raise PayloadError("not a schema of Protobuf: protoc gave up")
         data = out.read_bytes()
         return with_map_entries(data) if entries else data
+
+
+def run_protoc(root: Path, words: Sequence[str]) -> None:
+    """Run protoc on the texts in a folder. PayloadError: it takes them for no schema, or takes too long."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "grpc_tools.protoc", f"-I{root}", *own_types(), *words],
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            cwd=root,
+        )
+    except subprocess.TimeoutExpired:
+        raise PayloadError(f"not a schema of Protobuf: protoc took longer than {SECONDS} s") from None
+    if done.returncode:
+        said = re.search(r"^[^\n]*\.proto[: ][^\n]*", done.stderr.decode("utf-8", "replace"), re.MULTILINE)
+        text = said[0].replace(f"{root}/", "")[:200] if said else "protoc gave up"
+        raise PayloadError(f"not a schema of Protobuf: {text}")
 
 
 def with_map_entries(data: bytes) -> bytes:

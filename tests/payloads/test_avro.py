@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from kcli.payloads import PayloadDecoder, PayloadOptions
-from kcli.payloads.schema import PayloadError, Schema, codec_of
+from kcli.payloads.codecs import codec_of
+from kcli.payloads.schema import PayloadError, Schema
 from tests.payloads.values import ORDER, VALUE, avro, framed, local, members
 
 UTC = datetime.UTC

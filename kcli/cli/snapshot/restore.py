@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -98,13 +98,7 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
     found = [*soundness(loaded, options.dialect), *restoration.fitness(image, chosen, level)]
     found += node.fitness(image, chosen) if node is not None else []
     unfit = any(each.severity == "error" for each in found)
-    for each in found:
-        if not options.quiet or each.severity == "error":
-            if options.form == "jsonl":
-                print_line(dumps({"severity": each.severity, "what": each.what}))
-                continue
-            for line in hanging(f"{each.severity:<5}  ", each.what, terminal_room()):
-                print_line(line)
+    print_fitness([each for each in found if not options.quiet or each.severity == "error"], options.form)
     if unfit:
         return 1
     rewritten = restoration.with_voters(image, chosen) or len(loaded.sources) > 1 or not is_snapshot(loaded.sources[0])
@@ -118,6 +112,16 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
                 dumps({"step": number, "what": step}) if options.form == "jsonl" else f"{number}. {step}"
             )
     return 0
+
+
+def print_fitness(found: Iterable[Fitness], form: str) -> None:
+    """Print what was found of the snapshot's fitness."""
+    for each in found:
+        if form == "jsonl":
+            print_line(dumps({"severity": each.severity, "what": each.what}))
+            continue
+        for line in hanging(f"{each.severity:<5}  ", each.what, terminal_room()):
+            print_line(line)
 
 
 def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:

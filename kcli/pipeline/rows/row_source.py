@@ -237,19 +237,9 @@ class RowSource(Sink):
         self.counted = self.engine.message_bytes
         taken = self.taker.take_columns(last)
         columns = ExchangeColumns(taken, self.bodies.name, self.field_names, self.origins)
-        partitions, wanted = PartitionColumns(columns, self.chosen_columns), self.rows.wanted
+        partitions = PartitionColumns(columns, self.chosen_columns)
         if columns.rows.count:
-            self.rows.exchanges += columns.rows.count
-            exchanges = columns.batches() if "exchanges" in wanted else ()
-            for each in (*exchanges, *partitions.batches(wanted, by_day=self.by_day)):
-                self.put_batch(*each)
-            if "exchange_facts" in wanted:
-                batch = fact_batch(columns, self.chosen_columns.get("exchange_facts"))
-                self.put_batch("exchange_facts", -1, batch, False)
-            for table, make in (("fetch_frames", frame_batch), ("noted_exchanges", noted_batch)):
-                batch = make(columns) if table in wanted else None
-                if batch is not None:
-                    self.put_batch(table, -1, batch, False)
+            self.put_exchanges(columns, partitions)
         if self.origins is not None:
             self.origins.marks.restart()
         self.put_records()
@@ -264,6 +254,21 @@ class RowSource(Sink):
         if ended is not None:
             self.rows.uses.remember_all(ended["voices"])
             for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.exchanges.topics).batches():
+                self.put_batch(table, -1, batch, False)
+
+    def put_exchanges(self, columns: ExchangeColumns, partitions: PartitionColumns) -> None:
+        """Put the rows of exchanges, and of what is in them."""
+        wanted = self.rows.wanted
+        self.rows.exchanges += columns.rows.count
+        exchanges = columns.batches() if "exchanges" in wanted else ()
+        for each in (*exchanges, *partitions.batches(wanted, by_day=self.by_day)):
+            self.put_batch(*each)
+        if "exchange_facts" in wanted:
+            batch = fact_batch(columns, self.chosen_columns.get("exchange_facts"))
+            self.put_batch("exchange_facts", -1, batch, False)
+        for table, make in (("fetch_frames", frame_batch), ("noted_exchanges", noted_batch)):
+            batch = make(columns) if table in wanted else None
+            if batch is not None:
                 self.put_batch(table, -1, batch, False)
 
     def put_tcp(self, last: bool = False) -> None:

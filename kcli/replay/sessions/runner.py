@@ -70,21 +70,14 @@ async def replay(
             target = Target(client, {}, {})
         else:
             target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
-            empty = sum(
-                target.bounds[key].latest == 0 and target.names[key[0]] not in INTERNAL
-                for key in plan.delivering()
-                if key in target.bounds
-            )
-            if empty:
-                say(f"the cluster has no records in {counted(empty, 'partition')} that gave some (--fill writes them)")
+            note_empty(target, plan, say)
         kind = VerbatimFetching if verbatim else DraftFetching if options.mode == "draft" else Fetching
         for _ in range(options.repeat):
             positions = Positions(options.offsets, target.bounds)
-            rhythm = Rhythm[ReplayStep](options.scale)
-            conductor = None
             if brokers is not None:
                 brokers.rewind()
-                rhythm = conductor = Conductor(options.scale, plan, brokers)
+            conductor = None if brokers is None else Conductor(options.scale, plan, brokers)
+            rhythm = Rhythm[ReplayStep](options.scale) if conductor is None else conductor
             stage = Stage(
                 target=target,
                 positions=positions,
@@ -103,6 +96,17 @@ async def replay(
                     begin(conductor.run())
             outcome.clamped = max(outcome.clamped, len(positions.clamped))
     return outcome
+
+
+def note_empty(target: Target, plan: ReplayPlan, say: Callable[[str], None]) -> None:
+    """Say how many partitions have no records on the cluster that gave some in the capture."""
+    empty = sum(
+        target.bounds[key].latest == 0 and target.names[key[0]] not in INTERNAL
+        for key in plan.delivering()
+        if key in target.bounds
+    )
+    if empty:
+        say(f"the cluster has no records in {counted(empty, 'partition')} that gave some (--fill writes them)")
 
 
 def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:

@@ -199,6 +199,11 @@ def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *
                 seen.is_made = seen.is_made or (wanted and seen.is_late)
     elif exchange.api_key == JOIN_GROUP and response["members"]:
         made.rounds[exchange.request["groupId"], response["generationId"]] = len(response["members"])
+    see_partitions(made, exchange, response, dialect, wanted=wanted)
+
+
+def see_partitions(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
+    """Learn partitions from a response: how many a topic has, who serves them, and the first offsets of records."""
     plan = plan_of(catalog(dialect).known(exchange.api_key).response, dialect)
     for name, index, part in partitions_in(response, plan, ""):
         seen = made.topics.setdefault(name, SeenTopic())

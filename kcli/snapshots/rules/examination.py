@@ -134,17 +134,27 @@ class Examiner:
                 found.epoch_lasts[last.leader_epoch] = last
         if batch.compression != "none":
             found.compressed.setdefault(batch.compression, batch.position)
+        self.note_kind(batch, index)
+        self.note_ends(batch)
+        found.first, found.last = found.first or batch, batch
+
+    def note_kind(self, batch: Batch, index: int) -> None:
+        """Note where control batches are, and the first data behind those that the file begins with."""
+        found = self.found
         if batch.is_control and len(found.control_batches) < 1000:
             found.control_batches.append(index)
         elif not batch.is_control and len(found.control_batches) > 1 and found.data_after is None:
             found.data_after = index
-        if self.ends:
-            first = bisect_right(self.ends, batch.base_offset)
-            for offset in self.ends[first : bisect_right(self.ends, batch.last_offset + 1)]:
-                found.ends[offset] = batch
-            if batch.max_timestamp in self.times:
-                found.timed[batch.max_timestamp, batch.leader_epoch] = batch.base_offset
-        found.first, found.last = found.first or batch, batch
+
+    def note_ends(self, batch: Batch) -> None:
+        """Note the batch where snapshots end in it, or bear its time."""
+        if not self.ends:
+            return
+        first = bisect_right(self.ends, batch.base_offset)
+        for offset in self.ends[first : bisect_right(self.ends, batch.last_offset + 1)]:
+            self.found.ends[offset] = batch
+        if batch.max_timestamp in self.times:
+            self.found.timed[batch.max_timestamp, batch.leader_epoch] = batch.base_offset
 
     def controls(self, rows: Iterable[Row], records: memoryview) -> None:
         for place, (offset, kind, version, start, end, problem) in enumerate(rows):
