@@ -93,7 +93,8 @@ class FactStore(RuleTables):
         self.late.update(tables)
 
     def put_batch(self, table: str, batch: Any) -> None:
-        """Take a record batch, whose columns may be parts of more memory, or of such that the next one takes."""
+        """Take a record batch. Columns of the largest tables may be parts of more memory, or of such that the next one
+        takes."""
         import pyarrow
 
         if table in OF_TOPICS and batch.column("topic").null_count:
@@ -102,7 +103,7 @@ class FactStore(RuleTables):
                 self.nameless_ids |= nameless_in(batch)
         if self.words is not None and table in LARGEST:
             batch = self.words.numbered(table, batch)
-        else:
+        elif table in LARGEST:
             batch = batch.copy_to(pyarrow.default_cpu_memory_manager())
         self.hold(table, batch)
         if self.words is None and self.held_bytes >= SMALL:

@@ -25,9 +25,14 @@ class Rows:
         return cls(columns, numpy.frombuffer(taken[kind], numpy.int64).reshape(-1, len(columns)))
 
     def __getattr__(self, name: str) -> Any:
-        column = self.values[:, self.columns.index(name.rstrip("_"))]
-        made = self.__dict__[name] = column.copy() if self.mask is None else column[self.mask]
+        column = self.column(name)
+        made = self.__dict__[name] = column.copy() if self.mask is None else column
         return made
+
+    def column(self, name: str) -> Any:
+        """Return a column for whoever copies it to another type: where it lies, if all rows are selected."""
+        column = self.values[:, self.columns.index(name.rstrip("_"))]
+        return column if self.mask is None else column[self.mask]
 
     def where(self, mask: Any) -> Rows:
         """Return the rows that a mask selects."""

@@ -25,9 +25,6 @@ class ColumnOwner:
     def more(self, link: bytes, *exchange: Any) -> None:
         """Take an exchange of an API in `forwarded`."""
 
-    def put_link(self, number: int, link: bytes) -> None:
-        """Take the connection of what rows say by number: no rows of the kind are asked for."""
-
     def layout(self, api_key: int, version: int) -> Any:
         """Return where the core finds the rows of a version's partitions; None if they are not wanted."""
         return None

@@ -127,7 +127,7 @@ def number(name: str, kind: str, text: str, field: str) -> PartitionColumn:
     """Define a column from a field of the core's rows; with ? it is null where missing."""
 
     def make(of: PartitionArrays) -> Any:
-        values = getattr(of.rows, field)
+        values = of.rows.column(field)
         return integers(values, kind.rstrip("?"), values == MISSING if kind.endswith("?") else None)
 
     return column(name, kind, text, make)

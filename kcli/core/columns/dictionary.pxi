@@ -38,9 +38,9 @@ cdef void places_free(DictionaryBuilder* p) noexcept:
     out_free(&p.used)
 
 
-cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip):
+cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip, size_t first=0):
     """Return (int32 where each ends, behind a 0; the texts) of those used, of all without a DictionaryBuilder. skip:
-    leave out the text up to the first "-", and that."""
+    leave out the text up to the first "-", and that. first: of those wanted."""
     cdef size_t count = texts.count if p == NULL else p.used.size // sizeof(uint32_t)
     cdef size_t i, cut
     cdef Text* text
@@ -51,7 +51,7 @@ cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip):
     try:
         if out_put(&ends, &end, sizeof(end)):
             raise MemoryError
-        for i in range(count):
+        for i in range(first, count):
             text = &texts.texts[i if p == NULL else (<uint32_t*>p.used.data)[i] - 1]
             cut = dash(text.data, text.size) + 1 if skip else 0
             if out_put(&data, text.data + cut, text.size - cut):

@@ -104,7 +104,6 @@ cdef class ExchangeRows(Sink):
     - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
-    - `put_link(number, link)`: see `sayings`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
     forwarded: API keys. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for
     `end`, who asks for what and what comes of it. framed: API keys whose frames are kept, a Fetch's whole unless parted.
@@ -112,6 +111,7 @@ cdef class ExchangeRows(Sink):
     they are read at all: else neither texts nor errors nor names come of them, and nobody looks whether they can be read.
     fields: how many columns of messages' fields there are; the owner's `fields(key, version)` says which a version has, see
     Fields.
+    talks: of connections ("server-client"); of others the owner knows no voice. None: it is asked for each.
     sayings: numbers what exchanges say, of which `more` gets what is new; None: it gets all.
     derived: whether rows of partitions and batches also have where a connection's fetches stand, and whether checksums fit.
     since, until: ns; requests before and after them have no rows, but their names and voices count.
@@ -132,6 +132,7 @@ cdef class ExchangeRows(Sink):
     cdef Texts clients
     cdef DictionaryBuilder used_clients
     cdef object owner
+    cdef dict talks
     cdef Streams streams                   # whose clock tells when an exchange came out
     cdef bint[KEYS] forwarded, framed, textless
     cdef bint parted, counted
@@ -144,8 +145,8 @@ cdef class ExchangeRows(Sink):
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
-                 bint counted=True, bint derived=True):
-        self.owner, self.parted, self.layouts = owner, parted, Layouts(owner.layout)
+                 bint counted=True, bint derived=True, dict talks=None):
+        self.owner, self.talks, self.parted, self.layouts = owner, talks, parted, Layouts(owner.layout)
         self.counted = parted and counted
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
@@ -261,7 +262,7 @@ cdef class ExchangeRows(Sink):
         """Forward an exchange to the owner, but not what was said before."""
         cdef bint fresh = True
         if self.sayings is not None and self.sayings.said[e.key]:
-            fresh = self.sayings.note(e, self.owner)
+            fresh = self.sayings.note(e)
         if fresh:
             self.owner.more(link_of(e), *values_of(e))
         return 0
@@ -368,8 +369,12 @@ cdef class ExchangeRows(Sink):
         cdef bint fresh
         cdef uint32_t number = self.connections.number(text, size, &fresh)
         if fresh:
-            self.connections.known[number - 1].voice = self.owner.voice(text[:size])
+            self.connections.known[number - 1].voice = self.voice(text[:size])
         return number
+
+    cdef int64_t voice(self, bytes link) except? -1:
+        """Return the voice of a connection that is new here; usually nothing was said on it."""
+        return 0 if self.talks is not None and link.decode() not in self.talks else self.owner.voice(link)
 
     cdef uint32_t client(self, const uint8_t* request, int size) except? 0:
         """Return a client id's number; 0: null."""

@@ -12,12 +12,12 @@ cdef class SayingNumbers:
     number: of what was said last.
     """
 
-    cdef Texts words, links
-    cdef Out scratch, calls
+    cdef Texts words, links, servers
+    cdef Out scratch, calls, server_of     # of each connection that nobody took, the place of its server
     cdef int64_t* numbers          # by the place of what is said among `words`
     cdef size_t room
     cdef int64_t last, links_before
-    cdef size_t size
+    cdef size_t size, links_taken
     cdef bint[KEYS] said, never
     cdef readonly int64_t number
 
@@ -31,21 +31,19 @@ cdef class SayingNumbers:
     def __dealloc__(self):
         texts_free(&self.words)
         texts_free(&self.links)
+        texts_free(&self.servers)
         out_free(&self.scratch)
         out_free(&self.calls)
+        out_free(&self.server_of)
         free(self.numbers)
 
-    cdef bint note(self, Exchange* e, owner) except -1:
-        """Note an exchange. Return whether what it says is new; its maker's rows have `number`. owner: its `put_link(number, link)` takes
-        a new connection."""
+    cdef bint note(self, Exchange* e) except -1:
+        """Note an exchange. Return whether what it says is new; its maker's rows have `number`."""
         cdef bint fresh = self.find(e)
         cdef size_t before = self.links.count
-        cdef uint32_t link
+        cdef uint32_t link, server
+        cdef int32_t place
         cdef int64_t call[CALL_NUMBERS]
-        if before > REMEMBERED:
-            self.links_before += before
-            texts_free(&self.links)
-            before = 0
         link = text_number(&self.links, <const uint8_t*>e.link, e.link_size, 0)
         if link == 0:
             raise MemoryError
@@ -54,7 +52,10 @@ cdef class SayingNumbers:
         if out_put(&self.calls, call, sizeof(call)):
             raise MemoryError
         if self.links.count > before:
-            owner.put_link(call[1], link_of(e))
+            server = text_number(&self.servers, <const uint8_t*>e.link, dash(<const uint8_t*>e.link, e.link_size), 0)
+            place = <int32_t>server - 1
+            if server == 0 or out_put(&self.server_of, &place, sizeof(place)):
+                raise MemoryError
         return fresh
 
     cdef bint find(self, Exchange* e) except -1:
@@ -102,3 +103,19 @@ cdef class SayingNumbers:
     def take(self):
         """Take the exchanges that were noted: int64 rows of saying, link, correlation id, ns of the request and of its answer."""
         return text(&self.calls)
+
+    def take_links(self):
+        """Take the connections that are new: the number of the first (the others' follow), (ends, texts) of all and of their clients, the
+        place of each one's server (int32), and (ends, texts) of the servers."""
+        cdef size_t taken = self.links_taken
+        made = (
+            self.links_before + <int64_t>taken + 1, strings(&self.links, NULL, False, taken), strings(&self.links, NULL, True, taken),
+            text(&self.server_of), strings(&self.servers, NULL, False),
+        )
+        self.links_taken = self.links.count
+        if self.links.count > REMEMBERED:
+            self.links_before += self.links.count
+            self.links_taken = 0
+            texts_free(&self.links)
+            texts_free(&self.servers)
+        return made

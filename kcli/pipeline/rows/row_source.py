@@ -33,9 +33,8 @@ from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_rec
 from kcli.pipeline.rows.single_rows import Rows
 from kcli.pipeline.rows.tcp import tcp_batch
 from kcli.pipeline.tables import RECORDS, TABLES
-from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
-from kcli.tables.arrays import batch_of_columns, strings
+from kcli.tables.arrays import strings
 from kcli.tables.exchanges import fields_of_columns
 
 if TYPE_CHECKING:
@@ -107,8 +106,6 @@ class RowSource(Sink):
         self.counted = 0  # bytes of exchanges that the engine gave to the taker
         self.dialect = options.get("dialect")
         self.says = SAID in wanted
-        self.said_numbers: list[int] = []  # of connections that say something
-        self.said_links: list[bytes] = []
         self.rows = Rows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
         self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
@@ -142,6 +139,7 @@ class RowSource(Sink):
             since=chosen.since,
             until=chosen.until,
             derived=any(self.chooses(table, *columns) for table, columns in DERIVED.items()),
+            talks=self.rows.uses.talks,
         )
         if self.direct and chosen.is_times:
             self.compiled = self.taker
@@ -201,20 +199,6 @@ class RowSource(Sink):
             return
         self.rows.more(self.capture.handover.exchange_of(link, *exchange))
 
-    def put_link(self, number: int, link: bytes) -> None:
-        """Put a connection of exchanges that say something."""
-        self.said_numbers.append(number)
-        self.said_links.append(link)
-
-    def put_links(self) -> None:
-        """Put the connections that were noted, as columns: there may be many."""
-        if self.said_links:
-            links = [link.decode() for link in self.said_links]
-            ends = [link.split("-", 1) for link in links]
-            columns = (self.said_numbers, links, [server for server, _ in ends], [client for _, client in ends])
-            self.put_batch(SAID_LINKS, -1, batch_of_columns(columns, stored_schema(SAID_LINKS)), False)
-            self.said_numbers, self.said_links = [], []
-
     def put_records(self) -> None:
         """Put the records that were gathered."""
         if self.records is not None:
@@ -243,10 +227,9 @@ class RowSource(Sink):
         if self.origins is not None:
             self.origins.marks.restart()
         self.put_records()
-        self.put_links()
-        called = self.rows.sayings.take()
-        if called is not None:
-            self.put_batch(SAID, -1, called, False)
+        for table, batch in ((SAID_LINKS, self.rows.sayings.take_links()), (SAID, self.rows.sayings.take())):
+            if batch is not None:
+                self.put_batch(table, -1, batch, False)
         if self.tcp is not None:
             self.servers.update(strings(columns.taken["servers"]).to_pylist())
             self.put_tcp(last)

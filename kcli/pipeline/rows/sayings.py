@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcli.core.columns.exchange_columns import SayingNumbers
+from kcli.pipeline.writing import stored_schema
 from kcli.schemas import apikeys
-from kcli.tables.arrays import instants, integers
+from kcli.tables.arrays import Among, instants, integers, strings
 from kcli.tables.definition import schema_of
 from kcli.tables.rule_facts import RULE_FACTS
 
@@ -52,3 +53,19 @@ class Sayings:
             integers(completed, "int64"),
         ]  # fmt: skip
         return pyarrow.record_batch(arrays, schema=schema_of(RULE_FACTS["called"].columns))
+
+    def take_links(self) -> Any:
+        """Return the connections that are new among these, as a batch of `called_links`; None: there are none."""
+        import numpy
+        import pyarrow
+
+        first, links, clients, server_of, servers = self.numbers.take_links()
+        if not server_of:
+            return None
+        each = numpy.arange(len(server_of) // 4)
+        arrays = [
+            integers(first + each, "int64"), Among(strings(links), each).dictionary(),
+            Among(strings(servers), numpy.frombuffer(server_of, numpy.int32)).dictionary(),
+            Among(strings(clients), each).dictionary(),
+        ]  # fmt: skip
+        return pyarrow.record_batch(arrays, schema=stored_schema("called_links"))

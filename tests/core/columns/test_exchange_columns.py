@@ -45,9 +45,6 @@ class Owner(Values):
         self.bodies = capture.bodies
         self.compiled = self.rows = ExchangeRows(self, forwarded=(12,), rows=4, **self.options)
 
-    def put_link(self, number: int, link: bytes) -> None:
-        raise AssertionError("no sayings are asked for")
-
     def layout(self, _key: int, _version: int) -> None:
         return None
 

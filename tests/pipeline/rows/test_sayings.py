@@ -20,14 +20,13 @@ METADATA, SASL_HANDSHAKE = 3, 17
 
 @pytest.fixture
 def owner() -> Iterator[SimpleNamespace]:
-    """An owner of the rows: `said` has the numbers of what is new, `links` the connections."""
-    made = SimpleNamespace(bodies=Bodies(), said=[], links=[])
+    """An owner of the rows: `said` has the numbers of what is new."""
+    made = SimpleNamespace(bodies=Bodies(), said=[])
     made.layout = made.fields = lambda key, version: None
     made.voice = lambda link: 0
     made.learn = lambda *exchange: None
     made.sayings = Sayings([METADATA, SASL_HANDSHAKE])
     made.more = lambda *exchange: made.said.append(made.sayings.numbers.number)
-    made.put_link = lambda number, link: made.links.append((number, link))
     made.rows = ExchangeRows(made, (METADATA, SASL_HANDSHAKE), parted=False, sayings=made.sayings.numbers)
     yield made
 
@@ -51,8 +50,12 @@ def test_what_was_said_before_is_read_once(owner: Any) -> None:
         say(owner, sasl_handshake(number, 1))
     assert owner.said == [*range(first, first + 5)], "a login is of its connection"
     say(owner, metadata(6))
-    link, other = (number for number, _ in owner.links)
-    assert [name for _, name in owner.links] == [b"b:1-c:2", b"b:2-c:2"]
+    links = owner.sayings.take_links()
+    link, other = links.column("link").to_pylist()
+    assert [*zip(*(links.column(name).to_pylist() for name in ("connection", "server", "client")), strict=True)] == [
+        ("b:1-c:2", "b:1", "c:2"), ("b:2-c:2", "b:2", "c:2"),
+    ]  # fmt: skip
+    assert owner.sayings.take_links() is None
     batch = owner.sayings.take()
     places = [each - first for each in batch.column("saying").to_pylist()]
     assert places == [0, 0, 0, 1, 2, 3, 4, 0]
@@ -60,6 +63,12 @@ def test_what_was_said_before_is_read_once(owner: Any) -> None:
     assert batch.column("correlation_id").to_pylist() == [0, 1, 2, 4, 5, 0, 1, 6]
     assert batch.column("completed_ns").to_pylist()[:5] == [7_000, 7_000, 7_000, 2, 9_000]
     assert owner.sayings.take() is None
+    say(owner, metadata(7), server="b:3")
+    say(owner, metadata(8), server="b:1")
+    links = owner.sayings.take_links()
+    assert links.column("link").to_pylist() == [other + 1], "those that were taken keep their numbers"
+    assert links.column("server").to_pylist() == ["b:3"]
+    assert owner.sayings.take().column("link").to_pylist() == [other + 1, link]
 
 
 def test_numbers_of_two_processes_are_none_of_each_other(owner: Any) -> None:
