@@ -25,14 +25,14 @@ OF_A_MECHANISM = (
     "connections.max.reauth.ms",
 )
 
+SCRAM_KEYS = ("salt", "storedKey", "serverKey")  # of a UserScramCredentialRecord
+
 SECRETS: Mapping[str, Mapping[str, str]] = {
     "SaslAuthenticateRequest": {"authBytes": ALWAYS},
     "SaslAuthenticateResponse": {"authBytes": ALWAYS},
     "AlterUserScramCredentialsRequest": {"upsertions.salt": ALWAYS, "upsertions.saltedPassword": ALWAYS},
     "UserScramCredentialRecord": {
-        "salt": ALWAYS,
-        "storedKey": ALWAYS,
-        "serverKey": ALWAYS,
+        **dict.fromkeys(SCRAM_KEYS, ALWAYS),
         # as it was before 3.5
         "credentialInfos.salt": ALWAYS,
         "credentialInfos.saltedPassword": ALWAYS,

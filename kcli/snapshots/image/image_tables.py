@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.grammar.secrets import redacted
-from kcli.schemas.secrets import is_secret_config
+from kcli.schemas.secrets import SCRAM_KEYS, is_secret_config
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.texts import (
     ACL_OPERATIONS,
@@ -163,11 +163,11 @@ def quota_rows(image: Image, _secrets: bool) -> Iterator[Row]:
             yield {"entity": entity, "key": key, "value": value}
 
 
-@table("scramCredentials", "mechanism user", "mechanism user iterations:int32 salt storedKey serverKey")
+@table("scramCredentials", "mechanism user", f"mechanism user iterations:int32 {' '.join(SCRAM_KEYS)}")
 def scram_rows(image: Image, secrets: bool) -> Iterator[Row]:
     for mechanism, users in sorted(image.scram.items()):
         for user, credential in sorted(users.items()):
-            keys = {name: secret(credential.get(name), secrets) for name in ("salt", "storedKey", "serverKey")}
+            keys = {name: secret(credential.get(name), secrets) for name in SCRAM_KEYS}
             label = named(SCRAM_MECHANISMS, mechanism)
             yield {"mechanism": label, "user": user, "iterations": credential["iterations"], **keys}
 

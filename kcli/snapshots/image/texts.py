@@ -10,6 +10,7 @@ from typing import Any
 from kcli.calendar import moment_text
 from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 from kcli.schemas.field_codes import ConfigResource, names_of
+from kcli.schemas.secrets import SCRAM_KEYS
 from kcli.snapshots.image.image import Image, Partition, Provenance
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.rules.levels import level_name
@@ -130,8 +131,7 @@ def token_text(token: Value) -> str:
 
 def credential_text(credential: Value, secrets: bool) -> str:
     """Format a credential. secrets: with salt and keys."""
-    names = ("salt", "storedKey", "serverKey")
-    shown = ", ".join(f"{name}={hexadecimal(credential.get(name)) if secrets else HIDDEN}" for name in names)
+    shown = ", ".join(f"{name}={hexadecimal(credential.get(name)) if secrets else HIDDEN}" for name in SCRAM_KEYS)
     return f"ScramCredentialData({shown}, iterations={credential['iterations']})"
 
 
