@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Names:
-    """Names of one kind: the first `most` stay, what is beyond counts as "other"."""
+    """Names of one kind: the first `most` stay, further ones count as "other"."""
 
     def __init__(self, most: int) -> None:
         self.most = most

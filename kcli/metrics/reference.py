@@ -34,8 +34,8 @@ What `kcli capture`, `kcli proxy` and `kcli diagnose --follow` serve with `--met
 Buckets of histograms end at {", ".join(f"{bound:g}" for bound in figures.BOUNDS)} seconds.
 
 Labels have bounded numbers of values, whatever clients call themselves: {limits}.
-What comes later counts as `{OTHER}`, which `kcli_names_refused_total` counts. There are at most
-{figures.MOST_SERIES:,} combinations of labels by metric; what is beyond counts in one series whose labels are all
+Further names count as `{OTHER}`, which `kcli_names_refused_total` counts. There are at most
+{figures.MOST_SERIES:,} combinations of labels by metric; further ones count in one series whose labels are all
 `{OTHER}`. Names are cut behind {LONGEST} characters. Counters begin at 0 when kcli starts.
 
 ## Of a pipeline
