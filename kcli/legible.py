@@ -15,6 +15,11 @@ UNSAFE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # Compiled at the first text that needs it: most runs of kcli never meet one.
+# A user and password in a URL, or before HOST:PORT; bounded, for time that is linear.
+LOGIN = (
+    r"(\b\w+://)[^\s'\"/@]{0,500}:[^\s'\"]{0,1000}@"
+    r"|(?<![^\s'\"=])[^\s'\"/@:=]{1,500}:[^\s'\"/@]{1,1000}@(?=(?:[\w.-]+|\[[\w:.%]+\]):\d)"
+)
 IN_LINE = f"[\x00-\x1f{UNSAFE}]"
 IN_LINES = f"[\x00-\x08\x0b-\x1f{UNSAFE}]"
 
@@ -33,6 +38,16 @@ def escape(found: Match[str]) -> str:
     char = found[0]
     code = ord(char)
     return SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def without_login(text: str) -> str:
+    """Return what stands for an address or URL in a message: a user and password before it are hidden."""
+    return f"[hidden]@{text.rpartition('@')[2]}" if "@" in text else text
+
+
+def without_logins(text: str) -> str:
+    """Return text whose URLs and addresses (HOST:PORT) have neither user nor password."""
+    return re.sub(LOGIN, lambda found: f"{found[1] or ''}[hidden]@", text) if "@" in text and ":" in text else text
 
 
 def start_text(data: bytes) -> str:

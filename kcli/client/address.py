@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kcli.errors import UsageError
+from kcli.legible import without_login
 
 # As Kafka's bootstrap.servers: an optional protocol before is ignored.
 FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]+)):(\d{1,5})")
@@ -38,7 +39,7 @@ def parse_address(text: str) -> Address:
     """Return the address in "HOST:PORT" or "[IPV6]:PORT". UsageError: it is neither."""
     match = FORM.fullmatch(text.strip())
     if match is None or not 0 < int(match[3]) < 65_536:
-        raise UsageError(f"{text!r} is not HOST:PORT (an IPv6 host in brackets: [::1]:9092)")
+        raise UsageError(f"{without_login(text)!r} is not HOST:PORT (an IPv6 host in brackets: [::1]:9092)")
     return Address(match[1] or match[2], int(match[3]))
 
 

@@ -18,6 +18,7 @@ from typing import IO, Any
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
+from kcli.legible import without_logins
 from kcli.named_file import open_named
 
 PATTERN = re.compile(r"[*?[]")
@@ -39,6 +40,9 @@ class StoragePath:
     def __init__(self, uri: str) -> None:
         self.uri = uri
         self.remote = "://" in uri and not uri.startswith("file://")
+        if self.remote and (shown := without_logins(uri)) != uri:
+            keys = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment"
+            raise UsageError(f"{shown}: keys do not belong into a URI, which tables repeat; {keys} have them for S3")
         self.fs, self.path = open_filesystem(uri)
 
     def __truediv__(self, name: str) -> StoragePath:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
+from kcli.file_kinds import recognized
 from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.input_names import STDIN
 from kcli.records.batches import Batch
@@ -65,6 +66,9 @@ def batches_in(raw: io.RawIOBase, name: str, failures: list[InputError]) -> Iter
             yield Batch(data, row, chunk.base)
         if damage is None or damage.lawful:
             continue
+        if not chunk.base + damage.start and (kind := recognized(data[: chunk.size], certain=True)):
+            failures.append(InputError(f"no record batches ({kind})", file=name))
+            return
         if first:
             more += 1
         else:

@@ -35,3 +35,10 @@ def test_bootstrap_needs_one() -> None:
     assert parse_bootstrap(["a:1", "b:2"]) == (("a", 1), ("b", 2))
     with pytest.raises(UsageError, match="no broker to talk to"):
         parse_bootstrap([])
+
+
+@pytest.mark.parametrize("text", ["me:S3CRET@h:1", "kafka://me:S3CRET@h:1", "me:S3/CRET@h", "h:1@S3CRET@x"])
+def test_a_password_is_not_repeated(text: str) -> None:
+    with pytest.raises(UsageError) as said:
+        parse_address(text)
+    assert "S3" not in str(said.value) and "[hidden]@" in str(said.value)

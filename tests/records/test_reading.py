@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import kcli
+from kcli.errors import InputError
 from kcli.records.batches import scan
 from kcli.records.builder import build_batch
 from kcli.records.reading import read_segment
+from tests.capture.wires import SAMPLES
 
 LOG = Path(__file__).parents[2] / "samples" / "orders-0" / "00000000000000000000.log"
 
@@ -77,3 +79,8 @@ def test_batches_and_records_in_a_notebook() -> None:
     assert repr(next(batch.records())).startswith("<Record 0 at 1795255718559 ms: b'customer-20': b'{")
     long = kcli.Record(5, 6, None, b"v" * 1000, (("h", None),))
     assert repr(long) == f"<Record 5 at 6 ms: null: {b'v' * 60!r}...(1,000), 1 headers>"
+
+
+def test_another_kind_of_file_is_named() -> None:
+    with pytest.raises(InputError, match=r"no record batches \(looks like a capture: kcli decode pcap reads that\)"):
+        list(read_segment(SAMPLES / "java44-txn.pcap"))

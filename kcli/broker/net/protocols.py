@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kcli.errors import UsageError
+from kcli.legible import without_login
 
 # Kafka's security protocols, in the order of their numbers.
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -39,7 +40,9 @@ def read_listeners(texts: Iterable[str]) -> list[ListenerOptions]:
     for text in texts:
         found = LISTENER.fullmatch(text)
         if found is None or int(found[3] or 0) > 65535:
-            raise UsageError(f"listener {text}: [NAME=]PROTOCOL[:PORT] expected, of {', '.join(PROTOCOLS)}")
+            raise UsageError(
+                f"listener {without_login(text)}: [NAME=]PROTOCOL[:PORT] expected, of {', '.join(PROTOCOLS)}"
+            )
         name = (found[1] or found[2]).upper()
         if name in made:
             raise UsageError(f"listener {text}: there is another one called {name}")

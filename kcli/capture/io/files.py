@@ -105,7 +105,7 @@ def check_start(file: CaptureFile, probe: PacketReader) -> None:
 
 def no_capture(problem: str, file: CaptureFile) -> InputError:
     """Make the error for a file that is no capture; it says what the file looks like instead."""
-    from kcli.capture.io.recognition import recognized
+    from kcli.file_kinds import recognized
 
     kind = recognized(file.data)
     known = kind is not None and "capture" not in kind  # not the first bytes of one

@@ -19,7 +19,11 @@ def tracer(options: dict[str, Any], text: str) -> LiveView:
     require("--traces", "traces")
     if text == "-":
         raise UsageError("--traces -: a file or a URL expected, as rows go to standard output")
-    if "://" not in text:
+    if "://" in text:
+        from kcli.traces.destinations import Collector
+
+        Collector(text)  # before anything is made, or said
+    else:
         refuse_inputs(text, ())
     words = view_words(options | {"format_": None, "records": None, "time": None, "secrets": None})
     return LiveView([*words, "--traces", text, "--quiet"], untold)

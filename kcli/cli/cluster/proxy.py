@@ -37,6 +37,7 @@ from kcli.cli.termination import on_stop
 from kcli.client.address import Address, parse_bootstrap
 from kcli.errors import KcliError, UsageError
 from kcli.extras import require
+from kcli.legible import without_login
 from kcli.proxy import Proxy
 from kcli.proxy.nodes import Places
 from kcli.proxy.policy import Policy, apis_of, networks_of, read_policy
@@ -183,7 +184,9 @@ def advertised_host(text: str) -> str:
     """Return the host of --advertise. UsageError: it is none."""
     bare = bare_host(text)
     if bare is None:
-        raise UsageError(f"--advertise {text}: a host expected, without a port (an IPv6 host in brackets: [::1])")
+        raise UsageError(
+            f"--advertise {without_login(text)}: a host expected, without a port (an IPv6 host in brackets: [::1])"
+        )
     return bare
 
 

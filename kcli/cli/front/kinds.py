@@ -34,14 +34,14 @@ def kind_of(path: str) -> str:
 
 def kind_of_start(start: bytes, path: str) -> str:
     """Return the kind of a file by its first bytes and its name."""
-    from kcli.capture.io import recognition
+    from kcli import file_kinds
     from kcli.records.recognition import is_metadata, starts_log
     from kcli.snapshots.reading.names import parse_snapshot_name
 
     name = Path(path).name
-    found = recognition.kind_of(start)
-    if found in recognition.COMPRESSED.values():
-        raise InputError(recognition.recognized(start) or "", file=name_of(path))
+    found = file_kinds.kind_of(start)
+    if found in file_kinds.COMPRESSED.values():
+        raise InputError(file_kinds.recognized(start) or "", file=name_of(path))
     if found is not None:
         return {"a capture": "capture", "hex text": "hex", "a Parquet file": "table", "JSON": "json"}[found]
     if KEY_LOG.match(start):
@@ -51,7 +51,7 @@ def kind_of_start(start: bytes, path: str) -> str:
     if starts_log(start) or name.endswith(".log"):
         is_named = Path(path).absolute().parent.name.startswith("__cluster_metadata-")
         return "metadata" if is_named or is_metadata(start) else "segment"
-    if found := recognition.kind_of_kafka(start):
+    if found := file_kinds.kind_of_kafka(start):
         if MESSAGE.fullmatch(found):
             return "message"
         return "segment"

@@ -21,7 +21,7 @@ def refuse_others(data: bytes, name: str, why: str = "neither a message nor reco
     """
     if data[:1] == b"\0":
         return  # as most messages and batches begin: they are spared the import
-    from kcli.capture.io.recognition import recognized
+    from kcli.file_kinds import recognized
 
     if kind := recognized(data, certain=True):
         raise InputError(f"{why} ({kind})", file=name)
@@ -35,13 +35,10 @@ def refuse_other_files(files: Iterable[str], why: str) -> None:
             refuse_others(start, name_of(file), why)
 
 
-def refuse_other_snapshots(file: str) -> None:
-    """Refuse files that are neither a snapshot, which is never empty, nor a segment of the metadata
-    log, which may be.
-    """
+def refuse_empty(file: str) -> None:
+    """Refuse empty files but segments of the metadata log: a snapshot never is."""
     if start_of(file) == b"" and not file.endswith(".log"):
         raise InputError("no snapshot (empty)", file=name_of(file))
-    refuse_other_files([file], "no snapshot")
 
 
 def start_of(file: str) -> bytes | None:

@@ -267,7 +267,7 @@ def read_json(file: str) -> bytes:
     if not data.strip():
         raise InputError("no bytes: JSON expected", file=name_of(file))
     if data.lstrip()[:1] not in (b"{", b"["):
-        from kcli.capture.io.recognition import recognized
+        from kcli.file_kinds import recognized
 
         if kind := recognized(data):
             raise InputError(f"not JSON ({kind})", file=name_of(file))

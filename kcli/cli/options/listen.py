@@ -6,6 +6,7 @@ import re
 
 from kcli.client.address import Address
 from kcli.errors import UsageError
+from kcli.legible import without_login
 
 LONGEST_NAME = 253  # RFC 1035, without the dot at the end
 NO_HOST = re.compile(r"[\s\x00-\x1f\x7f/\[\]=,]")
@@ -23,5 +24,5 @@ def listen_address(option: str, text: str) -> Address:
     bare = bare_host(host)
     known = port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 1 << 16
     if not colon or not known or bare is None:
-        raise UsageError(f"{option} {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
+        raise UsageError(f"{option} {without_login(text)}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
     return Address(bare, int(port))

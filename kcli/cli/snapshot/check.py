@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.file_type import refuse_other_snapshots
+from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note
@@ -52,7 +52,7 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
 
     target = parse_level(against)
     wanted = parse_wanted(source)
-    refuse_other_snapshots(str(wanted.path))
+    refuse_empty(str(wanted.path))
     loaded = load_image(wanted, dialect=dialect)
     loader = loaded.loader
     found = list(misfits(loader.image, target, renewed=is_release(against)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.file_type import refuse_other_snapshots
+from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, files_argument, format_option, quiet_option, secrets_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines
@@ -64,7 +64,7 @@ def inspect(
     with open_output(output, [*paths, *files]) as out:
         for path in files:
             try:
-                refuse_other_snapshots(path)
+                refuse_empty(path)
             except InputError as error:
                 problems.append(error)
                 continue

@@ -15,7 +15,7 @@ from typing import IO, Any, BinaryIO, TextIO, cast
 
 import click
 
-from kcli.legible import legible, legible_lines
+from kcli.legible import legible, legible_lines, without_logins
 
 AT_ONCE = 256  # lines
 LONG_CELL = 1 << 20  # characters of a cell of CSV
@@ -126,7 +126,7 @@ def print_line(*parts: str) -> None:
 
 def print_note(*parts: str) -> None:
     """Print one line on standard error, of a bounded length; while a pager has the terminal, it waits."""
-    line = f"{cut_line(line_of(parts))}\n"
+    line = f"{cut_line(without_logins(line_of(parts)))}\n"
     if held_notes is None:
         unguarded(sys.stderr).write(line)
     else:

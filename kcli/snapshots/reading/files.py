@@ -48,7 +48,8 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
     OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
-        with copied(path if isinstance(path, Stream) else sys.stdin.buffer, STDIN) as file:
+        given = isinstance(path, Stream)
+        with copied(path if isinstance(path, Stream) else sys.stdin.buffer, name_of(path) if given else STDIN) as file:
             yield file
         return
     if Path(path).is_dir():
@@ -109,11 +110,16 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
 
 
 def readable(data: memoryview, path: str) -> memoryview:
-    """Return a file's bytes; InputError where they are of a release that nothing reads."""
+    """Return a file's bytes; InputError where they are of a release that nothing reads, or of another kind of file."""
     from kcli.snapshots.reading.preview import REASON, is_preview
 
     if is_preview(data):
         raise InputError(REASON, file=path)
+    if data[:1].tobytes() != b"\0":  # as most begin: they are spared the import
+        from kcli.file_kinds import recognized
+
+        if kind := recognized(data, certain=True):
+            raise InputError(f"no snapshot ({kind})", file=path)
     return data
 
 

@@ -323,3 +323,12 @@ def test_spans_are_not_written_over_what_the_command_line_names(
         assert main(["proxy", "--bootstrap", "127.0.0.1:1", "--config", str(config), "--traces", str(name)]) == 2
         assert "is the input" in capsys.readouterr().err
     assert config.read_text() == "client.id=x\n"
+
+
+def test_a_wrong_collector_is_refused_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the address is printed that clients would connect to."""
+    with served("--topic", "a") as broker:
+        words = ["proxy", "--bootstrap", broker.bootstrap, "--listen", "127.0.0.1:0", "--traces", "ftp://me:S3CRET@h"]
+        assert main(words) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("kcli: --traces: an http:// or https:// URL expected") and said.count("\n") == 1

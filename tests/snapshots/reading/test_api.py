@@ -6,6 +6,7 @@ import pytest
 
 from kcli.errors import InputError, UsageError
 from kcli.snapshots.reading.api import Wanted, apart, load_image, parse_wanted, read_snapshot
+from tests.capture.wires import SAMPLES
 from tests.snapshots.files import LAST_431, damaged, log_file, partition_folder
 
 FOLDER = str(partition_folder("431-single/n1"))
@@ -89,3 +90,11 @@ def test_an_image_for_programs(tmp_path: Path) -> None:
         read_snapshot(tmp_path / "none")
     with pytest.raises(UsageError, match="one snapshot or directory expected"):
         read_snapshot([FILE, FILE])
+
+
+def test_another_kind_of_file_is_named() -> None:
+    path = SAMPLES / "java44-txn.pcap"
+    with path.open("rb") as file:
+        for given in (path, file):
+            with pytest.raises(InputError, match=r"java44-txn.pcap: no snapshot \(looks like a capture"):
+                read_snapshot(given)

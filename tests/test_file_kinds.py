@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kcli.capture.io.recognition import recognized
 from kcli.cli.main import main
+from kcli.file_kinds import recognized
 from kcli.grammar.frames import encode_request
 from tests.capture.wires import SAMPLES
 
