@@ -10,8 +10,8 @@ READ_IN_QUOTES = frozenset('"$`\\!')
 
 
 def quoted(word: str) -> str:
-    """Quote one word, where it needs that; in double quotes where these do, as SQL has single ones. What a terminal
-    would not show as it is stands as its bytes (POSIX.1-2024, bash, zsh)."""
+    """Quote one word, where it needs that; in double quotes where these do, as SQL has single ones. Characters that
+    a terminal would not show stand as their bytes (POSIX.1-2024, bash, zsh)."""
     if not word.isprintable():
         return "$'" + "".join(map(escaped, word)) + "'"
     plain = shlex.quote(word)

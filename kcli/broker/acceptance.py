@@ -1,7 +1,7 @@
 """The verdict of a broker on a request, and its error: the rules of `broker serve`, without a broker.
 
 A broker closes the connection where it can't read a request, or has not that version of it (RequestContext,
-SocketServer); only ApiVersions is answered then. What depends on a broker's topics, groups and logs is not asked.
+SocketServer); only ApiVersions is answered then. Rules about a broker's topics, groups and logs are left out.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A rule is text, `key=value` with commas between, as in
 
 Which requests: api (names joined by +), topic, partition, client (client id), after (let so many pass first), count
 (then no more), every (one in n), probability, for=TIME (90s, 10m: so long since the rule was read), until=TIME (ISO
-8601). What happens to them, either
+8601). Their effect is either
 
     error=NAME       answered with this error, for the topic and partition where the rule names them; nothing is done
 

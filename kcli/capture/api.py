@@ -30,7 +30,7 @@ class Capture:
     """One or more captures, read once, as a generator is: by `for`, `items`, `to_arrow` or `to_pandas`.
 
     Iterating gives the exchanges in the order in which they complete, in memory that does not grow with the captures.
-    What is no exchange (a gap, bytes that can't be decoded) is counted in `counts`, and given by `items`.
+    Everything else (a gap, bytes that can't be decoded) is counted in `counts`, and given by `items`.
     Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
     """
 
@@ -154,7 +154,7 @@ def read_capture(  # noqa: PLR0913
     key_logs: files with the secrets of TLS connections, as SSLKEYLOGFILE has them.
     memory: bytes held of connections at most: packets out of order, parts of frames, requests without an answer.
 
-    UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
+    UsageError: an argument makes no sense. Faults of the files show when they are read (see `Capture`).
     """
     if records not in FIELD_FORMS:
         raise UsageError(f"records {records!r}: one of {', '.join(FIELD_FORMS)} expected")

@@ -46,7 +46,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A client is a client id at
     an address, with the software that its ApiVersions requests name. Exit code 1: at least one would be refused, or the
-    options that choose exchanges leave none; 3: nothing could be judged. What a client said in ApiVersions counts for
+    options that choose exchanges leave none; 3: nothing could be judged. A client's own words in ApiVersions count for
     the exchanges that they choose, too.
 
     \b

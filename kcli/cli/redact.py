@@ -52,7 +52,7 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. Names become others of the
     same shape, keys and values of records become as many letters; sizes, counts, times, offsets, errors, versions and
-    compression stay. What can't be decoded, and connections that are not Kafka's, are left out.
+    compression stay. Bytes that can't be decoded, and connections that are not Kafka's, are left out.
 
     \b
     kcli redact night.pcap -o given.pcapng

@@ -1,9 +1,9 @@
 """Messages between members of a group: bytes fields of JoinGroup, SyncGroup and DescribeGroups, and of the groups that
 a coordinator keeps in `__consumer_offsets`.
 
-Brokers pass them on unread. What they are depends on the protocol type: ConsumerProtocol of consumers, with the data of
+Brokers pass them on unread. Their layout depends on the protocol type: ConsumerProtocol of consumers, with the data of
 Kafka Streams in "userData" (StreamsPartitionAssignor); ConnectProtocol and IncrementalCooperativeConnectProtocol of
-Connect. Responses and requests of old versions do not say the type: what reads to the last byte is taken.
+Connect. Responses and requests of old versions do not say the type: the one that reads to the last byte is taken.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Secrets out of what is shown: in the JSON form of a message, and among the bytes of its fields.
 
-Values that are read stay exact; only renderings hide. What is hidden shows its size alone.
+Values that are read stay exact; only renderings hide. A hidden value shows its size alone.
 """
 
 from __future__ import annotations

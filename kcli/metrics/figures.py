@@ -178,7 +178,7 @@ class LiveFigures:
             self._name_topics(topics)
 
     def _name_topics(self, named: Iterable[tuple[str, str]]) -> None:
-        """Learn topics' names. What counted under an id counts under the name from now on."""
+        """Learn topics' names. Figures under the id count under the name from now on."""
         for topic_id, topic in named:
             if topic_id in self.topic_of or len(self.topic_of) >= MOST_POSITIONS:
                 continue

@@ -11,8 +11,8 @@ AHEAD = 4
 
 
 class Background:
-    """A thread, from the first piece of work on; leave its block when all is there to do. What a piece raises, a later
-    call raises. ahead: pieces of work that may wait.
+    """A thread, from the first piece of work on; leave its block when all is there to do. An error of a piece is
+    raised by a later call. ahead: pieces of work that may wait.
     """
 
     def __init__(self, ahead: int = AHEAD) -> None:

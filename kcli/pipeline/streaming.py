@@ -75,8 +75,8 @@ def stream(
 ) -> Summary:
     """Run until interrupted, or until nothing came for a while.
 
-    report: called with the summary of each run. The one returned is of all of them. Whoever calls holds the output
-    (`kcli.pipeline.holding`). What a run raises.
+    report: called with the summary of each run. The one returned is of all of them. The caller holds the output
+    (`kcli.pipeline.holding`). Raises as a run does.
     """
     spark.dataSource.register(CaptureList)
     engine, total = SparkEngine(spark), Summary()

@@ -27,7 +27,7 @@ def forget(
 ) -> tuple[int, Summary]:
     """Take captures out of the tables, by their runs and their paths: these runs are done again without them.
 
-    Return how many, and the summary of the run that stands in their place. Whoever calls holds the output. UsageError:
+    Return how many, and the summary of the run that stands in their place. The caller holds the output. UsageError:
     there is no such run or capture. InputError: another capture, which has to be read again, is gone.
     """
     journal = Journal(output)
@@ -62,7 +62,7 @@ class Compacted:
 def compact(output: str) -> Compacted:
     """Make one file of all that a table has of a day; the run that does so stands in place of all before it.
 
-    Whoever calls holds the output.
+    The caller holds the output.
     """
     journal = Journal(output)
     journal.recover()
@@ -131,7 +131,7 @@ def with_columns(rows: Any, schema: Any) -> Any:
 def vacuum(output: str, hours: int = RETAINED) -> list[str]:
     """Remove the files that no run refers to, and what runs that died have left; return the files.
 
-    hours: for how long readers may hold an older version of a Delta table. Whoever calls holds the output.
+    hours: for how long readers may hold an older version of a Delta table. The caller holds the output.
     """
     journal = Journal(output)
     journal.recover()

@@ -1,7 +1,7 @@
 """Stretches of a file, read and worked on in parallel: each worker sums the bytes that it has just read.
 
 The stripe before says where a stripe's first batch begins, as soon as it has walked its size fields,
-before it sums any. What is not sound batch behind sound batch ends them: from there the source is read by chunks.
+before it sums any. Anything but sound batches in a row ends them: from there the source is read by chunks.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class BatchRedactor:
         return BLANK * len(data) if made is None else made
 
     def fill_markers(self, data: bytearray, count: int) -> None:
-        """Replace what control records hold, in place. What is no record, and all behind it, becomes blank."""
+        """Replace what control records hold, in place. Bytes that are no record, and all behind them, become blank."""
         at = 0
         try:
             for _ in range(max(count, 0)):

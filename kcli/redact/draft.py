@@ -33,7 +33,7 @@ class DraftPacket(NamedTuple):
 class Extents:
     """The places in the draft of the bytes of one direction of a connection; places in the direction do not wrap.
 
-    settled: bytes before it have been decided upon. What is repeated gets the same bytes.
+    settled: bytes before it have been decided upon. Repeated values get the same bytes.
     """
 
     def __init__(self, draft: Draft) -> None:

@@ -147,7 +147,7 @@ def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> st
 
 
 def command(see: str, texts: Mapping[str, Any]) -> str:
-    """Return the command that shows more. What a capture names is one word of it, or a literal of its SQL."""
+    """Return the command that shows more. A name out of a capture is one word of it, or a literal of its SQL."""
     literals = Row({name: text.replace("'", "''") if isinstance(text, str) else text for name, text in texts.items()})
     words = [
         texts["files"] if word == FILES else quoted(word.format_map(literals if " " in word else texts))

@@ -1,7 +1,7 @@
 """Dialects: message definitions laid over the stock tables.
 
-A dialect is a directory of definitions in Kafka's JSON form, one message a file. What it says of the versions it names
-holds; every other version, and every other message, stays as in the stock tables. API keys: `draft_keys`;
+A dialect is a directory of definitions in Kafka's JSON form, one message a file. It counts for the versions that it
+names; every other version, and every other message, stays as in the stock tables. API keys: `draft_keys`;
 `--dialect NAME,Api=KEY` sets one.
 
 A file dialect.json beside the definitions may hold "apiKeys" ({"IncrementalFetch": 30227}), "errors"

@@ -27,7 +27,7 @@ Client. It is in one of these states, and the state alone decides how the next r
 * 70 FETCH_SESSION_ID_NOT_FOUND: the broker evicted the session, so there is nothing left to close. After any other
   error (71 INVALID_FETCH_SESSION_EPOCH, 106 FETCH_SESSION_TOPIC_ID_ERROR, ...) it may still be there, and is closed.
 
-Broker. What a request is (by its epoch) and what the cache holds under its session id decide what happens:
+Broker. The kind of a request (by its epoch) and the session that the cache holds under its id decide the answer:
 
 * A full fetch closes the session that it names, if there is one: the fetcher has moved on. Epoch 0 then asks for a new
   session, -1 does not.

@@ -4,7 +4,7 @@
     for exchange in fetches: tracker.feed(exchange)
     tracker.finish()
 
-A capture may begin in the middle of a session, lack packets, or have one connection of two. What it does not show is
+A capture may begin in the middle of a session, lack packets, or have one connection of two. Traffic that it lacks is
 not judged: a session with missing bytes is `blurred`, and only what is seen from then on counts.
 """
 

@@ -118,8 +118,8 @@ class Across:
 def sources_of(
     inputs: Inputs, options: dict[str, Any], decoder: PayloadDecoder | None = None
 ) -> Iterator[tuple[str, Source]]:
-    """Yield (table, source) of captures, segments and snapshots. What few tables need is imported when
-    these are read.
+    """Yield (table, source) of captures, segments and snapshots. Modules that few tables need are
+    imported when these are read.
     """
 
     def captured_records(wanted: frozenset[str]) -> Iterator[Any]:

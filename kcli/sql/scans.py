@@ -15,8 +15,8 @@ class Scan:
     """A table of several sources, one after another, through Arrow's C stream interface.
 
     Columns have the table's name before theirs, so that a plan says which are read of which table; a view gives them
-    their own names. Columns that are not wanted are null. What is wrong with an input ends its source, not the query:
-    it is in `failures`, as is what else stopped the reading.
+    their own names. Columns that are not wanted are null. A fault of an input ends its source, not the query: it is
+    in `failures`, as is everything else that stopped the reading.
     """
 
     def __init__(self, name: str, schema: Any, sources: Sequence[Source], *, once: bool = False) -> None:

@@ -1,6 +1,6 @@
 """Records in an older magic for fetches that know no newer one (KIP-283), made while they are sent.
 
-Fetch v0 and v1 know magic 0, v2 and v3 magic 0 and 1. What is stored in such a magic goes out as it is. The rest is
+Fetch v0 and v1 know magic 0, v2 and v3 magic 0 and 1. Batches of such a magic go out as they are stored. The rest is
 converted in chunks (`kcli.records.fetching`) of message.downconversion.chunk.bytes, a config of kcli's own. Its size is
 named before: so many bytes are sent, filled up where the converted records are fewer. A topic's
 message.downconversion.enable=false refuses it: UNSUPPORTED_VERSION. zstd has no older form.

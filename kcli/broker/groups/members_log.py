@@ -1,7 +1,7 @@
 """Groups with members on disk: records of `__consumer_offsets`, in Kafka's own form.
 
 A group of the new protocols is a table of records: its epoch, and for each member what it wants, what it is to have and
-what it has. One of the classic protocol is one record, with its latest generation. What changed of the table is
+what it has. One of the classic protocol is one record, with its latest generation. Changes of the table are
 written; a group that is gone has tombstones.
 """
 

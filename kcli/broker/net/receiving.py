@@ -2,7 +2,7 @@
 came.
 
 All connections of a server read into one scratch buffer, since the event loop hands each read over at once: an idle
-connection holds no buffer. What a length field claims is not believed: a long frame's buffer doubles as its bytes
+connection holds no buffer. A length field is not believed: a long frame's buffer doubles as its bytes
 arrive, unless one is there that an earlier frame had.
 """
 

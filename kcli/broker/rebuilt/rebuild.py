@@ -128,7 +128,7 @@ class RebuiltBroker(Broker):
         return count
 
     def _fill(self, partition: Partition, seen: SeenPartition) -> None:
-        """Write the batches in order. What is missing between and behind them is a gap: filled, or unseen where the
+        """Write the batches in order. Records missing between and behind them are a gap: filled, or unseen where the
         broker is to answer as the captured one did.
         """
         if not seen.end:

@@ -1,6 +1,6 @@
 """Access control lists by the rules of Kafka's StandardAuthorizer: who may do what with which resource.
 
-* A superuser may do everything. What an ACL denies nobody else may do, however many allow it.
+* A superuser may do everything. A denied operation stays denied, however many ACLs allow it.
 * Read, Write, Delete and Alter allow Describe, too; AlterConfigs allows DescribeConfigs.
 * Where no ACL is about a resource, `allow.everyone.if.no.acl.found` decides.
 """

@@ -2,7 +2,7 @@
 
 * start: the first record that is not done; end: the first that was never acquired.
 * Who acquires a record has it for the lock's duration; then it is available again, for as often as the delivery limit
-  says. What is accepted or rejected is done.
+  says. Accepted and rejected records are done.
 """
 
 from __future__ import annotations

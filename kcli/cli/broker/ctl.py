@@ -27,9 +27,9 @@ PATIENCE_SECONDS = 30.0
 def ctl(address: str, command: str | None, arguments: tuple[str, ...], quiet: bool) -> None:
     """Control an embedded broker from outside, by the admin port of `kcli broker serve --admin-port`.
 
-    ADDRESS is HOST:PORT. What a COMMAND needs is given as NAME=VALUE: VALUE is JSON, or else a text; `@-` stands for
-    JSON on standard input. The result is one line of JSON. Without a command it lists the commands. A wait that ends in
-    vain is exit code 4.
+    ADDRESS is HOST:PORT. The parameters of a COMMAND are given as NAME=VALUE: VALUE is JSON, or else a text; `@-`
+    stands for JSON on standard input. The result is one line of JSON. Without a command it lists the commands. A wait
+    that ends in vain is exit code 4.
 
     \b
     kcli broker ctl 127.0.0.1:9099 create-topic topic=orders partitions=6

@@ -115,7 +115,7 @@ def serve(**given: Any) -> None:
     --config auto.create.topics.enable=false.
 
     A fault RULE is KEY=VALUE pairs with commas between. Which requests: api, topic, partition, client, after, count,
-    every, probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
+    every, probability. Its effect is error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
     move[=NODE].
 
     With --users clients have to log in by SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, or what --config

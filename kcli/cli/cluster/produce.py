@@ -97,8 +97,8 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
     --config. It ends with rates and latency percentiles, as kafka-producer-perf-test prints them.
 
     With --jsonl a line has key, value, headers, timestamp and partition, which --partition overrides; its topic does
-    not count. What _key and _value say is written by the schemas and formats that are given, else key and value as
-    they are.
+    not count. _key and _value are written by the schemas and formats that are given, else key and value as they
+    are.
 
     \b
     echo hello | kcli produce greetings --bootstrap localhost:9092

@@ -38,8 +38,9 @@ def compare(before: str, after: str, **options: Any) -> int:
     Shown are findings, errors, versions, clients and topics that are new or gone; and latencies, batching, compression,
     fetch sessions, connections and rebalances that are worse or better beyond noise, by API, role of the client, and
     topic. Waits that requests ask for are left out of latencies. Each capture is cut in blocks of time: a rank test
-    says whether the blocks differ, and how far parts of one capture are apart is its noise. What a difference of
-    load, sizes or topics explains is "not comparable". Exit code 1: something is worse; 3: nothing could be compared.
+    says whether the blocks differ, and how far parts of one capture are apart is its noise. A change that a difference
+    of load, sizes or topics explains is "not comparable". Exit code 1: something is worse; 3: nothing could be
+    compared.
 
     \b
     kcli compare before.pcap after.pcap

@@ -194,7 +194,8 @@ def opened_condition(text: str, dialect: str | None) -> SqlCondition:
 
 
 def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
-    """Return the ns of the time given to an option of that name. What has no files may say how long ago, "-10m"."""
+    """Return the ns of the time given to an option of that name. Commands without files also take a span before now,
+    "-10m"."""
     if when is None:
         return None
 

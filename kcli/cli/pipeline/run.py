@@ -134,8 +134,9 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 
-    Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
-    read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit code 4.
+    Connections are put together over all files, rotated ones and those of several hosts. Captures that were read before
+    are not read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit
+    code 4.
 
     \b
     kcli pipeline run --input captures/ --output tables/ --report report.html

@@ -48,7 +48,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
     pipeline run`. Of a `__cluster_metadata-0`, or the log directory around it (several: of one quorum's nodes), the
     page shows the metadata log: brokers, leaders, partitions and changes over time, growth. The page needs nothing but
-    a browser, and loads nothing. What is more than memory lies in a temporary folder (TMPDIR) on the way. The options
+    a browser, and loads nothing. Facts that exceed the memory go to a temporary folder (TMPDIR). The options
     that choose exchanges are for captures. Exit code 1: they leave none.
 
     \b

@@ -21,8 +21,8 @@ from kcli.jsontext import dumps
 def check(folder: Path, against: str | None, format_: str, quiet: bool) -> int:
     """Check the message definitions (*.json) in DIR: all that Kafka's generator refuses, and the rules of evolution.
 
-    A finding names file, line, message and field. What a release has spoken may not change: types, nullability, tags,
-    order and flexible versions of its versions. Exit 1: something was found.
+    A finding names file, line, message and field. The format that a release has spoken may not change: types,
+    nullability, tags, order and flexible versions of its versions. Exit 1: something was found.
 
     \b
     kcli schema check my-kip/

@@ -119,9 +119,9 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
     One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
-    What a capture does not show (its beginning, gaps) is not judged. FILE, DIR: as for `explain`. All sessions are
-    followed, by all their fetches; the options that choose exchanges choose findings: those of frames among these. Exit
-    code 1 also where they choose no session's fetch.
+    Traffic that a capture lacks (before its beginning, in gaps) is not judged. FILE, DIR: as for `explain`. All
+    sessions are followed, by all their fetches; the options that choose exchanges choose findings: those of frames
+    among these. Exit code 1 also where they choose no session's fetch.
 
     \b
     kcli fetch-session lint night.pcap

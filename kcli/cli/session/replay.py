@@ -97,8 +97,8 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     live beginning, earliest and latest start there and follow the live records. --fill gives empty topics the records
     first. --since and --until choose sessions that were in use between; these are replayed whole.
 
-    Exit 1 when the answers differ. What a rebuilt broker can't know, as the capture lacks it, is counted apart, with
-    the reason, and is no difference. Ctrl-C ends with what there was so far.
+    Exit 1 when the answers differ. Answers that a rebuilt broker can't know, because the capture lacks them, are
+    counted apart, with the reason, and are no difference. Ctrl-C ends with the results so far.
 
     \b
     kcli fetch-session replay night.pcap

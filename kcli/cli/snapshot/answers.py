@@ -1,7 +1,7 @@
 """Compares a live node's answers about the metadata with the image that the leader's log makes.
 
 Topics with their partitions (Metadata) and the configs of topics (DescribeConfigs), as each broker has them; of
-controllers the second alone. What differs is a Change from what the node has to what the log says.
+controllers the second alone. A difference is a Change from the node's answer to the log's state.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def drift(
     """Compare the metadata of a quorum's nodes, object for object; exit 1 when they drift.
 
     DIR is a node's `__cluster_metadata-0`, or the log directory around it: copies are enough. All nodes are compared at
-    the highest offset that each of them can show, from its own snapshots and its own log. What a node has not
-    replicated yet is lag, and no drift. For each object that differs: what each node holds, and the last record of the
+    the highest offset that each of them can show, from its own snapshots and its own log. Records that a node has not
+    replicated yet are lag, and no drift. For each object that differs: what each node holds, and the last record of the
     log that changed it.
 
     HOST:PORT are nodes of a live quorum. Every broker and controller is asked for its log, which only the leader gives

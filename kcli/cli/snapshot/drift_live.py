@@ -1,6 +1,6 @@
 """kcli snapshot drift HOST:PORT: the nodes of a live quorum by what they answer, beside the quorum's log.
 
-Every node is asked for its log, which Apache Kafka gives as the leader alone. What the other nodes hold shows in their
+Every node is asked for its log, which Apache Kafka gives as the leader alone. The other nodes show their state in
 answers to Metadata, DescribeConfigs, DescribeAcls, DescribeClientQuotas, DescribeUserScramCredentials and ApiVersions:
 topics, partitions, the configs of topics, ACLs, quotas, SCRAM credentials and features, as each node has them.
 """

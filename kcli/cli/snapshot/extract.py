@@ -44,7 +44,7 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
     `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory for each server.
-    What is not whole stays as `.part`, and the exit code is 3.
+    A snapshot that is not whole stays as `.part`, and the exit code is 3.
 
     \b
     kcli snapshot extract night.pcap -o snapshots/

@@ -42,8 +42,8 @@ def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect
 
     Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
     each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also whether each snapshot fits
-    the log (offset, epoch, time), KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but
-    lawful is a note. What can't be read is an error of its own (exit 3), and all else is still verified.
+    the log (offset, epoch, time), KIP-630's invariant, leader-epoch-checkpoint and quorum-state. Unusual but lawful
+    things are notes. A file that can't be read is an error of its own (exit 3), and all others are still verified.
 
     With --replay each snapshot and the log behind it have to make the next one, object for object; the first one has
     to follow from a log that begins at 0. Several DIRs are nodes of one quorum: snapshots of one id hold the same.

@@ -2,7 +2,7 @@
 
 Against live brokers time is all there is. The captured brokers themselves, rebuilt, can do better: every request begins
 and every answer is made in the order in which the capture shows them, one after the other, each as of its captured
-moment. What comes out is then the same in every run and at any speed.
+moment. The result is then the same in every run and at any speed.
 """
 
 from __future__ import annotations

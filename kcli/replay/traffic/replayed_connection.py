@@ -85,7 +85,7 @@ class LiveConnection:
         self.shared.rhythm.done(step)
 
     async def send(self, step: Step) -> None:
-        """Send a step's request. What comes back is taken when it comes."""
+        """Send a step's request. Answers are taken when they come."""
         exchange = step.exchange
         if was_refused(exchange):
             self.leave_out(step, UNREADY)

@@ -1,8 +1,8 @@
 """The order of a replay: which answers each request waits for, as the capture shows it.
 
 A request waits for the answers that came before it on its own connection, and for those of every write on any other
-connection that came before it: what it does may be due to them (a fetch of what a produce wrote). What follows a
-JoinGroup or SyncGroup that a broker holds back is sent a moment after it. Writes to a partition are made in the order
+connection that came before it: what it does may be due to them (a fetch of what a produce wrote). Requests behind a
+JoinGroup or SyncGroup that a broker holds back are sent a moment after it. Writes to a partition are made in the order
 of their offsets, also where they were on their way at once.
 """
 

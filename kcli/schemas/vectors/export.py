@@ -1,7 +1,7 @@
 """Definitions as Kafka's own generator takes them, from the tables.
 
 A struct that stands in several places becomes a common struct; one name for structs that differ becomes several names.
-What only the tables have (components, releases, older layouts, names in old releases) is left out.
+Facts that only the tables have (components, releases, older layouts, names in old releases) are left out.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def at(value: Any, path: Path) -> Any:
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
-    """Return the value with another one at a path; of arrays in the first entry. What is not changed is shared."""
+    """Return the value with another one at a path; of arrays in the first entry. Unchanged parts are shared."""
     if not path:
         return new
     if isinstance(value, list):

@@ -1,8 +1,8 @@
 """Judges the records of a metadata log as the managers of a 4.4 controller do when they replay them.
 
 Each manager (ReplicationControlManager, ClusterControlManager, ...) keeps what an image lacks, and refuses records that
-an image takes; any refusal ends the controller. What an image refuses itself is not said again here. Odd records that
-Kafka takes, an ISR with a broker that is no replica among them, are taken.
+an image takes; any refusal ends the controller. Records that an image refuses itself are not named again here. Odd
+records that Kafka takes, an ISR with a broker that is no replica among them, are taken.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares the metadata of a quorum's nodes (`kcli snapshot drift`).
 
-Nodes are compared at one offset, the highest that all of them can show. What a node has not replicated yet is lag; what
-it has replicated, and holds otherwise, is drift.
+Nodes are compared at one offset, the highest that all of them can show. Records that a node has not replicated yet are
+lag; state that it has replicated, and holds otherwise, is drift.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OffsetFetch v0-v10 (KIP-447, KIP-709 several groups from v8 on, KIP-848; topic ids in v10).
 
-No topics (null) means all that were committed. What was never committed has offset -1. A client that requires stable
-offsets (v7 on) gets UNSTABLE_OFFSET_COMMIT for those that an open transaction may change.
+No topics (null) means all that were committed. A partition without a commit has offset -1. A client that requires
+stable offsets (v7 on) gets UNSTABLE_OFFSET_COMMIT for those that an open transaction may change.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ JOINING = 0
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A heartbeat. What is None is as before. owned: partitions that the member has, by topic id and index."""
+    """A heartbeat. None: as before. owned: partitions that the member has, by topic id and index."""
 
     member_id: str
     epoch: int
