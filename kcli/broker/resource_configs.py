@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, Kind
+from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, Kind, text_of
 from kcli.broker.configs import BROKER, Config, Configs, parse, table
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
@@ -25,6 +25,10 @@ LOGGER_NAMES = (
     ROOT,
     "state.change.logger",
 )
+DURATION = re.compile(
+    r"by_duration:P(?:([-+]?\d+)D)?(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+(?:[.,]\d{0,9})?)S)?)?",
+    re.ASCII | re.IGNORECASE,
+)
 MATCHES = frozenset(
     [
         "client_instance_id",
@@ -35,6 +39,24 @@ MATCHES = frozenset(
         "client_source_port",
     ]
 )
+
+
+def share_reset(text: str) -> str:
+    """Parse where a share group begins. ValueError: none of Kafka's ways."""
+    if text not in ("earliest", "latest") and reset_duration(text) is None:
+        raise ValueError("earliest, latest or by_duration:PnDTnHnMn.nS expected")
+    return text
+
+
+def reset_duration(text: str) -> int | None:
+    """Return the ms of `by_duration:PnDTnHnMn.nS`, as Java's Duration reads it; None: it is none, or negative."""
+    found = DURATION.fullmatch(text)
+    parts = found.groups() if found is not None else ()
+    if not any(parts) or text.upper().endswith("T"):
+        return None
+    days, hours, minutes, seconds = (float(each or 0) for each in parts)
+    ms = int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
+    return ms if ms >= 0 else None
 
 
 def of_group(name: str, kind: Kind, broker_name: str = "") -> Config:
@@ -51,10 +73,10 @@ GROUP: Mapping[str, Config] = table(
     Config("errors.deadletterqueue.copy.record.enable", "false", BOOLEAN),
     Config("errors.deadletterqueue.topic.name", "", STRING),
     of_group("share.assignment.interval.ms", INT),
-    Config("share.auto.offset.reset", "latest", STRING),
+    Config("share.auto.offset.reset", "latest", Kind(STRING.number, STRING.name, share_reset)),
     of_group("share.delivery.count.limit", INT),
     of_group("share.heartbeat.interval.ms", INT),
-    Config("share.isolation.level", "read_uncommitted", STRING),
+    Config("share.isolation.level", "read_uncommitted", text_of("read_committed", "read_uncommitted")),
     of_group("share.partition.max.record.locks", INT),
     of_group("share.record.lock.duration.ms", INT),
     Config("share.renew.acknowledge.enable", "true", BOOLEAN),
@@ -83,7 +105,7 @@ def check_group(configs: Configs, name: str, text: str) -> None:
         raise RefusedError("INVALID_CONFIG", str(error)) from None
     kind, _, rest = name.partition(".")
     for bound, wrong in (("min", int.__lt__), ("max", int.__gt__)):
-        limit = f"group.{kind}.{bound}.{rest}"
+        limit = f"group.{kind}.{bound}.{rest.removeprefix('num.')}"
         if isinstance(value, int) and limit in BROKER and wrong(value, configs.int(limit)):
             raise RefusedError("INVALID_CONFIG", f"{name}={text}: {limit} is {configs.int(limit)}")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kcli.broker.apis.records.list_offsets import find as find_offset
 from kcli.broker.partition import Key, Partition
 from kcli.broker.request import Request
+from kcli.broker.resource_configs import reset_duration
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import Acknowledgement, ShareLimits, SharePartition
 from kcli.records.acceptance import RefusedError
@@ -40,11 +42,19 @@ def shared(request: Request, group: ShareGroup, key: Key, partition: Partition) 
     """Return how far a group is with a partition; the first time it begins where `share.auto.offset.reset` says."""
     found = group.partitions.get(key)
     if found is None:
-        reset = request.controller.group_config(group.id, "share.auto.offset.reset") or "latest"
-        start = partition.start_offset if reset == EARLIEST else partition.end_offset
-        found = request.groups.share_from(group, key, partition, start)
+        found = request.groups.share_from(group, key, partition, first_shared(request, group.id, partition))
     found.begin_at(partition.start_offset)
     return found
+
+
+def first_shared(request: Request, group_id: str, partition: Partition) -> int:
+    """Return where `share.auto.offset.reset` begins: at the earliest record, the first of a duration, or the end."""
+    reset = request.controller.group_config(group_id, "share.auto.offset.reset") or "latest"
+    if reset == EARLIEST:
+        return partition.start_offset
+    duration = reset_duration(reset)
+    _, offset = (-1, -1) if duration is None else find_offset(partition, request.now() - duration, False)
+    return offset if offset >= 0 else partition.end_offset
 
 
 def acknowledge(

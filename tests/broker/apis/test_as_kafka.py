@@ -145,3 +145,50 @@ def test_what_is_asked_of_topics_that_are_not_there() -> None:
             assert [row[name] for name in names] == [0, 0, 0]
 
     run(work())
+
+
+def test_a_topic_s_name_that_cannot_be() -> None:
+    async def work() -> None:
+        async with talking() as talk:
+            body = {"topics": [{"name": "a b"}, {"name": "no"}], "responsePartitionLimit": 9, "cursor": None}
+            assert await codes(talk, keys.DESCRIBE_TOPIC_PARTITIONS, 0, body) == [
+                "INVALID_TOPIC_EXCEPTION",
+                "UNKNOWN_TOPIC_OR_PARTITION",
+            ]
+
+    run(work())
+
+
+def test_offsets_of_partitions_that_are_not_there_are_not_deleted() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            committed = {"partitionIndex": 0, "committedOffset": 2, "committedMetadata": ""}
+            body: dict[str, Any] = {"groupId": "g", "generationIdOrMemberEpoch": -1, "memberId": ""}
+            await talk(keys.OFFSET_COMMIT, 8, body | {"topics": [{"name": "t", "partitions": [committed]}]})
+            wanted = [("t", [0, 9]), ("no", [0])]
+            topics = [{"name": name, "partitions": [{"partitionIndex": n} for n in each]} for name, each in wanted]
+            found = await codes(talk, keys.OFFSET_DELETE, 0, {"groupId": "g", "topics": topics})
+            assert found == ["NONE", "NONE", "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_OR_PARTITION"]
+
+    run(work())
+
+
+def test_a_user_s_credentials_change_once_in_a_request_be_it_by_two_mechanisms() -> None:
+    def made(mechanism: int, iterations: int = 4096) -> dict[str, Any]:
+        return {"name": "u", "mechanism": mechanism, "iterations": iterations, "salt": "AAAA", "saltedPassword": "AAAA"}
+
+    async def work() -> None:
+        async with talking() as talk:
+            api = keys.ALTER_USER_SCRAM_CREDENTIALS
+            for upserts, code in (
+                ([made(1), made(2)], "DUPLICATE_RESOURCE"),
+                ([made(1), made(1, 10)], "UNACCEPTABLE_CREDENTIAL"),
+                ([made(1)], "NONE"),
+            ):
+                assert await codes(talk, api, 0, {"deletions": [], "upsertions": upserts}) == [code]
+            body = {"deletions": [{"name": "u", "mechanism": 1}], "upsertions": [made(2)]}
+            assert await codes(talk, api, 0, body) == ["DUPLICATE_RESOURCE"]
+            body = {"deletions": [{"name": "u", "mechanism": 2}], "upsertions": [made(2)]}
+            assert await codes(talk, api, 0, body) == ["RESOURCE_NOT_FOUND"]
+
+    run(work())

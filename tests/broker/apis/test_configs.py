@@ -238,11 +238,13 @@ def test_configs_are_documented_where_that_is_asked_for() -> None:
 def test_groups_and_metrics_keep_their_configs(tmp_path: Path) -> None:
     async def work() -> None:
         async with talking(data=tmp_path) as talk:
-            await talk(keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(32, "g", "share.isolation.level", 0, "x"))
+            await talk(
+                keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(32, "g", "share.isolation.level", 0, "read_committed")
+            )
 
     async def again() -> None:
         async with talking(data=tmp_path) as talk:
-            assert (await described(talk, 32, "g"))["share.isolation.level"]["value"] == "x"
+            assert (await described(talk, 32, "g"))["share.isolation.level"]["value"] == "read_committed"
 
     run(work())
     run(again())
@@ -260,3 +262,37 @@ def test_configs_without_effect_are_noted() -> None:
     run(work())
     names = ["listeners", "log.dirs", "num.io.threads", "flush.ms"]
     assert notes == [f"config {name} has no effect here" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("share.isolation.level", "x", "INVALID_CONFIG"),
+        ("share.auto.offset.reset", "sometime", "INVALID_CONFIG"),
+        ("share.auto.offset.reset", "by_duration:-PT1H", "INVALID_CONFIG"),
+        ("share.auto.offset.reset", "by_duration:xx", "INVALID_CONFIG"),
+        ("share.auto.offset.reset", "by_duration:P", "INVALID_CONFIG"),
+        ("share.auto.offset.reset", "by_duration:P1DT", "INVALID_CONFIG"),
+        ("share.auto.offset.reset", "by_duration:P1DT2H3.5S", "NONE"),
+        ("streams.num.standby.replicas", "9", "INVALID_CONFIG"),
+        ("errors.deadletterqueue.topic.name", "a b", "NONE"),
+    ],
+)
+def test_configs_of_groups_that_kafka_refuses(name: str, text: str, code: str) -> None:
+    async def work() -> None:
+        async with talking() as talk:
+            assert await codes(talk, keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(32, "g", name, 0, text)) == [code]
+
+    run(work())
+
+
+def test_a_group_s_own_configs_name_kafka_s_default_behind_them() -> None:
+    async def work() -> None:
+        async with talking() as talk:
+            await talk(keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(32, "g", "share.auto.offset.reset", 0, "earliest"))
+            asked = {"resourceType": 32, "resourceName": "g", "configurationKeys": ["share.auto.offset.reset"]}
+            (row,) = (await talk(keys.DESCRIBE_CONFIGS, 4, {"resources": [asked], "includeSynonyms": True}))["results"]
+            (config,) = row["configs"]
+            assert [(each["value"], each["source"]) for each in config["synonyms"]] == [("earliest", 8), ("latest", 5)]
+
+    run(work())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from kcli.schemas import apikeys as keys
 from kcli.schemas.apikeys import LIST_GROUPS
 from kcli.schemas.errors import error_name
+from tests.broker.apis.asking import altered
 from tests.broker.talk import Talk, batch, run, talking, until
 
 
@@ -205,5 +207,22 @@ def test_long_records_go_to_their_own_partitions() -> None:
             (topic,) = (await talk(keys.SHARE_FETCH, 2, body))["responses"]
             first = {each["partitionIndex"]: bytes(each["records"])[-2:-1] for each in topic["partitions"]}
             assert first == {0: b"a", 1: b"b"}
+
+    run(work())
+
+
+@pytest.mark.parametrize(("reset", "first"), [("by_duration:PT1H", 2), ("by_duration:P2D", 0), ("by_duration:PT0S", 3)])
+def test_a_group_begins_so_long_ago(reset: str, first: int) -> None:
+    async def work() -> None:
+        async with sharing() as (talk, one):
+            now = int(time.time() * 1000)
+            for ago in (86_400_000, 7_200_000, 60_000):
+                await talk.produce("t", batch("a", time=now - ago))
+            await talk(keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(32, "g", "share.auto.offset.reset", 0, reset))
+            await one.beat(0, ["t"])
+            await one.fetch()
+            asked = {"groups": [{"groupId": "g", "topics": None}]}
+            (group,) = (await talk(keys.DESCRIBE_SHARE_GROUP_OFFSETS, 1, asked))["groups"]
+            assert group["topics"][0]["partitions"][0]["startOffset"] == first
 
     run(work())

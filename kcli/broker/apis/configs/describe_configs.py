@@ -181,6 +181,8 @@ def resource_configs(request: Request, kind: int, name: str) -> Iterator[dict[st
     for key, config in TABLES[kind].items():
         values = [Value(key, own[key], source)] if key in own else []
         values += request.configs.described(config.broker_name) if config.broker_name else []
+        if kind == ConfigResource.GROUP and not config.broker_name:
+            values.append(Value(key, config.default, DEFAULT))
         yield row(request, config, values, values[0].text if values else config.default)
 
 

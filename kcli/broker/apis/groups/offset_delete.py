@@ -19,14 +19,17 @@ def handle(request: Request) -> dict[str, Any]:
     code = code or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
     if code or group is None:
         return {"errorCode": code, "topics": []}
-    subscribed = error_code("GROUP_SUBSCRIBED_TO_TOPIC")
+    subscribed, unknown = error_code("GROUP_SUBSCRIBED_TO_TOPIC"), error_code("UNKNOWN_TOPIC_OR_PARTITION")
     places, rows = [], []
     for topic in request.body["topics"]:
         indexes = [each["partitionIndex"] for each in topic["partitions"]]
         busy = subscribed if group.subscribes(topic["name"]) else 0
-        refused = request.denial(Resource.TOPIC, topic["name"]) or busy
-        places += [(topic["name"], index) for index in indexes if not refused]
-        parts = [{"partitionIndex": index, "errorCode": refused} for index in indexes]
+        refused = request.denial(Resource.TOPIC, topic["name"])
+        known = request.topics.by_name.get(topic["name"])
+        here = len(known.partitions) if known is not None else 0
+        codes = {index: refused or (busy if 0 <= index < here else unknown) for index in indexes}
+        places += [(topic["name"], index) for index, code in codes.items() if not code]
+        parts = [{"partitionIndex": index, "errorCode": code} for index, code in codes.items()]
         rows.append({"name": topic["name"], "partitions": parts})
     request.groups.forget_offsets(group, [each for each in places if each in group.offsets])
     return {"errorCode": 0, "topics": rows}

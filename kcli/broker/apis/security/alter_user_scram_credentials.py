@@ -33,13 +33,12 @@ def result(request: Request, user: str) -> dict[str, Any]:
 def records(request: Request, user: str) -> list[Row]:
     """Make the records of a user's changes. RefusedError: one of them can't be made."""
     rows: list[Row] = []
-    changed: set[int] = set()
     for field, make in (("deletions", deletion), ("upsertions", upsertion)):
         for each in (one for one in request.body[field] if one["name"] == user):
-            if each["mechanism"] in changed:
+            row = make(request, each)
+            if rows:  # by another mechanism, too: Kafka's ScramControlManager goes by the name alone
                 raise RefusedError("DUPLICATE_RESOURCE", TWICE)
-            changed.add(each["mechanism"])
-            rows.append(make(request, each))
+            rows.append(row)
     return rows
 
 

@@ -11,6 +11,7 @@ from kcli.broker.partition import Topic
 from kcli.broker.request import Request
 from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
+from kcli.topic_names import name_fault
 
 MOST = 2000
 
@@ -38,7 +39,8 @@ def handle(request: Request) -> dict[str, Any]:
 
 def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, Any]:
     topic = request.topics.by_name.get(name)
-    code = request.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
+    lacking = "INVALID_TOPIC_EXCEPTION" if name_fault(name) else "UNKNOWN_TOPIC_OR_PARTITION"
+    code = request.fault(name) or (error_code(lacking) if topic is None else 0)
     row = {"errorCode": code, "name": name, "topicAuthorizedOperations": allowed(request, "", Resource.TOPIC, name)}
     if code or topic is None:
         return row | {"partitions": []}
