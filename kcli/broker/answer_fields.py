@@ -109,7 +109,7 @@ class Places:
         return made
 
     def source(self, text: str, path: str) -> Shape:
-        """Return the type of the request's value that "$request.topics.0.name" names."""
+        """Return the type of the request's value that "$request.topics.0.name" names. Raises EncodeError."""
         shape = self.request
         for name in text.removeprefix(FROM_REQUEST).split("."):
             if shape.is_array and name.removeprefix("-").isdigit():

@@ -106,7 +106,10 @@ def down_convert(files: tuple[str, ...], **given: Any) -> None:
 
 
 def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
-    """Open a file or standard input; `whole`: its size must be known, so a pipe is read to its end."""
+    """Open a file or standard input; `whole`: its size must be known, so a pipe is read to its end.
+
+    Raises InputError.
+    """
     from kcli.records.conversion import Slice
 
     if file == "-":

@@ -61,7 +61,7 @@ async def negotiate(connection: BrokerConnection, dialect: str | None = None) ->
 
 
 async def authenticate(connection: BrokerConnection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
-    """Log in. Returns the login's lifetime in seconds, None: unlimited."""
+    """Log in. Returns the login's lifetime in seconds, None: unlimited. Raises NetworkError."""
     who = f"broker {connection.address}"
     handshake = versions.best(SASL_HANDSHAKE)
     answer = await call(connection, SASL_HANDSHAKE, handshake, {"mechanism": mechanism.name})

@@ -45,7 +45,7 @@ class OAuthBearer:
 
 
 def bearer_token(module: LoginModule, url: str | None) -> tuple[str, dict[str, str]]:
-    """Return the token and the SASL extensions that the configuration gives."""
+    """Return the token and the SASL extensions that the configuration gives. Raises UsageError."""
     options = module.options
     extensions = {
         key.partition("_")[2]: value
@@ -75,7 +75,10 @@ def read_token(url: str) -> str:
 
 
 def unsecured_token(options: Mapping[str, str], now: float) -> str:
-    """Make a JWT without a signature (RFC 7519, 6) of the `unsecuredLogin...` options; `now` in seconds since 1970."""
+    """Make a JWT without a signature (RFC 7519, 6) of the `unsecuredLogin...` options; `now` in seconds since 1970.
+
+    Raises UsageError.
+    """
     try:
         lifetime = float(options.get("unsecuredLoginLifetimeSeconds", 3600))
         numbers = {name: float(value) for name, value in claims(options, "Number")}

@@ -128,7 +128,7 @@ def without_value(setting: str) -> str:
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """Return the properties in a file; errors name the file and the line."""
+    """Return the properties in a file; errors name the file and the line. Raises InputError or UsageError."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -39,7 +39,7 @@ def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
 
 
 def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
-    """Load certificates to trust: those given, else the system's."""
+    """Load certificates to trust: those given, else the system's. Raises InputError or UsageError."""
     inline, location = config["ssl.truststore.certificates"], config["ssl.truststore.location"]
     if inline and location:
         raise UsageError("ssl.truststore.certificates and ssl.truststore.location: only one of the two")
@@ -55,7 +55,10 @@ def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 
 def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
-    """Load the client's own key and certificate chain, when the broker wants them (`ssl.client.auth`)."""
+    """Load the client's own key and certificate chain, when the broker wants them (`ssl.client.auth`).
+
+    Raises UsageError.
+    """
     location = config["ssl.keystore.location"]
     chain, key = config["ssl.keystore.certificate.chain"], config["ssl.keystore.key"]
     if location:
@@ -72,7 +75,10 @@ def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 
 def load_pair(context: ssl.SSLContext, text: str, password: str | None, name: str) -> None:
-    """Load a key and certificate chain. Python's ssl reads files only: the text is put into a private one meanwhile."""
+    """Load a key and certificate chain. Python's ssl reads files only: the text is put into a private one meanwhile.
+
+    Raises InputError.
+    """
     try:
         with TemporaryFolder("kcli-key-") as folder:
             path = Path(folder) / "pair.pem"

@@ -107,7 +107,10 @@ async def create_topics(
 async def create_at_once(
     client: Client, sizes: Mapping[str, int], configs: Mapping[str, str], replicas: Replicas
 ) -> None:
-    """Create topics by one request. The broker forwards it to the controller; before 2.4 it goes there."""
+    """Create topics by one request. The broker forwards it to the controller; before 2.4 it goes there.
+
+    Raises BrokerError.
+    """
     session = await client.any_session()
     version = session.versions.best(CREATE_TOPICS)
     topics: list[dict[str, Any]] = [

@@ -41,7 +41,7 @@ class Writer:
         self.version, self.notes = version, notes
 
     def struct(self, fields: Sequence[Field], value: Any, path: str, noted: str) -> dict[str, Any]:
-        """Write a struct. noted: the struct's path in the notes, with a dot."""
+        """Write a struct. noted: the struct's path in the notes, with a dot. Raises EncodeError."""
         if not isinstance(value, Mapping):
             raise EncodeError(path, f"needs an object with fields, not {value!r}")
         named = {field.name for field in fields}

@@ -101,7 +101,7 @@ class AvroCodec:
 
 
 def schema_json(text: str) -> Any:
-    """Return a schema's JSON; a name alone stands for a primitive type."""
+    """Return a schema's JSON; a name alone stands for a primitive type. Raises PayloadError."""
     if any(word in text for word in OF_FASTAVRO):
         raise PayloadError("not a schema of Avro: it says that it was read")
     stripped = text.strip()
@@ -164,7 +164,7 @@ def avro_form(schema: Any, value: Any, names: dict[str, Any]) -> Any:
 
 
 def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
-    """Return the value as the first branch has it that takes it."""
+    """Return the value as the first branch has it that takes it. Raises ValueError."""
     for branch in branches:
         if value is None:
             if branch == "null":

@@ -328,7 +328,7 @@ class PayloadDecoder:
 
 
 def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:
-    """Return (topic, what is said of it) of "TOPIC=WORD"; (None, ...) of a word for all topics."""
+    """Return (topic, what is said of it) of "TOPIC=WORD"; (None, ...) of a word for all topics. Raises UsageError."""
     topic, equals, word = text.partition("=")
     if equals and not word:
         raise UsageError(f"{option} {text}: TOPIC=... expected")

@@ -36,7 +36,10 @@ def type_of(entry: Row) -> str:
 
 
 def references_of(entry: Row, find: Find) -> dict[str, str]:
-    """Return the texts that an entry refers to, by name, each behind those that it refers to itself."""
+    """Return the texts that an entry refers to, by name, each behind those that it refers to itself.
+
+    Raises PayloadError.
+    """
     found: dict[str, str] = {}
     begun = set[str]()
 

@@ -100,7 +100,7 @@ def offsets_key(data: bytes) -> Any:
 
 
 def named_key(pattern: re.Pattern[str], data: bytes) -> Any:
-    """Return the parts of a key "kind-name" or "kind-name-task"."""
+    """Return the parts of a key "kind-name" or "kind-name-task". Raises PayloadError."""
     text = text_of(data)
     found = pattern.fullmatch(text)
     if found is None:

@@ -92,7 +92,10 @@ class ProtobufCodec:
         return self.confluent(data, frame.start)
 
     def confluent(self, data: bytes, start: int) -> tuple[Descriptor, int]:
-        """Return the message that indexes name, as Confluent's serializers write them, and where they end."""
+        """Return the message that indexes name, as Confluent's serializers write them, and where they end.
+
+        Raises PayloadError.
+        """
         indexes, at = read_indexes(data, start)
         kinds, found = self.messages, None
         for index in indexes:
@@ -104,7 +107,10 @@ class ProtobufCodec:
         return found or self.first, at
 
     def apicurio(self, data: bytes, start: int, message: str | None) -> tuple[Descriptor, int]:
-        """Return the message that Apicurio's serializer names, and where its name ends. message: it is in a header."""
+        """Return the message that Apicurio's serializer names, and where its name ends. message: it is in a header.
+
+        Raises PayloadError.
+        """
         if message is not None:
             return self.named(message), start
         size, at = varint(data, start)
@@ -114,7 +120,7 @@ class ProtobufCodec:
         return self.named(name[2:].decode("utf-8", "replace")), at + size
 
     def named(self, name: str) -> Descriptor:
-        """Return a message by its full or short name."""
+        """Return a message by its full or short name. Raises PayloadError."""
         for kind in self.all_messages():
             if name in (kind.full_name, kind.name):
                 return kind
@@ -244,7 +250,7 @@ def base64_descriptor(text: str) -> descriptor_pb2.FileDescriptorProto | None:
 
 
 def read_indexes(data: bytes, start: int) -> tuple[list[int], int]:
-    """Return the indexes of a message and where it begins; a single 0 stands for [0]."""
+    """Return the indexes of a message and where it begins; a single 0 stands for [0]. Raises PayloadError."""
     count, at = zigzag(data, start)
     if not 0 <= count <= MOST_INDEXES:
         raise PayloadError("no indexes of a message in front of it")
@@ -285,7 +291,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields_of(message: Any, depth: int) -> Any:
-    """Return a message as JSON has it, but for numbers that JSON does not have, and bytes."""
+    """Return a message as JSON has it, but for numbers that JSON does not have, and bytes. Raises PayloadError."""
     kind = message.DESCRIPTOR
     if depth > DEEPEST:
         raise PayloadError(f"deeper than {DEEPEST} messages")

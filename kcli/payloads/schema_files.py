@@ -88,7 +88,7 @@ def text_of(path: Path) -> str:
 
 
 def imports(path: Path, text: str) -> dict[str, str]:
-    """Return the texts that a .proto file imports from its folder, by name, and theirs."""
+    """Return the texts that a .proto file imports from its folder, by name, and theirs. Raises PayloadError."""
     found: dict[str, str] = {}
     waiting = [*IMPORT.findall(text)]
     while waiting:

@@ -38,7 +38,7 @@ class LocalEngine:
         return made
 
     def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
-        """Make all rows anew, out of the facts of all runs."""
+        """Make all rows anew, out of the facts of all runs. Raises UsageError."""
         if has_older_runs(context.files):
             raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")
         few = self.processes == 1 or sum(context.rows(table) for table in READ) < FEW_ROWS

@@ -22,7 +22,7 @@ def listed_in(manifest: str) -> list[StoredFile]:
 
 
 def captures_of(file: IO[bytes], name: str) -> list[StoredFile]:
-    """Return the captures that the lines of a manifest name, each once."""
+    """Return the captures that the lines of a manifest name, each once. Raises InputError."""
     found: dict[str, StoredFile] = {}
     known: set[tuple[str, str]] = set()  # file systems
     for number, line in enumerate(lines_of(file), start=1):
@@ -47,7 +47,10 @@ def lines_of(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
-    """Return the capture that a line names; none where it is blank. known: file systems that were found to be good."""
+    """Return the capture that a line names; none where it is blank. known: file systems that were found to be good.
+
+    Raises InputError.
+    """
     if len(line) > LONGEST:
         raise InputError(f"longer than {LONGEST:,} bytes")
     if not (line := line.strip()):
@@ -65,7 +68,7 @@ def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
 
 
 def stored(place: StoragePath, *, vouched: bool) -> StoredFile:
-    """Return a capture as it is now."""
+    """Return a capture as it is now. Raises InputError."""
     info = place.info()
     if not info.is_file:
         raise InputError("No such file" if info.type.name == "NotFound" else "not a file", file=place.uri)
@@ -95,7 +98,10 @@ def size_of(said: dict[str, Any]) -> int | None:
 
 
 def time_of(said: dict[str, Any]) -> float | None:
-    """Return the time of change, which is given as seconds since 1970 or as ISO 8601 has it (UTC without an offset)."""
+    """Return the time of change, which is given as seconds since 1970 or as ISO 8601 has it (UTC without an offset).
+
+    Raises InputError.
+    """
     given = said.get("mtime")
     if isinstance(given, str):
         try:

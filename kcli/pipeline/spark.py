@@ -167,7 +167,7 @@ def tried(work: Callable[[Any], Any], task: Any) -> Any:
 
 
 def collected(spark: SparkSession, values: Any, done: Callable[[int], None]) -> Any:
-    """Collect an RDD's values, while a thread reports how far it is."""
+    """Collect an RDD's values, while a thread reports how far it is. Raises UsageError."""
     import threading
 
     context = spark.sparkContext

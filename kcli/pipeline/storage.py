@@ -77,7 +77,7 @@ class StoragePath:
         return bool(self.info().type != FileType.NotFound)
 
     def listed(self, recursive: bool = True) -> list[StoredFile]:
-        """Return the files in a folder, by name; none where there is no such folder."""
+        """Return the files in a folder, by name; none where there is no such folder. Raises InputError."""
         from pyarrow.fs import FileSelector
 
         infos = self.fs.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))

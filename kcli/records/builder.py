@@ -123,6 +123,7 @@ def build_message_set(
     one.
 
     Inner offsets are absolute in magic 0, and from 0 on in magic 1 (KIP-31); the wrapper's own is that of the last one.
+    Raises EncodeError.
     """
     number = codec_id(codec)
     if number > 3:

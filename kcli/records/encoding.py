@@ -52,7 +52,7 @@ HELD = ("records", "count", "baseOffset", "lastOffset")
 
 
 def encode_batches(rows: Iterable[Row], level: int | None = None) -> bytes:
-    """Return the bytes of a list of batches, and of the events among them that carry theirs."""
+    """Return the bytes of a list of batches, and of the events among them that carry theirs. Raises EncodeError."""
     parts = []
     for index, row in enumerate(rows):
         try:
@@ -220,7 +220,10 @@ def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
 
 
 def record_rows(row: Row) -> list[OldRow]:
-    """Return rows (offset, timestamp, key, value, headers) of JSON records; a missing offset follows the one before."""
+    """Return rows (offset, timestamp, key, value, headers) of JSON records; a missing offset follows the one before.
+
+    Raises EncodeError.
+    """
     records = row.get("records") or []
     if not isinstance(records, list):
         raise EncodeError("records", "a list expected")
@@ -251,7 +254,7 @@ def header_pair(header: Any) -> tuple[bytes, bytes | None]:
 
 
 def content(record: Row, name: str) -> bytes | None:
-    """Return a key or value: text, {"base64": ...} or null."""
+    """Return a key or value: text, {"base64": ...} or null. Raises EncodeError."""
     value = record.get(name)
     if value is None:
         return None

@@ -76,7 +76,7 @@ def check_end(data: bytes, size: int, what: str) -> None:
 
 
 def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
-    """Read a TransactionIndex: the aborted transactions of a segment."""
+    """Read a TransactionIndex: the aborted transactions of a segment. Raises DecodeError."""
     from kcli.grammar.files.logfiles import TRANSACTION_INDEX_ENTRY, TRANSACTION_INDEX_VERSION
     from kcli.grammar.words.fixed import fixed_layout
 
@@ -90,7 +90,7 @@ def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
 
 
 def read_producers(data: bytes, _base: int) -> Iterator[Row]:
-    """Read ProducerStateManager's snapshot."""
+    """Read ProducerStateManager's snapshot. Raises DecodeError."""
     from kcli.grammar.files import logfiles
     from kcli.grammar.words.fixed import fixed_layout
 
@@ -112,7 +112,7 @@ def read_producers(data: bytes, _base: int) -> Iterator[Row]:
 
 
 def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
-    """Read a LeaderEpochCheckpointFile: the offset at which each leader epoch began."""
+    """Read a LeaderEpochCheckpointFile: the offset at which each leader epoch began. Raises DecodeError."""
     from kcli.grammar.files.checkpoints import LEADER_EPOCHS, VERSION
     from kcli.grammar.words.source import ByteSource
     from kcli.grammar.words.trace import DecodeTrace

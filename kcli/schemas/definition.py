@@ -109,7 +109,7 @@ def text_at(raw: Raw, key: str, where: str) -> str:
 
 
 def integer_or_none(raw: Raw, key: str, where: str) -> int | None:
-    """Return an integer, also as text (tags up to 4.0)."""
+    """Return an integer, also as text (tags up to 4.0). Raises SchemaError."""
     value = raw.get(key)
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
@@ -172,7 +172,10 @@ class Structs:
         )
 
     def members(self, struct: str, raw: Raw, path: str) -> tuple[Field, ...]:
-        """Return the members of a struct: those given with the field, or those of the struct of that name."""
+        """Return the members of a struct: those given with the field, or those of the struct of that name.
+
+        Raises SchemaError.
+        """
         if "fields" in raw:
             self.known.setdefault(struct, raw["fields"])
             raws = raw["fields"]
@@ -209,7 +212,7 @@ EMPTY: dict[str, object] = {
 
 
 def default_of(kind: str, given: object, path: str) -> object:
-    """Return the value of a field that is not sent; see Field.default."""
+    """Return the value of a field that is not sent; see Field.default. Raises SchemaError."""
     if given is None or given == "null":
         return None
     if kind.startswith("[]"):

@@ -216,7 +216,7 @@ def over(stock: Catalog, message: Message) -> Message:
 
 
 def run(name: str, flexible: set[int], known: Range) -> Range:
-    """Return the flexible versions as a range; it stays open to above where the stock's is."""
+    """Return the flexible versions as a range; it stays open to above where the stock's is. Raises SchemaError."""
     found = covering(flexible)
     if len(flexible) != len(list(found)):
         raise SchemaError(f"{name}: its flexible versions are no unbroken range once laid over the stock tables")

@@ -177,7 +177,7 @@ class SqlCondition:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into one line, with the known columns where one is missing."""
+        """Turn DuckDB's errors into one line, with the known columns where one is missing. Raises InputError."""
         try:
             with self.engine.clear_errors():
                 yield

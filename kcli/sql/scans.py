@@ -38,7 +38,7 @@ class Scan:
         return reader.__arrow_c_stream__(requested_schema)
 
     def batches(self) -> Iterator[Any]:
-        """Yield all record batches, with the wide names."""
+        """Yield all record batches, with the wide names. Raises UsageError."""
         try:
             self.reads += 1
             if self.once and self.reads > 1:

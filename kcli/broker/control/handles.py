@@ -131,7 +131,7 @@ class BrokerClock:
 
     def advance(self, seconds: float = 0, *, ms: float = 0, minutes: float = 0, hours: float = 0) -> None:
         """Put it forward. Everything that is due by then happens: sessions end, transactions time out, old segments
-        go."""
+        go. Raises UsageError."""
         ahead = seconds + ms / 1000 + minutes * 60 + hours * 3600
         if not ahead >= 0:
             raise UsageError(f"advance {ahead:g} s: a clock goes forward only")

@@ -58,7 +58,7 @@ class NewTopics:
             raise RefusedError("INVALID_TOPIC_EXCEPTION", f"{name} differs from {other} only in '.' and '_'")
 
     def assign(self, new: NewTopic) -> list[tuple[int, ...]]:
-        """Return the replicas as they are given, or by count and replication factor."""
+        """Return the replicas as they are given, or by count and replication factor. Raises RefusedError."""
         if new.assignment:
             return self.given(new)
         nodes, configs = self.controller.node_ids, self.configs
@@ -72,7 +72,7 @@ class NewTopics:
         return self.controller.assign(count, copies)
 
     def given(self, new: NewTopic) -> list[tuple[int, ...]]:
-        """Return the replicas as they are given."""
+        """Return the replicas as they are given. Raises RefusedError."""
         nodes = set(self.controller.node_ids)
         if new.partitions != BY_DEFAULT or new.replication != BY_DEFAULT:
             raise RefusedError("INVALID_REQUEST", "an assignment comes without numbers of partitions and copies")

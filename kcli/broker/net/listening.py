@@ -156,7 +156,7 @@ class Listener:
 
 
 def open_sockets(host: str | None, port: int) -> list[socket.socket]:
-    """Open a listening socket for each address of a host, all with one port."""
+    """Open a listening socket for each address of a host, all with one port. Raises OSError."""
     # As bytes: text is taken for a name of any script, and the tables for that (IDNA) take 3 ms to load.
     name = host.encode() if host is not None and host.isascii() else host
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

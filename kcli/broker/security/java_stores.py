@@ -95,7 +95,7 @@ class Fields:
         return int(found)
 
     def piece(self, form: str) -> bytes:
-        """Return bytes that have their length before them."""
+        """Return bytes that have their length before them. Raises ValueError."""
         size = self.number(form)
         found = self._data[self._at : self._at + size]
         if len(found) < size:

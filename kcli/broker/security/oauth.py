@@ -73,7 +73,7 @@ class TokenRules:
         return name, until
 
     def signed(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a token whose signature is right; the caller checks its time."""
+        """Return the claims of a token whose signature is right; the caller checks its time. Raises LoginError."""
         import jwt
 
         assert self.keys is not None
@@ -90,7 +90,7 @@ class TokenRules:
 
 
 def unsigned(token: str) -> Mapping[str, Any]:
-    """Return the claims of a token without a signature (RFC 7519, 6)."""
+    """Return the claims of a token without a signature (RFC 7519, 6). Raises LoginError."""
     import jwt
 
     try:
@@ -126,7 +126,10 @@ class OAuthServer:
         self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client: a refusal is told, and acknowledged by the client, before it counts."""
+        """Answer a message of the client: a refusal is told, and acknowledged by the client, before it counts.
+
+        Raises LoginError.
+        """
         if self._refused:
             raise LoginError(REFUSED.decode())
         try:

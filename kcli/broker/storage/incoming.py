@@ -102,7 +102,7 @@ def modern(head: Batch) -> Incoming:
 
 
 def legacy(head: Batch) -> Incoming:
-    """Return a message of magic 0 or 1, with the messages it wraps."""
+    """Return a message of magic 0 or 1, with the messages it wraps. Raises RefusedError."""
     if not head.codec:
         return Incoming(head, head.bytes, 1, head.max_timestamp)
 

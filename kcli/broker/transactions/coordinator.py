@@ -53,7 +53,10 @@ class Transactions:
     # --- requests
 
     def begin(self, name: str, timeout_ms: int, producer_id: int, epoch: int) -> Transaction:
-        """Give a producer its id and the next epoch (InitProducerId). producer_id, epoch: those it has, or -1."""
+        """Give a producer its id and the next epoch (InitProducerId). producer_id, epoch: those it has, or -1.
+
+        Raises RefusedError.
+        """
         if not 0 < timeout_ms <= self.configs.int("transaction.max.timeout.ms"):
             raise RefusedError("INVALID_TRANSACTION_TIMEOUT", f"transaction.timeout.ms {timeout_ms}")
         each = self.by_id.get(name)
@@ -93,7 +96,10 @@ class Transactions:
             raise RefusedError("INVALID_TXN_STATE", f"{key[0]}-{key[1]} is not part of a transaction of {name}")
 
     def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, version: int) -> Transaction:
-        """Commit or abort (EndTxn). version: 2 for a producer that takes a new epoch from the answer."""
+        """Commit or abort (EndTxn). version: 2 for a producer that takes a new epoch from the answer.
+
+        Raises RefusedError.
+        """
         each = self.known(name, producer_id)
         wanted = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
         repeated = version >= BUMPING and epoch == each.epoch - 1 and each.state.is_complete

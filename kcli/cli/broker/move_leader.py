@@ -119,7 +119,7 @@ async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list
 
 
 def order_of(place: PartitionReplicas, target: int | None) -> list[int]:
-    """Return the replicas with the new leader in front."""
+    """Return the replicas with the new leader in front. Raises UsageError."""
     if target is None:
         others = [node for node in place.replicas if node != place.leader]
         if not others:

@@ -139,7 +139,7 @@ def serve(**given: Any) -> None:
 
 
 def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
-    """Make the broker, empty or from captures. rules: as `take_faults` gives them."""
+    """Make the broker, empty or from captures. rules: as `take_faults` gives them. Raises UsageError."""
     made: dict[str, Any] = {
         "data": options.data,
         "config": dict(map(setting, options.settings)),

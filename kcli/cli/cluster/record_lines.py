@@ -71,7 +71,10 @@ def record_of(row: Row, topic: str, decoder: PayloadDecoder | None) -> NewRecord
 
 
 def content(row: Row, which: Which, topic: str, decoder: PayloadDecoder | None) -> bytes | None:
-    """Return a key's or a value's bytes: what its payload says, by the schema or format that was named, or as it is."""
+    """Return a key's or a value's bytes: what its payload says, by the schema or format that was named, or as it is.
+
+    Raises InputError.
+    """
     payload = row.get(f"_{which}")
     if decoder is not None and isinstance(payload, dict) and "data" in payload:
         made = decoder.encode(topic, which, payload, row)

@@ -217,7 +217,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
-    """Print every field's bytes; those before an error are shown before it is raised."""
+    """Print every field's bytes; those before an error are shown before it is raised. Raises UsageError."""
     from kcli.cli.decode.spans import failure_line, hexdump_lines, tree_lines
 
     if options["records"] == "raw" and options["format_"] == "tree":

@@ -91,7 +91,10 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
 
 
 def expand(files: tuple[str, ...]) -> list[str]:
-    """Return the files; for a folder the files of logs in it, by name, each log before the files beside it."""
+    """Return the files; for a folder the files of logs in it, by name, each log before the files beside it.
+
+    Raises InputError.
+    """
     from kcli.records.segments import kind_of
 
     paths: list[str] = []

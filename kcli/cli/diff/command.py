@@ -113,7 +113,10 @@ def answer_pairs(file: str | None, other: str | None, reply: PairReply, options:
 
 
 def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[Side]:
-    """Return both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`."""
+    """Return both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`.
+
+    Raises UsageError.
+    """
     java = options["as_"] is not None
     if java and got is None:
         expected, got = None, expected

@@ -63,7 +63,7 @@ def row_of(text: bytes, number: int) -> dict[str, Any]:
 def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any], kind: str) -> list[bytes]:
     """Return the bytes of both sides: two words of text, or the object's "expected" and "got".
 
-    With --as java the first may be missing. kind: "request", "response", "batch".
+    With --as java the first may be missing. kind: "request", "response", "batch". Raises InputError.
     """
     java = options["as_"] is not None
     if row:
@@ -80,7 +80,7 @@ def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any],
 
 
 def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given | None:
-    """Return the object's value for one side: bytes of its text, or JSON; None: nothing."""
+    """Return the object's value for one side: bytes of its text, or JSON; None: nothing. Raises InputError."""
     value = row.get(side)
     if isinstance(value, str):
         return bytes_of(value.encode(errors="replace"), number, base64_)
@@ -95,7 +95,7 @@ def as_bytes(
     value: Given | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
 ) -> bytes:
     """Return the bytes of one side; JSON is what `kcli encode` takes. java: those that Kafka's Java
-    client would send.
+    client would send. Raises InputError.
     """
     if value is None:
         raise InputError(f"{side}: bytes as text or JSON expected")

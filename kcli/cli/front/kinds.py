@@ -33,7 +33,7 @@ def kind_of(path: str) -> str:
 
 
 def kind_of_start(start: bytes, path: str) -> str:
-    """Return the kind of a file by its first bytes and its name."""
+    """Return the kind of a file by its first bytes and its name. Raises InputError."""
     from kcli import file_kinds
     from kcli.records.recognition import is_metadata, starts_log
     from kcli.snapshots.reading.names import parse_snapshot_name
@@ -63,7 +63,7 @@ def kind_of_start(start: bytes, path: str) -> str:
 
 
 def kind_of_folder(folder: Path) -> str:
-    """Return what a folder holds, by the names in it and in the folders below."""
+    """Return what a folder holds, by the names in it and in the folders below. Raises InputError."""
     names = [path.name for path in islice(folder.iterdir(), MOST_ENTRIES)]
     if folder.name.startswith("__cluster_metadata-") or any(each.startswith("__cluster_metadata-") for each in names):
         return "metadata"

@@ -108,7 +108,7 @@ def json_screen(path: str, _kind: str) -> int:
 
 
 def table_screen(path: str, _kind: str) -> int:
-    """Show the columns and rows of a Parquet file, or of the tables in a folder."""
+    """Show the columns and rows of a Parquet file, or of the tables in a folder. Raises InputError."""
     from kcli.extras import require
 
     require("kcli FILE of a Parquet file", "parquet")

@@ -195,7 +195,7 @@ def opened_condition(text: str, dialect: str | None) -> SqlCondition:
 
 def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
     """Return the ns of the time given to an option of that name. Commands without files also take a span before now,
-    "-10m"."""
+    "-10m". Raises UsageError."""
     if when is None:
         return None
 

@@ -135,7 +135,7 @@ def captures_of(files: Sequence[str]) -> list[str]:
 
 
 def members(file: str) -> list[str]:
-    """Return the file itself; of a directory its captures and log segments, and those below."""
+    """Return the file itself; of a directory its captures and log segments, and those below. Raises InputError."""
     if file == "-" or not Path(file).is_dir():
         return [file]
     inside = [path for path in sorted(Path(file).rglob("*")) if path.is_file()]

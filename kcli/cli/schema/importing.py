@@ -63,7 +63,7 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
 
 
 def import_tree(tree: Path, output: Path | None, quiet: bool) -> int:
-    """Write what a source tree has besides the tables. Returns 1 where that is nothing."""
+    """Write what a source tree has besides the tables. Returns 1 where that is nothing. Raises UsageError."""
     from kcli.schemas.catalog import catalog
     from kcli.schemas.dialect_settings import SETTINGS
     from kcli.schemas.importing.source_tree import read_tree, release_of_tree

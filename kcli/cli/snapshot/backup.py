@@ -107,7 +107,7 @@ def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
 
 
 def copy_files(folder: Path, made: Path) -> None:
-    """Copy the files of a metadata log, and nothing else, in place of an earlier copy."""
+    """Copy the files of a metadata log, and nothing else, in place of an earlier copy. Raises InputError."""
     listing = listing_of(folder)
     if not listing.snapshots and not listing.segments:
         raise InputError("no snapshot and no log segment of a metadata log here", file=str(folder))

@@ -117,7 +117,7 @@ def compare(nodes: Sequence[FolderNode], secrets: bool, problems: list[InputErro
 def live_drift(
     sources: tuple[str, ...], form: str, output: str | None, settings: tuple[str, ...], quiet: bool, dialect: str | None
 ) -> int:
-    """Compare the nodes of a live quorum."""
+    """Compare the nodes of a live quorum. Raises UsageError."""
     from kcli.cli.snapshot.drift_live import compare_live
 
     if not all(map(is_live, sources)):

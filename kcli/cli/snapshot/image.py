@@ -145,7 +145,7 @@ Writer = Callable[["Image", BinaryIO], None]
 
 
 def writer_for(options: ImageOptions) -> Writer:
-    """Return what writes the image, or the part of it that the options ask for."""
+    """Return what writes the image, or the part of it that the options ask for. Raises UsageError."""
     form, secrets = options.form, options.secrets
     if sum(map(bool, (options.verb, options.path, options.ask, options.without))) > 1:
         raise UsageError(f"one of {', '.join(VERBS)}, --path, --ask and --without")

@@ -118,7 +118,7 @@ def undo_lines(node: FolderNode, first: int, after: Image, net: Net) -> Iterator
 
 def place(node: FolderNode, text: str | None, option: str) -> int:
     """Return the offset of an option; for --from that of the first batch at or after a time, for --to that after the
-    last one at or before it.
+    last one at or before it. Raises UsageError.
     """
     if text is None:
         return 0 if option == "--from" else 1 << 63

@@ -42,7 +42,7 @@ async def find_controllers(client: Client) -> list[Endpoint]:
 
 
 async def ask_controllers(session: Session, address: Address) -> list[Endpoint]:
-    """Return where the controllers are, the leader first (DescribeQuorum v2, KIP-853)."""
+    """Return where the controllers are, the leader first (DescribeQuorum v2, KIP-853). Raises NetworkError."""
     unknown = f"{address} is no controller (it has no FetchSnapshot): give a controller's listener to --bootstrap"
     if DESCRIBE_QUORUM not in session.versions.ranges or session.versions.ranges[DESCRIBE_QUORUM].hi < 2:
         raise NetworkError(unknown)
@@ -84,7 +84,7 @@ async def ask(client: Client, reader: QuorumReader) -> dict[str, Any]:
 
 
 def turn_away(reader: QuorumReader, error: NetworkError) -> Restart | None:
-    """Turn to another controller; when there is none, say what the last one did."""
+    """Turn to another controller; when there is none, say what the last one did. Raises SnapshotFetchError."""
     try:
         return reader.lost()
     except SnapshotFetchError as last:

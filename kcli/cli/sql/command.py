@@ -116,7 +116,7 @@ def sql_of(question: str) -> str:
 
 
 def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more: Sequence[str] = ()) -> None:
-    """Answer one query, or all that are typed. more: queries behind the first."""
+    """Answer one query, or all that are typed. more: queries behind the first. Raises UsageError."""
     from kcli.cli.sql.prompt import answer, prompt
     from kcli.cli.sql.results import write_answer
     from kcli.extras import require

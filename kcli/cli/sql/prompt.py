@@ -60,7 +60,7 @@ def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
 
 
 def answer(engine: Engine, query: str, form: str, *, quiet: bool, escaped: bool = False) -> None:
-    """Write the answer to what was typed. escaped: see `write_answer`."""
+    """Write the answer to what was typed. escaped: see `write_answer`. Raises UsageError."""
     word, _, name = query.partition(" ")
     if word in SHOWN:
         for line in HELP if word in ("help", ".help", "?") else list_lines(terminal_room()):

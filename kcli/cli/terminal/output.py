@@ -180,7 +180,10 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
 
 
 def settle(handle: int, before: os.stat_result | None, mode: int | None, shown: str) -> None:
-    """Give a written file its mode, and the owner of the one before it. Sealed: down to the disk as well."""
+    """Give a written file its mode, and the owner of the one before it. Sealed: down to the disk as well.
+
+    Raises OSError.
+    """
     try:
         if before is not None:
             with contextlib.suppress(PermissionError):

@@ -89,7 +89,10 @@ def dissect(link: int, data: bytes, length: int) -> TcpSegment | NoSegment:
 
 
 def link_layer(layers: Layers, link: int) -> Layer | None:
-    """Read a link layer's own header. The families of BSD loopback have the byte order of the machine that captured."""
+    """Read a link layer's own header. The families of BSD loopback have the byte order of the machine that captured.
+
+    Raises NoSegmentError.
+    """
     if link in SPECIAL_LINKS:
         return SPECIAL_LINKS[link](layers)
     if link not in LINKS:
@@ -221,7 +224,10 @@ def pppoe_session(layers: Layers) -> Layer:
 
 
 def ppp_frame(layers: Layers) -> Layer:
-    """Return a frame of PPP, with its address and control or without, or one in Cisco's framing."""
+    """Return a frame of PPP, with its address and control or without, or one in Cisco's framing.
+
+    Raises NoSegmentError.
+    """
     layers.wrapped = True
     start = layers.data[layers.at : min(layers.at + 2, layers.end, layers.captured)]
     if start in (b"\x0f\0", b"\x8f\0"):
@@ -238,7 +244,7 @@ def ppp_frame(layers: Layers) -> Layer:
 
 
 def mpls_labels(layers: Layers) -> Layer:
-    """Pass over MPLS labels, and guess the layer after them, which they don't name."""
+    """Pass over MPLS labels, and guess the layer after them, which they don't name. Raises NoSegmentError."""
     bottom = False
     while not bottom:
         header = layers.take(tunnels.mpls)
@@ -310,7 +316,7 @@ def gre_packet(layers: Layers) -> Layer:
 
 
 def vxlan_packet(layers: Layers) -> Layer:
-    """Enter VXLAN, also with its generic protocol extension."""
+    """Enter VXLAN, also with its generic protocol extension. Raises NoSegmentError."""
     header = layers.peek(tunnels.vxlan)
     layers.enter("VXLAN", header.network)
     if header.has_next and header.next not in NEXT_LAYERS:
@@ -387,7 +393,7 @@ class Pieces(NamedTuple):
 
 
 def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pieces) -> Layer | None:
-    """Return what IP carries behind `size` bytes of headers."""
+    """Return what IP carries behind `size` bytes of headers. Raises NoSegmentError."""
     if protocol == TCP:
         if pieces.is_fragment:
             raise NoSegmentError("fragment")
@@ -412,7 +418,7 @@ def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pi
 
 
 def tcp_segment(layers: Layers, ip: Any, size: int) -> None:
-    """Read the segment behind `size` bytes of IP headers."""
+    """Read the segment behind `size` bytes of IP headers. Raises NoSegmentError."""
     at = layers.at + size
     if layers.captured < at + tcp.sizeof():
         raise NoSegmentError("cut")

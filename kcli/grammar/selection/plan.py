@@ -124,7 +124,7 @@ class SelectionPlan:
         self.finish(branch, bare, path)
 
     def finish(self, branch: Branch, bare: str, path: str) -> None:
-        """Add the column at the end of a path."""
+        """Add the column at the end of a path. Raises UsageError."""
         word = branch.word
         type_ = "missing" if word is None else "count" if word == TAGS else getattr(word, "kind", word_type(word))
         if type_ not in (*NUMBERS, *SLICED, "missing", "count"):
@@ -139,7 +139,7 @@ class SelectionPlan:
         self.places[path] = self.places[bare] = ColumnPlace(branch.level, branch.slot, type_)
 
     def below(self, branch: Branch, names: str, path: str) -> Branch:
-        """Return the field of a struct."""
+        """Return the field of a struct. Raises UsageError."""
         word = branch.word.subcon if isinstance(branch.word, Optional) else branch.word
         words = dict(word.words) if isinstance(word, Struct) else {}
         if isinstance(word, Struct) and word.flexible:
@@ -155,7 +155,7 @@ class SelectionPlan:
         return branch.below.setdefault(name, Branch(words.get(name), branch.level))
 
     def each(self, branch: Branch, reached: str, path: str) -> Branch:
-        """Return the elements of an array."""
+        """Return the elements of an array. Raises UsageError."""
         word = branch.word
         if word is not None and word != UNKNOWN_TAGS and not isinstance(word, Array):
             raise UsageError(f"select: {path}: {reached.removesuffix('[]')} is no array in {self.what}")

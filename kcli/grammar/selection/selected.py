@@ -32,7 +32,7 @@ class Selected:
 
     def column(self, path: str) -> memoryview:
         """Return numbers, one for each row of the path's level: int64, or doubles for a float64. `missing` where there
-        is none.
+        is none. Raises UsageError.
         """
         place = self.plan.place(path)
         if place.type in SLICED:
@@ -40,7 +40,10 @@ class Selected:
         return self.view(place.level, place.slot, "d" if place.type == "float64" else "q")
 
     def slices(self, path: str) -> tuple[memoryview, memoryview]:
-        """Return (starts, sizes) in `data` of strings, bytes, records and uuids, in bytes; size -1: null, or absent."""
+        """Return (starts, sizes) in `data` of strings, bytes, records and uuids, in bytes; size -1: null, or absent.
+
+        Raises UsageError.
+        """
         place = self.plan.place(path)
         if place.type not in SLICED:
             raise UsageError(f"select: {path} is a {place.type}: take `column`, not `slices`")

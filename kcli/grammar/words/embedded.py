@@ -71,7 +71,7 @@ class Embedded(Word):
         return value
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> Any:
-        """Build a value and return it; a Rebuild makes its own."""
+        """Build a value and return it; a Rebuild makes its own. Raises EncodeError."""
         stream, context = io.BytesIO(), trace.context or context_below(trace, parsing=False)
         try:
             built = self.subcon._build(value, stream, context, construct_path("(building)", path))

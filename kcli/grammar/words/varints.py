@@ -12,7 +12,7 @@ from kcli.grammar.words.word import Word
 
 
 def read_varint(source: ByteSource, path: str) -> tuple[int, bool]:
-    """Read an unsigned varint of at most 32 bits: (value, canonical)."""
+    """Read an unsigned varint of at most 32 bits: (value, canonical). Raises DecodeError."""
     start, value = source.tell(), 0
     for index in range(5):
         if not source.left():

@@ -50,7 +50,10 @@ class Grammar(Construct):  # type: ignore[type-arg]
         return containers(value)
 
     def parse_alone(self, source: ByteSource, context: Any, place: str) -> Any:
-        """Return the value at the source, with a trace of its own. place: its path in construct's outer words."""
+        """Return the value at the source, with a trace of its own. place: its path in construct's outer words.
+
+        Raises DecodeError.
+        """
         trace = DecodeTrace(context=context)
         try:
             value = self.parse_word(source, trace, "")
@@ -70,7 +73,10 @@ class Grammar(Construct):  # type: ignore[type-arg]
         return obj
 
     def build_alone(self, value: Any, out: bytearray, context: Any, place: str) -> None:
-        """Append the value's bytes, with a trace of its own. place: its path in construct's outer words."""
+        """Append the value's bytes, with a trace of its own. place: its path in construct's outer words.
+
+        Raises EncodeError.
+        """
         try:
             self.build_word(value, out, DecodeTrace.of_value(value, context), "")
         except EncodeError as error:

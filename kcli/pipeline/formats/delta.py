@@ -142,7 +142,10 @@ def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
 
 
 def versions_of(row: Mapping[str, Any], uri: str) -> dict[str, int]:
-    """Return the versions of the tables that a row says; a table that only a later kcli knows is left out."""
+    """Return the versions of the tables that a row says; a table that only a later kcli knows is left out.
+
+    Raises InputError.
+    """
     said = loads(row["versions"], what="the versions of a run")
     if not isinstance(said, dict) or not all(isinstance(each, int) and 0 <= each < 1 << 63 for each in said.values()):
         raise InputError("not the runs of kcli pipeline: no versions of tables", file=uri)
@@ -161,7 +164,7 @@ def write_rows(place: StoragePath, rows: list[dict[str, Any]]) -> None:
 
 
 def rows_in(place: StoragePath) -> list[dict[str, Any]]:
-    """Return the rows of a file of `runs`."""
+    """Return the rows of a file of `runs`. Raises InputError."""
     import pyarrow
     import pyarrow.parquet
 

@@ -40,7 +40,7 @@ class PlainRuns:
         return 0
 
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
-        """Write the journal's entry, then show the run's files."""
+        """Write the journal's entry, then show the run's files. Raises InputError."""
         place = self.place / f"{entry.run:08d}.json"
         if place.exists():
             raise InputError(

@@ -57,7 +57,7 @@ class Kept:
         return {connection for uri in self.uris for connection in connections_in(uri)}
 
     def among(self, uri: str) -> list[Carried]:
-        """Read the connections of a file whose buckets are those of the share."""
+        """Read the connections of a file whose buckets are those of the share. Raises InputError."""
         import pyarrow.parquet
 
         with StoragePath(uri).open() as file:

@@ -52,7 +52,7 @@ class KcliSource(DataSource):
         return ", ".join(f"`{name}` {kind}" for name, kind in self.chosen())
 
     def chosen(self) -> list[Column]:
-        """Return the columns that are asked for, all without the option."""
+        """Return the columns that are asked for, all without the option. Raises UsageError."""
         names = self.options.get("columns")
         if not names:
             return list(self.columns)

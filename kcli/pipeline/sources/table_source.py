@@ -77,7 +77,7 @@ class TableSource(KcliSource):
         return self.tasks_of([file.uri for file in files], sum(file.size for file in files))
 
     def tasks_of(self, uris: Sequence[str], size: int) -> list[Any]:
-        """Return the tasks of some captures, of so many bytes."""
+        """Return the tasks of some captures, of so many bytes. Raises UsageError."""
         if self.table.name == RUNS.name:
             raise UsageError("kcli.runs is of a folder that `kcli pipeline run` has written")
         if not uris:
@@ -96,7 +96,7 @@ class TableSource(KcliSource):
             yield from self.derived(task, wanted, condition)
 
     def decoded(self, task: Share) -> Iterator[Any]:
-        """Yield the rows of a share of captures."""
+        """Yield the rows of a share of captures. Raises InputError."""
         from kcli.pipeline.packets.reading import Reading
         from kcli.pipeline.packets.shuffle import gather_share
         from kcli.pipeline.rows.origins import Origins
@@ -132,7 +132,7 @@ class TableSource(KcliSource):
             raise InputError(problems[0])
 
     def derived(self, task: Whole, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
-        """Yield the rows of a table that looks across connections."""
+        """Yield the rows of a table that looks across connections. Raises InputError."""
         from kcli.pipeline.context import Options
         from kcli.pipeline.local_engine import LocalEngine
         from kcli.pipeline.run import run_pipeline

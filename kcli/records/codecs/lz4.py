@@ -100,7 +100,10 @@ def header_checksum(descriptor: Buffer) -> int:
 
 
 def descriptor_size(data: memoryview) -> int:
-    """Return the size in bytes of the frame descriptor between the frame's magic and the header checksum."""
+    """Return the size in bytes of the frame descriptor between the frame's magic and the header checksum.
+
+    Raises InputError.
+    """
     if data[:4] != MAGIC:
         raise InputError(f"lz4: starts with {bytes(data[:4]).hex() or 'nothing'}, a frame (04224d18) expected")
     if len(data) < 7:

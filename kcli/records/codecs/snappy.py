@@ -54,7 +54,7 @@ def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> byt
 
 def split_blocks(data: memoryview) -> list[memoryview]:
     """Return the blocks of a xerial stream without the headers between, or a cut length at the end
-    (SnappyInputStream).
+    (SnappyInputStream). Raises InputError.
     """
     blocks, at = [], 0
     while len(data) - at >= 4:
@@ -77,7 +77,7 @@ def split_blocks(data: memoryview) -> list[memoryview]:
 
 
 def unfolded_size(block: memoryview) -> int:
-    """Return the size that a raw block says in front, an unsigned varint of at most 5 bytes."""
+    """Return the size that a raw block says in front, an unsigned varint of at most 5 bytes. Raises InputError."""
     try:
         return read_unsigned(block)[0]
     except ValueError:

@@ -60,7 +60,7 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
 
 
 def server_of(connection: str) -> str:
-    """Return the first half of "server:port-client:port"."""
+    """Return the first half of "server:port-client:port". Raises ValueError."""
     server, dash, _ = connection.partition("-")
     if not dash:
         raise ValueError(f"connection {connection!r} is not SERVER:PORT-CLIENT:PORT")

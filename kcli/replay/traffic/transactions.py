@@ -76,7 +76,10 @@ def producer_of(api_key: int, body: Body) -> dict[str, int]:
 
 
 async def ask(session: Session, api_key: int, body: Body, high: int = 32_767) -> None:
-    """Send a request until the transaction before has ended. Another error is the caller's request's to show."""
+    """Send a request until the transaction before has ended. Another error is the caller's request's to show.
+
+    Raises BrokerError.
+    """
     version = session.versions.best(api_key, high=high)
     for _ in range(RETRIES):
         answer = await call(session.connection, api_key, version, body, dialect=session.dialect)

@@ -29,7 +29,7 @@ MOVED = {"TransactionLog": "transaction", "QuorumState": "raft"}
 
 
 def release_of(path: Path) -> tuple[str, str]:
-    """Return ("kafka-clients", "4.4") from a jar's file name."""
+    """Return ("kafka-clients", "4.4") from a jar's file name. Raises InputError."""
     found = NAME.search(path.name)
     if not found:
         raise InputError("its name says no release (as kafka-clients-4.4.0.jar does)", file=str(path))

@@ -98,7 +98,7 @@ class Controller:
         return other
 
     def move(self, broker: int, before: Iterable[str], after: Iterable[str]) -> None:
-        """Give a broker other log directories: each directory has one broker."""
+        """Give a broker other log directories: each directory has one broker. Raises ReplayError."""
         for directory in before:
             if self.directories.pop(directory, None) != broker:
                 raise ReplayError(f"broker {broker}: its directory {directory} is not its own, or named twice")

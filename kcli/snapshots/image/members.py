@@ -75,7 +75,7 @@ def found(lists: Lists, broker: int, number: int) -> list[Entry]:
 
 
 def remove(lists: Lists, broker: int, entry: Entry) -> None:
-    """Drop an entry from a list that becomes shorter by one, however many of its kind there are."""
+    """Drop an entry from a list that becomes shorter by one, however many of its kind there are. Raises ReplayError."""
     entries = found(lists, broker, entry[0])
     left = [each for each in entries if each != entry]
     if len(left) == len(entries):

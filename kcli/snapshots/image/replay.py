@@ -170,7 +170,7 @@ def change_partition(image: Image, value: Value) -> None:
 
 @handles("ClearElrRecord")
 def clear_elr(image: Image, value: Value) -> None:
-    """Forget the eligible leaders (KIP-966) of one topic, or of all where no topic is named."""
+    """Forget the eligible leaders (KIP-966) of one topic, or of all where no topic is named. Raises ReplayError."""
     name = value["topicName"]
     topics = image.cleared(name)
     if name and not topics:

@@ -167,14 +167,17 @@ class QuorumReader(ABC):
         return self.take_fetch(partition)
 
     def lost(self) -> Restart | None:
-        """Ask the next node: the connection to `target` failed, or could not be made."""
+        """Ask the next node: the connection to `target` failed, or could not be made. Raises SnapshotFetchError."""
         self.turns += 1
         if self.turns > MOST_TURNS:
             raise SnapshotFetchError("no controller answers")
         return self.turn_away()
 
     def take_download(self, partition: Mapping[str, Any], code: int) -> Write | Restart:
-        """Take in the leader's answer to a FetchSnapshot. Restart: it begins anew, elsewhere."""
+        """Take in the leader's answer to a FetchSnapshot. Restart: it begins anew, elsewhere.
+
+        Raises SnapshotFetchError.
+        """
         if code == SNAPSHOT_NOT_FOUND:
             return self.gone()
         if code == POSITION_OUT_OF_RANGE:
@@ -219,7 +222,7 @@ class QuorumReader(ABC):
                 self.known[node["nodeId"]] = Endpoint(node["host"], node["port"])
 
     def turn_to_leader(self, partition: Mapping[str, Any]) -> Restart | None:
-        """Turn to the leader that the answer names, or to the next controller."""
+        """Turn to the leader that the answer names, or to the next controller. Raises SnapshotFetchError."""
         before, asked = self.leader, self.asked
         self.learn_leader(partition)
         if self.leader is not None and self.leader != before and self.leader in self.known:
@@ -270,7 +273,7 @@ class QuorumReader(ABC):
         return Restart(f"snapshot {lost} is gone, a newer one has to be there")
 
     def overshot(self) -> Restart:
-        """Start over: the file so far is longer than the leader's, so it is another one."""
+        """Start over: the file so far is longer than the leader's, so it is another one. Raises SnapshotFetchError."""
         self.restarts += 1
         if self.restarts > 1:
             self.state = self.FETCHING

@@ -60,7 +60,10 @@ class SnapshotFetch(QuorumReader):
             self.download(self.wanted or offered)
 
     def look_further(self, partition: Mapping[str, Any]) -> None:
-        """Ask next for an offset that only a snapshot can serve: the log reaches back to the one asked for."""
+        """Ask next for an offset that only a snapshot can serve: the log reaches back to the one asked for.
+
+        Raises SnapshotFetchError.
+        """
         self.probe += 1
         if self.probe == len(PROBES):
             begin = partition.get("logStartOffset")

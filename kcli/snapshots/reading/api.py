@@ -136,7 +136,7 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
 
 
 def at_its_offset(wanted: Wanted) -> Wanted:
-    """Return the same source by an offset, where it is by a time."""
+    """Return the same source by an offset, where it is by a time. Raises UsageError."""
     if wanted.at_time is None:
         return wanted
     folder = log_folder(wanted)
@@ -159,7 +159,10 @@ def is_directory(path: str | Stream) -> bool:
 
 
 def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
-    """Return the file itself, or of a directory the newest snapshot that ends at or before the offset."""
+    """Return the file itself, or of a directory the newest snapshot that ends at or before the offset.
+
+    Raises UsageError.
+    """
     if isinstance(wanted.path, Stream) or not is_directory(wanted.path):
         name = parse_snapshot_name(Path(name_of(wanted.path)).name)
         if name is not None and wanted.at_offset is not None and name.id.end_offset > wanted.at_offset:
@@ -189,7 +192,7 @@ def take_snapshot(loader: Loader, path: str | Stream) -> None:
 
 
 def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
-    """Replay the segments of a folder behind the image; the files that were read."""
+    """Replay the segments of a folder behind the image; the files that were read. Raises InputError."""
     listing = listing_of(folder)
     segments = listing.segments
     start = loader.image.provenance.end_offset

@@ -125,7 +125,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
 
 
 def write_traces(files: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Write spans in place of rows. Return the exit code."""
+    """Write spans in place of rows. Return the exit code. Raises UsageError."""
     if options["output"] is not None or options["records"] != "none" or decoder_of(options) is not None:
         raise UsageError("--traces: spans are written in place of rows (no -o, --records or options of payloads)")
     brokers = captures_in(options["broker_captures"])
