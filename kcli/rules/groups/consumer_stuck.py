@@ -15,7 +15,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # JoinGroup or SyncGroup waits for another member.
 # Who was stuck before the capture began asks for nothing in it: its partitions are those that grow, of topics that its
 # group reads, and that nobody of the group asks for. As many may be told as there are such partitions: others of the
-# group may have none.
+# group may have none. Where no other reads on, nor it commits again what it did, it may work on what it has.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -254,14 +254,21 @@ quiet AS (
   GROUP BY group_id, client_id
   HAVING count(*) >= 3 AND max(ns) - min(ns) >= 15000000000
 ),
-moved_on AS (
-  SELECT client_id
-  FROM (SELECT coalesce(client_id, '') AS client_id, group_id, topic, partition, committed_offset FROM commits) AS c
-  WHERE client_id IN (SELECT client_id FROM quiet)
-  GROUP BY group_id, client_id, topic, partition
-  HAVING max(committed_offset) > min(committed_offset)
+stands AS (
+  SELECT client_id, max(commits) AS commits, max(onward) AS onward
+  FROM (
+    SELECT client_id, count(*) AS commits, max(committed_offset) - min(committed_offset) AS onward
+    FROM (SELECT coalesce(client_id, '') AS client_id, group_id, topic, partition, committed_offset FROM commits) AS c
+    WHERE client_id IN (SELECT client_id FROM quiet)
+    GROUP BY group_id, client_id, topic, partition
+  ) AS p
+  GROUP BY client_id
 ),
-mute AS (SELECT * FROM quiet WHERE client_id NOT IN (SELECT client_id FROM moved_on)),
+mute AS (
+  SELECT q.*, coalesce(commits, 0) AS commits
+  FROM quiet q LEFT JOIN stands s ON q.client_id = s.client_id
+  WHERE coalesce(onward, 0) = 0
+),
 read_by_others AS (
   SELECT m.group_id, f.topic, f.partition, count(*) AS fetches
   FROM (SELECT DISTINCT group_id FROM mute) AS m
@@ -292,6 +299,9 @@ never_read AS (
   SELECT m.*, u.produced, u.topics
   FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS members FROM mute) AS m
   JOIN left_unread u ON m.group_id = u.group_id AND m.members <= u.partitions
+  LEFT JOIN (SELECT group_id, sum(fetches) AS fetches FROM read_by_others GROUP BY group_id) AS r
+    ON m.group_id = r.group_id
+  WHERE client_id NOT IN (SELECT client_id FROM idle) AND (coalesce(r.fetches, 0) >= 10 OR commits >= 2)
 )
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
