@@ -247,12 +247,28 @@ others AS (
     AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns AND f.records_bytes > 0
   GROUP BY r.client_id
 ),
-quiet AS (
+beating AS (
   SELECT group_id, client_id, count(*) AS heartbeats, min(ns) AS from_ns, max(ns) AS to_ns
   FROM heartbeats
-  WHERE client_id NOT IN (SELECT client_id FROM fetches GROUP BY client_id HAVING sum(fetches) > 1)
   GROUP BY group_id, client_id
   HAVING count(*) >= 3 AND max(ns) - min(ns) >= 15000000000
+),
+hardly AS (
+  SELECT b.*
+  FROM beating b
+  JOIN (SELECT client_id, sum(requests) AS requests FROM conns GROUP BY client_id) AS c ON b.client_id = c.client_id
+  WHERE requests <= 3 * heartbeats + 10
+),
+quiet AS (
+  SELECT *
+  FROM hardly
+  WHERE client_id NOT IN (
+    SELECT client_id
+    FROM calls
+    WHERE api = 'FETCH' AND client_id IN (SELECT client_id FROM hardly)
+    GROUP BY client_id
+    HAVING count(*) > 1
+  )
 ),
 stands AS (
   SELECT client_id, max(commits) AS commits, max(onward) AS onward

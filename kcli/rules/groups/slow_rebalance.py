@@ -19,7 +19,8 @@ WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
          completed_ns, coalesce(instance_id, member_id) AS member, instance_id IS NOT NULL AS is_static,
          coalesce(error, '') AS error, answered, session_timeout_ms, rebalance_timeout_ms,
-         generation, answered_generation, assignment, assignment IS NOT NULL AS is_given
+         generation, answered_generation, assignment IS NOT NULL AS is_given,
+         cardinality(assignment) AS given
   FROM group_calls
   WHERE group_id IS NOT NULL
 ),
@@ -149,7 +150,7 @@ lives AS (
          max(a.ns - before_ns) AS pause_ns, max_by(partitions, a.ns) AS partitions
   FROM (
     SELECT *, lag(ns) OVER (PARTITION BY group_id, member ORDER BY ns) AS before_ns,
-           CASE WHEN is_given THEN cardinality(assignment) END AS partitions
+           given AS partitions
     FROM asked
     WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND member != '' AND error = ''
   ) AS a

@@ -31,8 +31,7 @@ fast AS (
 held AS (
   SELECT b.client_id, connection, sum(records) AS records,
          sum(CASE WHEN compression = 'none' THEN 1 ELSE 0 END) AS plain, count(*) AS batches,
-         percentile_approx(ns / 1e6 - max_timestamp, 0.5) AS wait_ms,
-         array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
+         avg(ns / 1e6 - max_timestamp) AS wait_ms, count(DISTINCT partition) AS partitions
   FROM batches b JOIN windows w ON b.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   WHERE api = 'PRODUCE' AND b.client_id IN (SELECT client_id FROM fast)
   GROUP BY b.client_id, connection
@@ -46,7 +45,7 @@ by_server AS (
   SELECT client_id, server, {OF_ONE} AS of_one, sum(requests) AS requests, sum(bytes) AS bytes,
          sum(records) AS records, sum(plain) AS plain, sum(batches) AS batches, sum(refused) AS refused,
          sum(waited_ms) AS waited_ms, sum(answers) AS answers, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
-         min(wait_ms) AS wait_ms, max(cardinality(partitions)) AS partitions
+         min(wait_ms) AS wait_ms, max(partitions) AS partitions
   FROM filled
   WHERE usual_records < 2 OR records / requests < 1.5
   GROUP BY client_id, server
