@@ -162,7 +162,7 @@ def bench(bootstrap: str, rounds: int) -> None:
         ):
             made = stack.enter_context(proxied("--bootstrap", bootstrap, *options, stdout=subprocess.DEVNULL))
             servers[name] = Server(made.bootstrap, made.process.pid)
-        bench_throughput(servers, rounds)
+        bench_throughput(servers, 3 * rounds)
         for name in ("socat", "asyncio"):
             if name == "asyncio" or shutil.which(name):
                 servers[name] = stack.enter_context(relayed(name, bootstrap))

@@ -78,6 +78,12 @@ def test_a_capture_without_tls_loads_none_of_it() -> None:
     assert not set(names) & set(done.stdout.split())
 
 
+def test_records_of_files_need_no_client() -> None:
+    script = "import sys, kcli.cli.records.command; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not {"asyncio", "ssl", "concurrent.futures"} & set(done.stdout.split())
+
+
 def test_a_condition_asks_nothing_of_pandas() -> None:
     """PyArrow imports it to look at Python's values, where it is there, which takes as long as all the rest."""
     condition = "kcli.sql.conditions.SqlCondition('latency_ms > 1').close()"

@@ -24,7 +24,7 @@ from kcli.cli.options.inputs import (
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.records.choice import RecordChoice
 from kcli.cli.records.formats import FORMATS, WRITERS, write_followed, write_values
-from kcli.cli.records.live import check_live, live_options, rows_of_topic
+from kcli.cli.records.live_options import check_live, live_options
 from kcli.cli.records.plain import PLAIN
 from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_groups
 from kcli.cli.terminal.console import terminal_room, warn
@@ -89,6 +89,8 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         reading(files, options["quiet"]) as moved,
     ):
         if live:
+            from kcli.cli.records.live import rows_of_topic
+
             rows = begun(choice.wanted(rows_of_topic(options, chosen, problems.add)))
         else:
             groups = record_groups(

@@ -15,7 +15,6 @@ from kcli.cli.records.formats import GROUP, REPEATED, parquet_batches, parquet_s
 from kcli.cli.records.sources import RecordGroup
 from kcli.core.records import batches as core
 from kcli.jsontext import dumps
-from kcli.pipeline.background import Background
 from kcli.records.batches import CONTROL
 from kcli.records.rows import is_cut
 from kcli.records.text import new_writer
@@ -63,6 +62,7 @@ def flush(writer: Any, out: BinaryIO) -> None:
 
 def write_plain_parquet(groups: Iterator[RecordGroup], choice: RecordChoice, out: BinaryIO) -> None:
     """Write records as `write_parquet` does."""
+    from kcli.pipeline.background import Background
     from kcli.tables.parquet import parquet_file, parquet_writer
 
     schema = parquet_schema()
