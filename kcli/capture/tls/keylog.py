@@ -7,6 +7,7 @@ by the ServerHello's session id. Nothing of a key log is ever shown: no repr, no
 from __future__ import annotations
 
 import contextlib
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -49,6 +50,9 @@ class Effort:
         self.left = min(self.left + 4 * count, self.most)
 
 
+BEGUN = r"[A-Za-z][\w-]*(?:\s|$)"  # the label, or a part of it
+
+
 class KeyLog:
     """Secrets by connection, and what may be spent on trying them."""
 
@@ -66,7 +70,8 @@ class KeyLog:
         self.count = 0
         self.effort = Effort()
         for file in self.files:
-            found = {(self.take_line(line), line.endswith("\n")) for line in file.lines()}  # the last may lack its end
+            # The last may lack its end, as in a log that is being written.
+            found = {(self.take_line(line), line.endswith("\n") or not re.match(BEGUN, line)) for line in file.lines()}
             if (False, True) in found and not any(is_key for is_key, _ in found):
                 raise InputError(
                     "no line of a key log (LABEL CLIENT_RANDOM SECRET, as SSLKEYLOGFILE has them, expected)",

@@ -13,7 +13,7 @@ from kcli.cli.decode.batch_findings import report_findings
 from kcli.cli.decode.batch_formats import hook_of, write_lines, write_table
 from kcli.cli.decode.batch_sources import open_source
 from kcli.cli.decode.segment_verification import run_verify
-from kcli.cli.options.file_type import refuse_others
+from kcli.cli.options.file_type import refuse_other_files, refuse_others
 from kcli.cli.options.inputs import (
     batch_records_option,
     dialect_option,
@@ -70,6 +70,8 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
     kcli decode segment data/orders-0 --verify
     """
     paths, format_, output, quiet = expand(files), given["format_"], given["output"], given["quiet"]
+    if given["verify"] or format_ == "parquet" or len(paths) == 1:  # else what others hold is shown
+        refuse_other_files(logs_among(paths), "no record batches")
     if given["verify"]:
         return run_verify(paths, [*files, *paths], format_, output, quiet)
     if format_ == "parquet":
@@ -108,6 +110,13 @@ def expand(files: tuple[str, ...]) -> list[str]:
         inside.sort(key=lambda path: (path.parent, path.name.partition(".")[0], path.suffix != ".log", path.name))
         paths += map(str, inside)
     return paths
+
+
+def logs_among(paths: list[str]) -> list[str]:
+    """Return the logs, without the files beside them."""
+    from kcli.records.segments import kind_of
+
+    return [path for path in paths if kind_of(path) in (None, "log")]
 
 
 def title(out: BinaryIO, path: str, format_: str) -> None:
@@ -167,12 +176,10 @@ def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet
     if output is None or output == "-":
         raise UsageError("--format parquet writes a file: -o OUT expected")
     from kcli.records.columns import write_parquet as write
-    from kcli.records.segments import kind_of
 
-    logs = [path for path in paths if kind_of(path) in (None, "log")]
     failure = None
     with open_output(output, inputs) as out, write(out, secrets) as append:
-        for path in logs:
+        for path in logs_among(paths):
             with open_source(path) as source, progress(source.size, path, quiet) as bar:
                 try:
                     append(source.read, path, bar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,12 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     live = check_live(files, options)
     chosen = replace(filter_of(options, files), topic=None)
     problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options, captures_of(files))
+
+    def end() -> None:
+        """Raise what was wrong where no record was shown: then nothing is written, not even headings."""
+        if not choice.count:
+            conclude(problems.failures, options["quiet"], count=problems.count)
+
     with (
         open_output(options["output"], [*inputs_of(files), *options["key_logs"], *files_named(options)]) as out,
         reading(files, options["quiet"]) as moved,
@@ -103,7 +109,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
                 DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
                 options["quiet"],
             )
-            rows = choice.wanted(row for group in groups for row in group.rows())
+            rows = ended(choice.wanted(row for group in groups for row in group.rows()), end)
         if decoder is not None:
             rows = with_payloads(rows, decoder)
         if options["follow"]:
@@ -112,9 +118,9 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         elif options["values"]:
             write_values(rows, out)
         elif not live and decoder is None and choice.is_by_place and options["format_"] in PLAIN:
-            PLAIN[options["format_"]](groups, choice, out)
+            PLAIN[options["format_"]](groups, choice, out, end)
         else:
-            WRITERS[writer_of(options, decoder)](rows, out, terminal_room(options["output"]))
+            WRITERS[writer_of(options, decoder)](begun(rows), out, terminal_room(options["output"]))
         out.flush()
         conclude(problems.failures, options["quiet"], count=problems.count)
     if decoder is not None:
@@ -128,6 +134,12 @@ def records(files: tuple[str, ...], **options: Any) -> int:
 def begun(rows: Iterator[Row]) -> Iterator[Row]:
     """Return the rows when the first has come, so that an error in its place is not below headings."""
     return chain([*islice(rows, 1)], rows)
+
+
+def ended(rows: Iterator[Row], end: Callable[[], None]) -> Iterator[Row]:
+    """Yield rows; call `end` behind the last."""
+    yield from rows
+    end()
 
 
 def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:

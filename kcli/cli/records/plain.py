@@ -24,7 +24,10 @@ GATHERED = 16 << 20  # bytes of batches that become columns at a time
 HELD = 32 << 20  # bytes of a group of rows in a Parquet file, behind which it ends
 
 
-def write_plain_lines(groups: Iterator[RecordGroup], choice: RecordChoice, out: BinaryIO) -> None:
+End = Callable[[], None]  # called behind the last record, before a table without any is made
+
+
+def write_plain_lines(groups: Iterator[RecordGroup], choice: RecordChoice, out: BinaryIO, _end: End) -> None:
     """Write records as `write_jsonl` does."""
     writer: Any = None
     for group in groups:
@@ -60,7 +63,7 @@ def flush(writer: Any, out: BinaryIO) -> None:
         writer.clear()
 
 
-def write_plain_parquet(groups: Iterator[RecordGroup], choice: RecordChoice, out: BinaryIO) -> None:
+def write_plain_parquet(groups: Iterator[RecordGroup], choice: RecordChoice, out: BinaryIO, end: End) -> None:
     """Write records as `write_parquet` does."""
     from kcli.pipeline.background import Background
     from kcli.tables.parquet import parquet_file, parquet_writer
@@ -69,6 +72,7 @@ def write_plain_parquet(groups: Iterator[RecordGroup], choice: RecordChoice, out
     with parquet_file(out, schema, parquet_writer) as writer, Background(1) as background:
         for batches in row_groups(plain_batches(groups, choice, schema)):
             background.do(writer().write_table, batches)
+        end()
 
 
 def row_groups(batches: Iterator[Any]) -> Iterator[Any]:
@@ -218,7 +222,7 @@ def headers_of(headers: Any, kind: Any) -> Any:
     )
 
 
-PLAIN: dict[str, Callable[[Iterator[RecordGroup], RecordChoice, BinaryIO], None]] = {
+PLAIN: dict[str, Callable[[Iterator[RecordGroup], RecordChoice, BinaryIO, End], None]] = {
     "jsonl": write_plain_lines,
     "parquet": write_plain_parquet,
 }

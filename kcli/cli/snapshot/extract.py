@@ -51,7 +51,6 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
     """
     quiet, chosen = options["quiet"], filter_of_times(options, captures)
     folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         files = Files(folder, stack, captures)
         for piece in pieces_of(only_exchanges(captures, chosen, options)):
@@ -93,6 +92,7 @@ class Files:
         if piece.key not in self.parts:
             path = self.folder / f"{piece.key.server.replace(':', '_')}-{piece.key.id.file_name}.part"
             refuse_inputs(path, self.captures)
+            self.folder.mkdir(parents=True, exist_ok=True)
             self.parts[piece.key] = path, self.stack.enter_context(private_part(path)), Assembly(piece.size)
         _, stream, assembly = self.parts[piece.key]
         stream.seek(piece.position)

@@ -53,7 +53,15 @@ def test_a_ticket_has_the_secret_of_its_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["CLIENT_RANDOM 00 00\n", "hello\n", "\x89PNG\r\n", f"CLIENT_RANDOM {RANDOM.hex()} 0011\n"]
+    "text",
+    [
+        "CLIENT_RANDOM 00 00\n",
+        "hello\n",
+        "\0\0\0",
+        "\x1f\x8b\x08",
+        "\x89PNG\r\n",
+        f"CLIENT_RANDOM {RANDOM.hex()} 0011\n",
+    ],
 )
 def test_what_is_no_key_log(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match="no line of a key log"):

@@ -71,3 +71,15 @@ def test_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["decode", "segment", str(tmp_path / "none.log")]) == 3
     assert main(["decode", "segment", str(tmp_path)]) == 3
     assert "no log segment in this directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--verify"], ["--format", "parquet"], ["--format", "jsonl"], []], ids=str)
+def test_another_kind_of_file_leaves_the_output(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A few bytes of JSON were a batch cut at the end, which is lawful: exit 0, and an empty table in place of OUT."""
+    other, out = tmp_path / "x.json", tmp_path / "out"
+    other.write_text('{"a": 1}\n')
+    out.write_text("old")
+    assert main(["decode", "segment", str(other), *words, "-o", str(out)]) == 3
+    assert out.read_text() == "old" and "no record batches (looks like JSON" in capsys.readouterr().err

@@ -186,3 +186,15 @@ def test_an_empty_segment_and_other_ports_are_said(tmp_path: Path, capsys: pytes
     capture = str(sorted(SAMPLES.glob("java44*.pcap"))[0])
     assert main(["decode", "pcap", "--port", "1", capture]) == 1
     assert "nothing matches; brokers here: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("text", ['{"a": 1}\n', "nothing of a log" * 9])
+def test_where_nothing_could_be_read_the_output_stays(form: str, text: str, tmp_path: Path, capsys: Capture) -> None:
+    """Not even headings come in its place."""
+    other, out = tmp_path / "x.log", tmp_path / "out"
+    other.write_text(text)
+    out.write_text("old")
+    for more in ([], ["--distinct"]):  # the core's way, and that of rows
+        assert main(["records", str(other), "--format", form, "-o", str(out), *more]) == 3
+        assert out.read_text() == "old" and capsys.readouterr().err.count("\n") == 1

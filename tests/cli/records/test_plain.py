@@ -68,9 +68,9 @@ def assert_same(
         return choices[number].wanted(row for group in groups for row in group.rows())
 
     write_jsonl(rows(0), outs[0], None)
-    write_plain_lines(groups_of(path, found[1]), choices[1], outs[1])
+    write_plain_lines(groups_of(path, found[1]), choices[1], outs[1], lambda: None)
     write_parquet(rows(2), outs[2], None)
-    write_plain_parquet(groups_of(path, found[3]), choices[3], outs[3])
+    write_plain_parquet(groups_of(path, found[3]), choices[3], outs[3], lambda: None)
     assert outs[1].getvalue() == outs[0].getvalue()
     one, other = map(parquet.read_table, (outs[2], outs[3]))
     assert other.schema.equals(one.schema, check_metadata=True)

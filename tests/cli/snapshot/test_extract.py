@@ -69,3 +69,9 @@ def test_nothing_there(tmp_path: Path, capfd: Captured) -> None:
     assert main(["snapshot", "extract", str(CAPTURE), "--port", "1", "-o", str(tmp_path)]) == 3
     assert "no snapshot in this capture" in capfd.readouterr().err
     assert main(["snapshot", "extract", "nowhere.pcap"]) == 3
+
+
+def test_nothing_is_left_where_there_is_none(tmp_path: Path, capfd: Captured) -> None:
+    (tmp_path / "x").write_text("text")
+    assert main(["snapshot", "extract", str(tmp_path / "x"), "-o", str(tmp_path / "out")]) == 3
+    assert not (tmp_path / "out").exists() and "not a capture" in capfd.readouterr().err
