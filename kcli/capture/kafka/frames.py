@@ -21,7 +21,7 @@ from kcli.grammar import messages
 from kcli.grammar.request_start import PREFIX
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
-from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, PRODUCE
 
 HEADER = 10  # key, version, correlation id, length of the client id
 NEWEST, LONGEST_ID = 255, 255  # a version and a client id's length that are believed of an API that is not known
@@ -148,8 +148,8 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
         return False
     if found and version not in api.versions:
         return False
-    if key == 7 and version == 0:
-        return True  # ControlledShutdown v0: its header has no client id
+    if key == CONTROLLED_SHUTDOWN and version == 0:
+        return True  # its header has no client id
     length = int.from_bytes(data[at + 12 : at + 14], "big", signed=True)
     return -1 <= length <= size - HEADER
 

@@ -12,7 +12,10 @@ from kcli.schemas.apikeys import (
     ADD_PARTITIONS_TO_TXN,
     CREATE_TOPICS,
     FETCH,
+    HEARTBEAT,
     JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     SYNC_GROUP,
@@ -49,7 +52,7 @@ READS = words(
 )
 # Requests that brokers answer when others have come: what follows one is sent a moment behind it.
 HELD = frozenset([JOIN_GROUP, SYNC_GROUP])
-GROUP_APIS = frozenset([*HELD, 8, 12, 13])  # and OffsetCommit, Heartbeat, LeaveGroup
+GROUP_APIS = frozenset([*HELD, OFFSET_COMMIT, HEARTBEAT, LEAVE_GROUP])
 # What changes groups and transactions, and what their coordinators answer when they are not ready.
 OF_COORDINATORS = words(
     "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit InitProducerId AddPartitionsToTxn AddOffsetsToTxn EndTxn"

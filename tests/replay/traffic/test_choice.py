@@ -7,7 +7,15 @@ from collections import Counter
 import pytest
 
 from kcli.replay.traffic.choice import ADMIN, LOGIN, OF_BROKERS, OF_COORDINATORS, READS, Choice
-from kcli.schemas.apikeys import API_VERSIONS, CREATE_TOPICS, FETCH, HEARTBEAT, SASL_AUTHENTICATE
+from kcli.schemas.apikeys import (
+    ADD_PARTITIONS_TO_TXN,
+    API_VERSIONS,
+    CREATE_TOPICS,
+    FETCH,
+    HEARTBEAT,
+    SASL_AUTHENTICATE,
+    WRITE_TXN_MARKERS,
+)
 from kcli.schemas.catalog import catalog
 from kcli.schemas.dialects import shipped
 from tests.replay.traffic.made import exchange
@@ -17,8 +25,8 @@ TOPICS = exchange(CREATE_TOPICS, 0, {"topics": [], "timeoutMs": 1})
 SIGNED = exchange(SASL_AUTHENTICATE, 0, {"authBytes": b"secret"})
 RAFT = exchange(FETCH, 12, {"topics": [{"topic": "__cluster_metadata", "partitions": []}]})
 OWN_TOPIC = exchange(CREATE_TOPICS, 2, {"topics": [{"name": "__consumer_offsets"}], "timeoutMs": 1})
-MARKERS = exchange(27, 1, {"markers": []})
-VERIFY = exchange(24, 4, {"transactions": []})
+MARKERS = exchange(WRITE_TXN_MARKERS, 1, {"markers": []})
+VERIFY = exchange(ADD_PARTITIONS_TO_TXN, 4, {"transactions": []})
 
 
 @pytest.mark.parametrize(
