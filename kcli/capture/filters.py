@@ -12,6 +12,7 @@ from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item
 from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, matches
 from kcli.errors import UsageError
 from kcli.grammar.topic_ids import TOPIC_NAME
@@ -21,7 +22,6 @@ from kcli.topic_names import METADATA_ID, NAME_FIELDS
 
 MOST_IDS = 1000  # of topics, that are counted apart
 NO_IDS = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", METADATA_ID})  # what names no topic, and what needs no name
-Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
 Time: TypeAlias = "str | float | datetime"
 Body: TypeAlias = Any  # of a message, as a value; None: there is none, or it can't be read

@@ -6,16 +6,14 @@ Values that are read stay exact; only renderings hide. A hidden value shows its 
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.grammar.words.tagged import UNKNOWN_TAGS
-from kcli.grammar.words.trace import Span
+from kcli.grammar.words.trace import INDEX, Span
 from kcli.schemas.secrets import ALWAYS, is_secret_config
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
-INDICES = r"\[\d+\]"
 WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
 
 
@@ -131,7 +129,7 @@ def hide_span(span: Span) -> Span:
 def is_secret_span(span: Span, fields: Mapping[str, str], said: Mapping[str, Any]) -> bool:
     if span.type == "unknown tagged field":
         return True
-    how = fields.get(re.sub(INDICES, "", span.path))
+    how = fields.get(INDEX.sub("", span.path))
     if how is None or how == ALWAYS:
         return how is not None
     name = said.get(sibling(span.path, "name"))

@@ -18,7 +18,7 @@ from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import api_of
-from kcli.grammar.words.trace import Span
+from kcli.grammar.words.trace import INDEX, Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
 from kcli.redact.logins import Login
@@ -31,7 +31,6 @@ from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 if TYPE_CHECKING:
     from kcli.core.codec.rewriting import FrameRewriter
 
-INDEX = re.compile(r"\[\d+\]")
 SHARE_KEY = re.compile(rb"(.*):([A-Za-z0-9_-]{22}):(\d+)", re.DOTALL)  # group:topic id:partition (KIP-932)
 FIXED = 8  # bytes of a request's key, version and correlation id
 API = 4  # ... of its key and version

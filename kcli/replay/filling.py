@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.broker.rebuilt.record_spans import CutBatch
+from kcli.broker.storage.headers import HEADER
 from kcli.client.cluster import Client
 from kcli.client.producing.sender import NEWEST_BY_NAME
 from kcli.client.properties import ClientConfig
@@ -27,7 +28,7 @@ from kcli.errors import BrokerError, DecodeError
 from kcli.records.batches import APPEND_TIME, TRANSACTIONAL, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
-from kcli.replay.produced_batches import IDEMPOTENT, LAYOUT
+from kcli.replay.produced_batches import IDEMPOTENT
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import INTERNAL, name_fault
@@ -211,9 +212,9 @@ def is_plain(batches: list[Batch], first: int, last: int) -> bool:
 def without_producer(data: bytes) -> bytes:
     """Return a batch of magic 2 from offset 0 on, of no producer, no transaction, and with its own timestamps."""
     out = bytearray(data)
-    head = LAYOUT.unpack_from(out)[LAYOUT.names.index("attributes")]
+    head = HEADER.unpack_from(out)[HEADER.names.index("attributes")]
     values = {"baseOffset": 0, "attributes": head & ~(TRANSACTIONAL | APPEND_TIME)}
     for name, value in (values | dict.fromkeys(IDEMPOTENT, -1)).items():
-        LAYOUT.single[name].pack_into(out, LAYOUT.offsets[name], value)
+        HEADER.single[name].pack_into(out, HEADER.offsets[name], value)
     out[CRC_AT:CRC_START] = crc32c(memoryview(out)[CRC_START:]).to_bytes(4, "big")
     return bytes(out)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kcli.broker.storage.headers import HEADER
 from kcli.core.records.batches import CRC_AT, CRC_START
 from kcli.core.records.crc import crc32c
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER
-from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_code
 
-LAYOUT = fixed_layout(BATCH_HEADER)
 # What a partition answers that took nothing as it was not ready; the producer sends the records again.
 NOT_TAKEN = frozenset(
     map(
@@ -88,7 +86,7 @@ def renumbered(data: bytes, renumber: Renumber) -> bytes:
         view = memoryview(out)[batch.position : batch.position + batch.size]
         is_sound = crc32c(view[CRC_START:]) == int.from_bytes(view[CRC_AT:CRC_START], "big")
         for name, value in zip(IDEMPOTENT, new, strict=True):
-            LAYOUT.single[name].pack_into(view, LAYOUT.offsets[name], value)
+            HEADER.single[name].pack_into(view, HEADER.offsets[name], value)
         if is_sound:
             view[CRC_AT:CRC_START] = crc32c(view[CRC_START:]).to_bytes(4, "big")
     return data if out is None else bytes(out)

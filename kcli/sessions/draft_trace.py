@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.schemas import errors
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import ERRORS
 from kcli.sessions.trace import FetchExchange
 
 DIALECT = "kip-227-draft"
@@ -22,7 +23,7 @@ UUID_MISMATCH = 30227
 
 def error_name(code: int) -> str:
     """Return an error's name in Kafka, or in the draft."""
-    return "INCREMENTAL_FETCH_UUID_MISMATCH" if code == UUID_MISMATCH else errors.error_name(code)
+    return ERRORS.get(code) or catalog(DIALECT).error_name(code)
 
 
 def read_fetch(

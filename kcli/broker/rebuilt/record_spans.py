@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kcli.broker.storage.headers import HEADER
 from kcli.broker.storage.incoming import stored
 from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
-from kcli.grammar.batches import BATCH_HEADER
-from kcli.grammar.words.fixed import fixed_layout
 
 # The furthest that a log can end.
 LAST_END = (1 << 63) - 1
-HEADER = fixed_layout(BATCH_HEADER)
 EPOCH_AT, DELTA_AT = HEADER.offsets["partitionLeaderEpoch"], HEADER.offsets["lastOffsetDelta"]
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kcli.capture.kafka.record_fields import MOST_TOPICS
 from kcli.capture.wanted import matches
 from kcli.cli.options.filter import words_of
 from kcli.cli.records.sources import RecordGroup
 from kcli.counting import few_of
 from kcli.records.rows import SeenOffsets
-
-MOST_TOPICS = 1000  # that are remembered, to name some where none matches
 
 Row = dict[str, Any]
 

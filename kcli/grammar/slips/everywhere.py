@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -16,11 +15,10 @@ from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.tagged import Field, TaggedFields
-from kcli.grammar.words.trace import DecodeTrace
+from kcli.grammar.words.trace import INDEX, DecodeTrace
 from kcli.grammar.words.word import Word
 from kcli.schemas.model import WIDTHS
 
-INDEX = re.compile(r"\[\d+\]")
 WIDTH_TYPES = ("int8", "int16", "int32", "int64")
 EXTRA = "_again"  # the second of a field that stands twice: no name of Kafka's
 SECTION = LengthPrefixed("bytes", nullable=True, compact=True)  # null is the byte of an empty tag section

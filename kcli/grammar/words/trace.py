@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from kcli.core.codec.values import bytes_of
 from kcli.errors import EncodeError
 
 ENCODINGS = "_encodings"
+INDEX = re.compile(r"\[\d+\]")  # in a path
 
 
 class Span(NamedTuple):
