@@ -192,3 +192,14 @@ def test_a_user_s_credentials_change_once_in_a_request_be_it_by_two_mechanisms()
             assert await codes(talk, api, 0, body) == ["RESOURCE_NOT_FOUND"]
 
     run(work())
+
+
+def test_a_reassignment_that_is_refused_as_a_whole_names_each_partition() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            talk.broker.faults.add("api=AlterPartitionReassignments,error=CLUSTER_AUTHORIZATION_FAILED")
+            body = {"topics": [MOVED], "timeoutMs": 1000}
+            found = await codes(talk, keys.ALTER_PARTITION_REASSIGNMENTS, 0, body)
+            assert found == ["CLUSTER_AUTHORIZATION_FAILED"] * 2
+
+    run(work())

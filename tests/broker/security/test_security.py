@@ -31,6 +31,7 @@ from kcli.schemas.apikeys import (
     DESCRIBE_GROUPS,
     DESCRIBE_USER_SCRAM_CREDENTIALS,
     FIND_COORDINATOR,
+    INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
     JOIN_GROUP,
     LIST_GROUPS,
@@ -40,6 +41,7 @@ from kcli.schemas.apikeys import (
     OFFSET_FETCH,
 )
 from kcli.schemas.errors import error_name
+from tests.broker.apis.asking import altered, codes
 from tests.broker.security.logging_in import logged_in, ready
 from tests.broker.talk import Talk, batch, parts, run, talking
 
@@ -198,6 +200,12 @@ def test_operations_are_those_that_are_allowed() -> None:
             cluster = await alice(DESCRIBE_CLUSTER, 0, {"includeClusterAuthorizedOperations": True})
             assert cluster["clusterAuthorizedOperations"] == 0
             assert (await alice(LIST_GROUPS, 4, {"statesFilter": []}))["groups"] == []
+            # As a real 4.4.0: what makes no sense is said before what is not allowed.
+            for change, code in (
+                (altered(2, "t", "retention.ms", 0, None), "INVALID_REQUEST"),
+                (altered(2, "t", "retention.ms", 1, None), "TOPIC_AUTHORIZATION_FAILED"),
+            ):
+                assert await codes(alice, INCREMENTAL_ALTER_CONFIGS, 1, change) == [code]
 
     run(work())
 

@@ -23,6 +23,8 @@ from kcli.schemas.errors import error_code
 from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import name_fault
 
+SET, DELETE, APPEND, SUBTRACT = range(4)  # what IncrementalAlterConfigs asks for
+
 # Makes of the configs that a resource has and of the request those that it gets; None takes one back.
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
@@ -32,8 +34,6 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:
-    if missing := [each["name"] for each in wanted["configs"] if each["value"] is None]:
-        raise RefusedError("INVALID_REQUEST", f"Null value not supported for : {', '.join(missing)}")
     gone: dict[str, str | None] = dict.fromkeys(own)
     return gone | {each["name"]: each["value"] for each in wanted["configs"]}
 
@@ -57,15 +57,23 @@ def result(
     if code := request.fault():
         return row | {"errorCode": code}
     try:
-        check_permission(request, wanted, Operation.ALTER_CONFIGS)
+        # What makes no sense is said before what is not allowed, as in Kafka's ConfigAdminManager.
         if (wanted["resourceType"], wanted["resourceName"]) in repeated:
             raise RefusedError("INVALID_REQUEST", "Each resource must appear at most once.")
+        if missing := [each["name"] for each in wanted["configs"] if lacks_value(each)]:
+            raise RefusedError("INVALID_REQUEST", f"Null value not supported for : {', '.join(missing)}")
         if len({each["name"] for each in wanted["configs"]}) < len(wanted["configs"]):
             raise RefusedError("INVALID_REQUEST", "Error due to duplicate config keys")
+        check_permission(request, wanted, Operation.ALTER_CONFIGS)
         apply(request, wanted, change)
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
     return row | {"errorCode": 0}
+
+
+def lacks_value(wanted: Mapping[str, Any]) -> bool:
+    """Return whether a change other than a deletion has a null value."""
+    return wanted["value"] is None and wanted.get("configOperation") != DELETE
 
 
 def apply(request: Request, wanted: Mapping[str, Any], change: Change) -> None:

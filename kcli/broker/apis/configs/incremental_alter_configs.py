@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis.configs import alter_configs
+from kcli.broker.apis.configs.alter_configs import APPEND, DELETE, SET, SUBTRACT
 from kcli.broker.apis.configs.describe_configs import check_permission
 from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
@@ -17,8 +18,6 @@ from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation
 from kcli.schemas.errors import error_code
 from kcli.schemas.field_codes import ConfigResource
-
-SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -48,8 +47,6 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
         return None
     if operation not in (SET, APPEND, SUBTRACT):
         raise RefusedError("INVALID_REQUEST", f"Unknown operations type {operation}")
-    if value is None:
-        raise RefusedError("INVALID_REQUEST", f"Null value not supported for : {name}")
     if operation == SET:
         return str(value)
     config = {ConfigResource.TOPIC: TOPIC, ConfigResource.BROKER: BROKER, **TABLES}.get(kind, {}).get(name)

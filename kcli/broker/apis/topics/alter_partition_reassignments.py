@@ -16,21 +16,26 @@ from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:
-    if code := request.fault():
-        return {"errorCode": code, "errorMessage": None, "responses": []}
     wanted: dict[Partition, tuple[int, ...]] = {}
+    code = request.fault()
     rows = [
         {
             "name": topic["name"],
             "partitions": [
-                {"partitionIndex": each["partitionIndex"]} | checked(request, topic["name"], each, wanted)
+                {"partitionIndex": each["partitionIndex"]}
+                # Java's admin client counts the rows of a refused request, too.
+                | (faulted(code) if code else checked(request, topic["name"], each, wanted))
                 for each in topic["partitions"]
             ],
         }
         for topic in request.body["topics"]
     ]
     request.controller.reassign(wanted)
-    return {"errorCode": 0, "errorMessage": None, "responses": rows}
+    return faulted(code) | {"responses": rows}
+
+
+def faulted(code: int) -> dict[str, Any]:
+    return {"errorCode": code, "errorMessage": None}
 
 
 def checked(
@@ -41,7 +46,7 @@ def checked(
         check(request, name, row, wanted)
     except RefusedError as refused:
         return {"errorCode": error_code(refused.error), "errorMessage": str(refused) or None}
-    return {"errorCode": 0, "errorMessage": None}
+    return faulted(0)
 
 
 def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> None:
