@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
+from tests.capture.messages import request, response
 from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, told
 from tests.rules.test_slow_rebalance import Member, Newer, in_group
 
@@ -97,6 +98,28 @@ def test_a_group_that_reads_another_topic_leaves_nothing_unread(tmp_path: Path) 
     waits, source = Talk("waits", 40000), Talk("source", 40002)
     beat_and_write(waits, source, "waits", 24)
     assert not found(tmp_path, waits, source, fetched(Talk("other", 40003), 40))
+
+
+@pytest.mark.parametrize("reads_slowly", [True, False])
+def test_an_answer_that_is_read_slowly_is_no_rest(reads_slowly: bool, tmp_path: Path) -> None:
+    """12 s go by before the next Fetch, either way."""
+    beats, source, reads = Talk("member", 40000), Talk("source", 40001), Talk("member", 40002)
+    beat_and_write(beats, source, "member", 45)
+    fetched(reads, 30)
+    takes = 12 * SECOND if reads_slowly else 0
+    asked = {
+        "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+        "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": 5}]}],
+    }  # fmt: skip
+    part = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 9, "logStartOffset": 7}
+    reads.number += 1
+    reads.wire.client(request(1, 11, reads.number, asked, "member"))
+    reads.wire.now += takes
+    answer = {"errorCode": 0, "responses": [{"topic": "orders", "partitions": [part]}]}
+    reads.wire.server(response(1, 11, reads.number, answer))
+    reads.wire.now += 12 * SECOND - takes
+    stuck = [each for each in found(tmp_path, beats, source, fetched(reads, 30)) if each.finding == "consumer-stuck"]
+    assert bool(stuck) != reads_slowly
 
 
 def test_a_member_of_the_new_protocol_that_dies(tmp_path: Path) -> None:

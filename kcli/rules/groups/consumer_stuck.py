@@ -3,19 +3,19 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
-# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. It
-# may happen two or three times, where the client fetches on for longer than that. A Fetch that closes a session asks
-# for nothing, and a commit of what was committed before is no work: who polls without reading commits on. A member
-# that has no partition waits, and so does one that is told to (throttled). Who fetches ahead (sarama) is known by its
-# commits, which stop while records still come to it: three times as long as they ever did, where they stop for good.
-# Of gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts. Before that, clients
-# that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is dear.
-# Of members that share a client id, each is known by its connection for Fetches: one that stays open, and whose
-# partitions nobody of that id reads on. Who joins anew and beats less has no coordinator; who waits for an answer to
-# JoinGroup or SyncGroup waits for another member.
-# Who was stuck before the capture began asks for nothing in it: its partitions are those that grow, of topics that its
-# group reads, and that nobody of the group asks for. As many may be told as there are such partitions: others of the
-# group may have none. Where no other reads on, nor it commits again what it did, it may work on what it has.
+# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before.
+# What an answer takes to be read is none of it. It may happen two or three times, where the client fetches on for
+# longer than that. A Fetch that closes a session asks for nothing, and a commit of what was committed before is no
+# work: who polls without reading commits on. A member that has no partition waits, and so does one that is told to
+# (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records still come to it: three
+# times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s are put in order: no
+# other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are left out: most, and
+# to put their Fetches in order is dear. Of members that share a client id, each is known by its connection for
+# Fetches: one that stays open, and whose partitions nobody of that id reads on. Who joins anew and beats less has no
+# coordinator; who waits for an answer to JoinGroup or SyncGroup waits for another member. Who was stuck before the
+# capture began asks for nothing in it: its partitions are those that grow, of topics that its group reads, and that
+# nobody of the group asks for. As many may be told as there are such partitions: others of the group may have none.
+# Where no other reads on, nor it commits again what it did, it may work on what it has.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -46,10 +46,11 @@ shared AS (
   HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
 ),
 fetches AS (
-  SELECT client_id, connection, count(*) AS fetches, min(ns) AS ns, max_by(from_ns, ns) AS from_ns
+  SELECT client_id, connection, count(*) AS fetches, min(ns) AS ns, max(from_ns) AS from_ns
   FROM (
     SELECT c.client_id, CASE WHEN s.client_id IS NOT NULL THEN connection END AS connection, ns,
-           ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
+           CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END
+           + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
     FROM calls c LEFT JOIN shared s ON c.client_id = s.client_id
     WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
       AND c.client_id IN (SELECT client_id FROM ends)
