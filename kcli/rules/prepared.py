@@ -13,6 +13,14 @@ from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 # Those whose answers wait for others, as their request asks.
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
+# Requests that look at the cluster, beside Metadata.
+LOOKS = """(
+    'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
+    'OFFSET_FETCH', 'LIST_OFFSETS', 'DESCRIBE_PRODUCERS', 'LIST_TRANSACTIONS', 'DESCRIBE_TRANSACTIONS',
+    'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
+    'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
+  )"""
+WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')"  # of who does not only look
 
 # What an answer took beyond the wait that its request allows, in a row of `calls`; null: it can't be told.
 BEYOND_WAIT_MS = f"""

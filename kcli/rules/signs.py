@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from kcli.rules.prepared import LOOKS, WORK
+
 # Names stand in text with commas around each. Counts are of requests, unless they say of what. seconds: from the first
-# request to the last answer; left_seconds: between the ends of connections that clients closed.
-SIGNS = """
+# request to the last answer; left_seconds: between the ends of connections that clients closed; most_looks: of a client
+# that does nothing else; joins that wait are answered late, or not at all.
+SIGNS = f"""
 WITH by_api AS (
-  SELECT api, server, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,
+  SELECT api, server, client_id, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,
          max(latency_ms) AS longest_ms, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
          sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
          sum(CASE WHEN failed OR (response_bytes IS NULL AND acks != 0) THEN 1 ELSE 0 END) AS unsure,
@@ -16,7 +19,16 @@ WITH by_api AS (
          sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused,
          sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored
   FROM calls
-  GROUP BY api, server
+  GROUP BY api, server, client_id
+),
+looked AS (
+  SELECT coalesce(max(looks), 0) AS most_looks
+  FROM (
+    SELECT sum(CASE WHEN api IN {LOOKS} THEN requests ELSE 0 END) AS looks
+    FROM by_api
+    GROUP BY client_id
+    HAVING sum(CASE WHEN api IN {WORK} THEN 1 ELSE 0 END) = 0
+  ) AS by_client
 ),
 asked AS (
   SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, sum(requests) AS requests,
@@ -33,10 +45,8 @@ asked AS (
          sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN requests
                   ELSE 0 END) AS joins,
          sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN requests ELSE 0 END) AS leaves,
-         sum(CASE WHEN api IN ('PRODUCE', 'FETCH', 'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'OFFSET_COMMIT',
-                               'CONSUMER_GROUP_HEARTBEAT')
-                    THEN 0
-                  ELSE requests END) AS other_requests,
+         sum(CASE WHEN api IN ('JOIN_GROUP', 'SYNC_GROUP') AND (longest_ms >= 5000 OR ignored > 0) THEN 1
+                  ELSE 0 END) AS joins_that_wait,
          coalesce(sum(CASE WHEN api = 'FETCH' THEN of_replicas END), 0) > 0 AS replicated,
          coalesce(max(CASE WHEN api = 'PRODUCE' THEN longest_ms END), 0) AS longest_produce_ms,
          count(DISTINCT CASE WHEN longest_ms IS NOT NULL THEN server END) AS servers
@@ -87,5 +97,6 @@ sent AS (
   WHERE api = 'PRODUCE'
 )
 SELECT *
-FROM asked CROSS JOIN met CROSS JOIN waited CROSS JOIN lines CROSS JOIN told CROSS JOIN read CROSS JOIN sent
+FROM asked CROSS JOIN looked CROSS JOIN met CROSS JOIN waited CROSS JOIN lines CROSS JOIN told CROSS JOIN read
+CROSS JOIN sent
 """

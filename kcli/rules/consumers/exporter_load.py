@@ -1,22 +1,15 @@
 """An exporter or admin tool loads the cluster."""
 
+from kcli.rules.prepared import LOOKS, WORK
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
-
-# Requests that look at the cluster, beside Metadata.
-LOOKS = """(
-    'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
-    'OFFSET_FETCH', 'LIST_OFFSETS', 'DESCRIBE_PRODUCERS', 'LIST_TRANSACTIONS', 'DESCRIBE_TRANSACTIONS',
-    'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
-    'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
-  )"""
 
 # A cluster of many groups has many answers to give to one look: how much that is, the work of the others tells. Who
 # rests between its looks for most of the time has a period; who does not asks as fast as it is answered.
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
-    when="other_requests >= 100 AND seconds >= 4",
+    when="most_looks >= 100 AND seconds >= 4",
     sql=f"""
 WITH looks AS (
   SELECT client_id, ns, api, response_bytes, latency_ms
@@ -25,7 +18,7 @@ WITH looks AS (
     AND client_id NOT IN (
       SELECT client_id
       FROM calls
-      WHERE api IN ('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')
+      WHERE api IN {WORK}
     )
 ),
 windows AS ({busy_windows("looks", 15)}),

@@ -1,6 +1,6 @@
 """A client asks for all topics all the time."""
 
-from kcli.rules.consumers.exporter_load import LOOKS
+from kcli.rules.prepared import LOOKS
 from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows

@@ -13,7 +13,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="slow-rebalance",
     title="groups that wait long for a member",
-    when="joins > 0 AND seconds >= 6",
+    when="seconds >= 6 AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
     sql="""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
