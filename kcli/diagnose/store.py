@@ -401,4 +401,5 @@ def nameless_in(batch: Any) -> set[str]:
     places = numpy.frombuffer(ids.indices.buffers()[1], numpy.int32)[ids.indices.offset :][: len(ids)]
     nameless, missing = nulls_at(topics.indices, slice(None)), nulls_at(ids.indices, slice(None))
     known = ids.dictionary.to_pylist()
-    return {known[place] for place in numpy.unique(places[nameless if missing is None else nameless & ~missing])}
+    used = places[nameless if missing is None else nameless & ~missing]
+    return {known[place] for place in numpy.flatnonzero(numpy.bincount(used)).tolist()}

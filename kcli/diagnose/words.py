@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pyarrow
 
-from kcli.tables.arrays import batch_of_columns, integers, nulls_at
+from kcli.core.columns.numbers import put_numbers
+from kcli.tables.arrays import batch_of_columns, integers
 from kcli.tables.definition import Column, schema_of
 
 MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
@@ -32,7 +33,7 @@ class Numbers:
         self.packed: list[Any] = []  # record batches of WORD
         self.size = 0
         self.last: Any = None  # the dictionary whose texts stand at `places`
-        self.places = numpy.zeros(1, numpy.int64)
+        self.places = numpy.zeros(0, numpy.uint16)
 
     @property
     def kind(self) -> Any:
@@ -74,11 +75,14 @@ class Numbers:
             if len(self.numbers) > MOST_FRESH and not self.is_key:
                 self.pack()
             found = self.numbers_of(self.last.to_pylist())
-            self.places = numpy.array([*found, 0], self.kind)
+            self.places = numpy.array(found, self.kind)
         indices = column.indices
-        given = numpy.frombuffer(indices.buffers()[1], numpy.int32)[indices.offset : indices.offset + len(indices)]
-        nulls = nulls_at(indices, slice(None))
-        return self.places[given if nulls is None else numpy.where(nulls, -1, given)]
+        there, given = indices.buffers()
+        given = numpy.frombuffer(given, numpy.int32)[indices.offset : indices.offset + len(indices)]
+        made = numpy.empty(len(indices), self.places.dtype)
+        bits = None if there is None else numpy.frombuffer(there, numpy.uint8)
+        put_numbers(self.places, given, bits, indices.offset, made)
+        return made
 
     def column(self, numbers: Any) -> Any:
         """Return numbers as a column. Those of keys are null where there is no text."""

@@ -1,0 +1,3 @@
+from typing import Any
+
+def put_numbers(numbers: Any, places: Any, there: Any, offset: int, made: Any) -> None: ...
