@@ -26,6 +26,8 @@ from typing import NamedTuple
 
 from benchmarks.bench_pcap import SMALL
 from benchmarks.hosts import make_fleet
+from kcli.pipeline.formats.runs import runs_of
+from kcli.pipeline.storage import StoragePath
 
 ADOPT = 36  # prctl's PR_SET_CHILD_SUBREAPER: the JVM's workers are waited for, too
 LOGGED = ("enabled=true", "rolling.enabled=false", "compress=false")
@@ -60,8 +62,7 @@ class Figures(NamedTuple):
 
 def run(engine: str, inputs: Sequence[Path], output: Path, captures: int) -> Figures:
     """Run the pipeline once."""
-    words = ["pipeline", "run", "--quiet", "--output", str(output)]
-    words += ["--engine", engine] if engine != "spark" else []  # an old kcli has Spark alone, and no such option
+    words = ["pipeline", "run", "--quiet", "--output", str(output), "--engine", engine]
     words += [word for path in inputs for word in ("--input", str(path))]
     with tempfile.TemporaryDirectory() as events:
         if engine == "spark":
@@ -87,12 +88,11 @@ def spent() -> float:
 def digest(output: Path) -> tuple[int, int]:
     """Return how many rows `exchanges` has, and a sum over them that does not depend on their order."""
     import duckdb
-    from deltalake import DeltaTable
 
-    exchanges = DeltaTable(output / "exchanges").to_pyarrow_dataset()
-    names = ", ".join(name for name in exchanges.schema.names if name not in OTHERWISE)
+    files = [StoragePath(each.uri).path for each in runs_of(StoragePath(str(output))).stored()["exchanges"]]
     with duckdb.connect() as connection:
-        connection.register("exchanges", exchanges)
+        exchanges = connection.read_parquet(files, union_by_name=True)
+        names = ", ".join(name for name in exchanges.columns if name not in OTHERWISE)
         asked = connection.execute(f"SELECT count(*)::BIGINT, sum(hash({names})::HUGEINT) FROM exchanges")
         rows, total = asked.fetchall()[0]
     return rows, total
