@@ -12,13 +12,13 @@ import click
 
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import (
     files_argument,
     port_option,
     quiet_option,
     reading_options,
 )
+from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output

@@ -17,8 +17,8 @@ from kcli.broker import Broker
 from kcli.broker.metadata.registry import offered
 from kcli.broker.security.security import Protection
 from kcli.cli.options.fault import fault_options, take_faults
-from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import quiet_option, reading_options
+from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.termination import on_stop
 from kcli.counting import counted, few_of

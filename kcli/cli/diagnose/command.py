@@ -13,11 +13,12 @@ import click
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.options.filter import choosing_findings, filter_of_times, refused, words_of
+from kcli.cli.options.filter import choosing_findings, filter_of_times, words_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside
+from kcli.cli.options.refusal import refused
 from kcli.cli.report.command import CapturePage
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines

@@ -16,6 +16,7 @@ from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instan
 from kcli.cli.options import Command
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.options.inputs import read_of
+from kcli.cli.options.refusal import with_options
 from kcli.cli.terminal.console import note, warn
 from kcli.counting import counted, here_text
 from kcli.errors import UsageError
@@ -125,26 +126,6 @@ def time_options(command: Command) -> Command:
 def choosing_findings(*, sides: bool = False) -> Callable[[Command], Command]:
     """Return what adds the options that choose what is told by time. sides: of two captures."""
     return partial(with_options, options=times_of("what was seen", ", of both sides" if sides else ""))
-
-
-def refused(why: str, *names: str) -> Callable[[Command], Command]:
-    """Return what refuses options, which other commands that read captures have. why: it is so here, and what to use in
-    their place."""
-
-    def refuse(_context: click.Context, param: click.Parameter, value: Any) -> None:
-        if value is not None:
-            raise UsageError(f"{param.opts[0]}: {why}")
-
-    return partial(
-        with_options,
-        options=[click.option(name, hidden=True, expose_value=False, callback=refuse) for name in names],
-    )
-
-
-def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def words_of(options: dict[str, Any]) -> list[str]:

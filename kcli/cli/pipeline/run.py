@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, payload_options, payloads_of
+from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import console, is_terminal, warn
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import refuse_inputs

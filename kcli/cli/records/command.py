@@ -27,9 +27,9 @@ from kcli.cli.records.formats import FORMATS, WRITERS, write_followed, write_val
 from kcli.cli.records.live_options import check_live, live_options
 from kcli.cli.records.plain import PLAIN
 from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_groups
-from kcli.cli.terminal.console import terminal_room, warn
+from kcli.cli.terminal.console import refuse_parquet_on_terminal, terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
-from kcli.cli.terminal.output import open_output, output_option, refuse_parquet_on_terminal
+from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:

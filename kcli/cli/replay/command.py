@@ -20,8 +20,9 @@ from kcli.capture.kafka.clock import instant
 from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.filter import filter_of_times, refused, time_options
+from kcli.cli.options.filter import filter_of_times, time_options
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
+from kcli.cli.options.refusal import refused
 from kcli.cli.replay.running import counting, ignore, interrupted, standing
 from kcli.cli.terminal.console import is_terminal, warn
 from kcli.cli.terminal.error_summary import conclude

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.options.duration import Duration
-from kcli.cli.options.filter import filter_of_times, refused, time_options
+from kcli.cli.options.filter import filter_of_times, time_options
 from kcli.cli.options.inputs import (
     format_option,
     formulas_option,
@@ -22,9 +22,10 @@ from kcli.cli.options.inputs import (
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside, without_pipes
-from kcli.cli.terminal.console import terminal_room
+from kcli.cli.options.refusal import refused
+from kcli.cli.terminal.console import refuse_parquet_on_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line
-from kcli.cli.terminal.output import open_output, output_option, refuse_inputs, refuse_parquet_on_terminal
+from kcli.cli.terminal.output import open_output, output_option, refuse_inputs
 from kcli.errors import UsageError
 from kcli.pipeline.queries import QUESTIONS
 

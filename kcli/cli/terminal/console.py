@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from kcli.cli.terminal.lines import print_note, unguarded
 from kcli.cli.terminal.pager import when_paged
+from kcli.errors import UsageError
 from kcli.legible import legible
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ def terminal_room(output: str | None = None) -> int | None:
     `output`.
     """
     return terminal_width() if output is None and is_terminal(sys.stdout) else None
+
+
+def refuse_parquet_on_terminal(form: str | None, output: object) -> None:
+    """Raise UsageError for a Parquet file that would go to a terminal."""
+    if form == "parquet" and output is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
 
 
 def console(stderr: bool = False) -> Screen:

@@ -18,7 +18,6 @@ from typing import BinaryIO, cast
 import click
 
 from kcli.cli.options import Command
-from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDIN, STDOUT
 from kcli.errors import InputError, UsageError
 from kcli.input_names import RUNS_FOLDER
@@ -81,12 +80,6 @@ def open_output(
         refuse_link(shown)
     with replacement(Path(target), shown, SEALED if sealed else PRIVATE if private else None) as out:
         yield cast(BinaryIO, out)
-
-
-def refuse_parquet_on_terminal(form: str | None, output: Name) -> None:
-    """Raise UsageError for a Parquet file that would go to a terminal."""
-    if form == "parquet" and output is None and is_terminal(sys.stdout):
-        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
 
 
 def descriptor_of(output: Name) -> int | None:

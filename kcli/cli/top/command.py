@@ -12,9 +12,9 @@ import click
 
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options
-from kcli.cli.options.filter import refused
 from kcli.cli.options.inputs import check_files, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.listen import listen_address
+from kcli.cli.options.refusal import refused
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.input_names import name_of

@@ -33,9 +33,17 @@ from kcli.cli.options.inputs import (
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.traces import broker_capture_option, destination_of, traces_option
-from kcli.cli.terminal.console import is_terminal, note, note_room, progress, shows_colour, terminal_room
+from kcli.cli.terminal.console import (
+    is_terminal,
+    note,
+    note_room,
+    progress,
+    refuse_parquet_on_terminal,
+    shows_colour,
+    terminal_room,
+)
 from kcli.cli.terminal.lines import Lines
-from kcli.cli.terminal.output import open_output, output_option, refuse_parquet_on_terminal
+from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import write_all
 from kcli.errors import InputError, UsageError
 

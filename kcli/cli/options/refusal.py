@@ -1,0 +1,32 @@
+"""Options that a command refuses, with the reason, where the other commands that read captures have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+from kcli.cli.options import Command
+from kcli.errors import UsageError
+
+
+def refused(why: str, *names: str) -> Callable[[Command], Command]:
+    """Return what refuses options, which other commands that read captures have. why: it is so here, and what to use in
+    their place."""
+
+    def refuse(_context: click.Context, param: click.Parameter, value: Any) -> None:
+        if value is not None:
+            raise UsageError(f"{param.opts[0]}: {why}")
+
+    return partial(
+        with_options,
+        options=[click.option(name, hidden=True, expose_value=False, callback=refuse) for name in names],
+    )
+
+
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
