@@ -52,9 +52,11 @@ def examined(
             judged = list(judge(found))
             found.rescan = lambda: ()
             return found, judged
+    except InputError as error:
+        problems.append(error)
     except OSError as error:
         problems.append(InputError(error.strerror or str(error), file=path))
-        return None
+    return None
 
 
 def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFinding]:

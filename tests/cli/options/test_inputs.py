@@ -147,6 +147,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 CAPTURE = str(SAMPLES / "kcat-codecs.pcap")
+SNAPSHOT = str(SAMPLES / "__cluster_metadata-0" / "00000000000000000796-0000000001.checkpoint")
 # What reads captures prints nothing on standard error under -q.
 READERS = [
     ["audit", CAPTURE],
@@ -202,8 +203,8 @@ NEEDS = {"down-convert": ["--to-magic", "1"], "report": ["-o", "-"], "sql": ["SE
 def test_missing_files_are_found_before_work_begins(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    missing = str(tmp_path / "missing")
-    for files in ([CAPTURE, missing], [missing, CAPTURE]):
+    missing, other = str(tmp_path / "missing"), SNAPSHOT if name == "snapshot verify" else CAPTURE
+    for files in ([other, missing], [missing, other]):
         assert main([*name.split(), *NEEDS.get(name, []), *files]) == 3
         said = capsys.readouterr()
         assert said.err == f"kcli: {missing}: No such file or directory\n"

@@ -68,12 +68,13 @@ def test_standard_input_has_no_name_to_be_wrong(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_the_rest_is_verified_where_one_can_t_be_read(tmp_path: Path, capfd: Captured) -> None:
-    sound, unsound = str(log_file(LAST_431)), str(damaged("no-footer"))
-    assert main(["snapshot", "verify", "nowhere", sound, unsound, "--format", "table"]) == 3
-    captured = capfd.readouterr()
-    assert captured.err == "kcli: nowhere: No such file or directory\n"
-    assert captured.out.splitlines()[0] == f"{sound}: sound"
-    assert captured.out.splitlines()[-1] == f"{unsound}: 1 error"
+    sound, unsound, capture = str(log_file(LAST_431)), str(damaged("no-footer")), "samples/kcat-codecs.pcap"
+    for other, reason in (("nowhere", "No such file or directory"), (capture, "no snapshot (looks like a capture")):
+        assert main(["snapshot", "verify", other, sound, unsound, "--format", "table"]) == 3
+        captured = capfd.readouterr()
+        assert captured.err.startswith(f"kcli: {other}: {reason}") and captured.err.count("\n") == 1
+        assert captured.out.splitlines()[0] == f"{sound}: sound"
+        assert captured.out.splitlines()[-1] == f"{unsound}: 1 error"
     folder = copied(tmp_path)
     missing = folder / "00000000000000000952-0000000001.checkpoint"
     missing.unlink()
