@@ -16,7 +16,7 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
-from kcli.cli.terminal.cells import wrap
+from kcli.cli.terminal.cells import cut, wrap
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, paint
 from kcli.cli.terminal.output import open_output, output_option
@@ -127,7 +127,8 @@ def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tu
         software = " ".join(filter(None, (client.software, client.version))) or (
             "software not said" if client.negotiates else "no ApiVersions"
         )
-        head = f"{client.client_id or '(no client id)'}  {client.address}  {software}"
+        name = client.client_id or "(no client id)"
+        head = f"{name if room is None else cut(name, max(room // 2, NARROWEST))}  {client.address}  {software}"
         known = said.get(id(uses))
         if known is None:
             known = said[id(uses)] = verdict(uses, release, colour), list(use_lines(uses, colour, room))

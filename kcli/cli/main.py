@@ -16,7 +16,7 @@ from kcli.address_space import is_shortage
 from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS, loaded
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
-from kcli.cli.termination import tidy_up_at_signals
+from kcli.cli.termination import repeat_lost_interrupts, tidy_up_at_signals
 from kcli.errors import INTERRUPTED, CoreMissingError, InputError, KcliError
 
 if TYPE_CHECKING:
@@ -262,6 +262,7 @@ def main(argv: list[str] | None = None) -> int:
     if argv is None:
         mend_streams()
         tidy_up_at_signals()
+        repeat_lost_interrupts()
     unguard = guard_streams()
     words = sys.argv[1:] if argv is None else argv
     try:

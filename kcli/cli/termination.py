@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 
 from kcli.temporary import ENDING
+
+AGAIN = 0.01  # seconds
 
 
 def tidy_up_at_signals() -> None:
@@ -19,6 +23,26 @@ def tidy_up_at_signals() -> None:
     for number in ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
+
+
+def repeat_lost_interrupts() -> None:
+    """Send an interrupt again that came where Python passes over errors: in a finalizer, or in a callback of an import.
+    The command ran on to its end otherwise, and said that it was done.
+    """
+
+    def heard(found: sys.UnraisableHookArgs) -> None:
+        if issubclass(found.exc_type, KeyboardInterrupt):
+            _thread.start_new_thread(interrupt_again, (_thread.get_ident(),))
+        else:
+            sys.__unraisablehook__(found)
+
+    sys.unraisablehook = heard
+
+
+def interrupt_again(thread: int) -> None:
+    """Interrupt the thread, also where it waits, when it has left the place that passes over errors."""
+    time.sleep(AGAIN)
+    signal.pthread_kill(thread, signal.SIGINT)
 
 
 def on_stop(call: Callable[[], None]) -> None:

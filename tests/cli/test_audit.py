@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from kcli.cli.audit import indented, versions_text
+from kcli.cli.audit import indented, table_lines, versions_text
 from kcli.cli.main import main
 from kcli.schemas.catalog import catalog
 from tests.capture.wires import DATA, SAMPLES
@@ -41,6 +43,13 @@ def test_long_lines_are_broken_between_words() -> None:
     assert max(map(len, lines)) <= 60 and " ".join(line.strip() for line in lines) == text
     assert lines[0].startswith("  Api0") and all(line.startswith("    ") for line in lines[1:])
     assert list(indented(text, None)) == [f"  {text}"]
+
+
+def test_a_long_client_id_leaves_room(terminal: Callable[[int], None]) -> None:
+    client: Any = SimpleNamespace(client_id="c" * 200, address="::1", software="kcli", version="1", negotiates=True)
+    terminal(60)
+    assert "".join(next(table_lines([(client, ())], "4.4", None))).count("c" * 29 + "…  ::1  kcli 1") == 1
+    assert "c" * 200 in "".join(next(table_lines([(client, ())], "4.4", "out.txt")))
 
 
 @pytest.mark.parametrize(

@@ -41,3 +41,26 @@ def test_what_nohup_ignores_is_ignored(samples: Path, tmp_path: Path) -> None:
         kcli.send_signal(signal.SIGHUP)
         kcli.communicate()
     assert kcli.returncode == 0 and (tmp_path / "out").stat().st_size
+
+
+LOST = """
+import sys, time
+from kcli.cli.termination import repeat_lost_interrupts
+class Lost:
+    def __init__(self, error): self.error = error
+    def __del__(self): raise self.error
+repeat_lost_interrupts()
+try:
+    Lost(KeyboardInterrupt())
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("heard")
+Lost(ValueError("said"))
+"""
+
+
+def test_an_interrupt_in_a_finalizer_is_heard() -> None:
+    """Python passes over errors there: `pipeline run` went on to its end and said 0."""
+    made = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, timeout=20, check=False)
+    assert (made.returncode, made.stdout) == (0, "heard\n")
+    assert "KeyboardInterrupt" not in made.stderr and "ValueError: said" in made.stderr

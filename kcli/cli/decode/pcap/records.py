@@ -27,18 +27,19 @@ def record_lines(exchange: Exchange, form: str, decoder: PayloadDecoder | None =
 
     unfold = Unfolding(shared=True)
     for message in (exchange.request, exchange.response):
-        for place, data in fields_of(message, "", {}):
+        for topic, partition, data in fields_of(message, "", {}):
+            place = f"{cut(topic)}[{partition}]"
             for batch in loads(batches_json(memoryview(data), form, secrets=exchange.bodies.secrets, unfold=unfold)):
                 yield INDENT + batch_line(place, batch)
                 for record in batch.get("records") or ():
                     if decoder is not None:
-                        decoder.add_to(record, place.rpartition("[")[0])
+                        decoder.add_to(record, topic)
                     words = f"{text_of(decoded(record, 'key'))}: {text_of(decoded(record, 'value'))}"
                     yield f"{INDENT}  {place} {record['offset']}  {words}"
 
 
-def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield (place, bytes) of each records field that is not empty."""
+def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[str, Any, bytes]]:
+    """Yield (topic, partition, bytes) of each records field that is not empty."""
     if isinstance(value, list):
         for item in value:
             if isinstance(item, dict):
@@ -48,7 +49,7 @@ def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[st
             topic = value
         for key, item in value.items():
             if key in RECORDS and isinstance(item, (bytes, memoryview)) and len(item):
-                yield f"{topic_name(topic)}[{partition_number(value)}]", bytes(item)
+                yield topic_name(topic), partition_number(value), bytes(item)
             elif isinstance(item, (dict, list)):
                 yield from fields_of(item, key, topic)
 

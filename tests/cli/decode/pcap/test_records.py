@@ -25,6 +25,15 @@ def test_records() -> None:
     assert any(": " in line and line.startswith("pay-in[0] 0") for line in found)
 
 
+def test_a_long_topic_is_cut() -> None:
+    """A name may have 249 characters, and stands in front of each of its records."""
+    items = [item for item in read_capture(SAMPLES / "java44-txn.pcap").items() if isinstance(item, Exchange)]
+    item = next(item for item in items if item.api_name == "PRODUCE")
+    item.request["topicData"][0]["name"] = "x" * 249
+    found = [line.strip() for line in record_lines(item, "full")]
+    assert all("… (249 characters)[" in line and "x" * 60 not in line for line in found) and len(found) > 1
+
+
 def test_values_of_every_kind() -> None:
     assert (text_of("a"), text_of(None), text_of({"base64": "AA=="})) == ("a", "null", '{"base64":"AA=="}')
     assert text_of("x" * 100).endswith("… (100 characters)")
