@@ -172,8 +172,11 @@ def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
             continue
         try:
             made = avro_form(branch, value, names)
-            if fastavro.validate(made, named(branch, names), raise_errors=False, strict=True):
-                return made
+            schema = named(branch, names)
+            if fastavro.validate(made, schema, raise_errors=False, strict=True):
+                # A record is named: fastavro takes a map that has room for its fields, too.
+                is_record = isinstance(schema, dict) and schema["type"] in ("record", "error")
+                return (schema["name"], made) if is_record else made
         except FAILURES:
             continue
     raise ValueError("no branch of a union takes it")

@@ -296,7 +296,8 @@ class PayloadDecoder:
         self, topic: str | None, which: Which, payload: Row, row: Mapping[str, Any] | None = None
     ) -> bytes | None:
         """Return the bytes of a payload of JSON, as `Payload.members` has it, by what is said of the topic; None:
-        nothing is. row: the record in kcli's JSON, whose frame it gets. PayloadError, UsageError."""
+        nothing is. row: the record in kcli's JSON, whose frame it gets, and whose bytes where they say the same: JSON
+        does not have all that they say, as a union's branch. PayloadError, UsageError."""
         rule = self.rules.get((topic, which)) or self.rule(topic, which)
         if rule.format is not None and rule.format != RAW:
             return encoded(rule.format, payload["data"])
@@ -306,8 +307,10 @@ class PayloadDecoder:
             return None
         if name is not None and self.sources and schema.type == AVRO:
             schema = self.writer(name)
-        data = bytes_of((row or {}).get(which)) or b""
-        frame = frame_of(data, which, headers_of((row or {}).get("headers")))
+        data, headers = bytes_of((row or {}).get(which)) or b"", headers_of((row or {}).get("headers"))
+        if data and (former := self.decode(topic, which, data, headers)) is not None and former.members == payload:
+            return data
+        frame = frame_of(data, which, headers)
         if frame is not None and frame.schema == name:
             return data[: frame.start] + self.encoded_like(self.codec(schema), payload["data"], frame, data)
         made = self.codec(schema).encode(payload["data"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import decimal
 import json
@@ -164,3 +165,25 @@ def test_a_decoder_without_sources_names_the_id() -> None:
         "schemaId": 7, "reason": "its schema is not known (--schema-registry, --schemas, --value-schema)",
     }  # fmt: skip
     assert members(decoder, b"text") is None and members(decoder, b"\0\0\0\0\0\0\0\7") is None
+
+
+def test_a_union_keeps_its_branch(tmp_path: Path) -> None:
+    ones = [{"type": "record", "name": name, "fields": [{"name": "x", "type": "long"}]} for name in ("R1", "R2")]
+    schema = {
+        "type": "record",
+        "name": "T",
+        "fields": [{"name": "u", "type": [*ones, {"type": "map", "values": "int"}]}],
+    }
+    (tmp_path / "t.avsc").write_text(json.dumps(schema))
+    decoder = PayloadDecoder(PayloadOptions(value_schemas=(f"t={tmp_path / 't.avsc'}",)))
+    for data in (b"\x00\x0e", b"\x02\x0e", b"\x04\x02\x02x\x0e\x00"):  # 7 as R1, as R2 and in a map
+        read = decoder.decode("t", "value", data)
+        assert read is not None and read.data == {"u": {"x": 7}}
+        assert decoder.encode("t", "value", read.members, {"value": base64_of(data)}) == data
+    edited = {"format": "avro", "data": {"u": {"x": 8}}}
+    assert decoder.encode("t", "value", edited, {"value": base64_of(b"\x00\x0e")}) == b"\x00\x10"
+    assert decoder.encode("t", "value", edited) == b"\x00\x10"
+
+
+def base64_of(data: bytes) -> dict[str, str]:
+    return {"base64": base64.b64encode(data).decode()}
