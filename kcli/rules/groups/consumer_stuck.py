@@ -3,19 +3,19 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
-# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before.
-# What an answer takes to be read is none of it. It may happen two or three times, where the client fetches on for
-# longer than that. A Fetch that closes a session asks for nothing, and a commit of what was committed before is no
-# work: who polls without reading commits on. A member that has no partition waits, and so does one that is told to
-# (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records still come to it: three
-# times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s are put in order: no
-# other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are left out: most, and
-# to put their Fetches in order is dear. Of members that share a client id, each is known by its connection for
-# Fetches: one that stays open, and whose partitions nobody of that id reads on. Who joins anew and beats less has no
-# coordinator; who waits for an answer to JoinGroup or SyncGroup waits for another member. Who was stuck before the
-# capture began asks for nothing in it: its partitions are those that grow, of topics that its group reads, and that
-# nobody of the group asks for. As many may be told as there are such partitions: others of the group may have none.
-# Where no other reads on, nor it commits again what it did, it may work on what it has.
+# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. An
+# answer may take that long to be read: most of it lies behind the answer. It may happen two or three times, where the
+# client fetches on for longer than that. A Fetch that closes a session asks for nothing, and a commit of what was
+# committed before is no work: who polls without reading commits on. A member that has no partition waits, and so does
+# one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records still
+# come to it: three times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s are
+# put in order: no other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are left
+# out: most, and to put their Fetches in order is dear. Of members that share a client id, each is known by its
+# connection for Fetches: one that stays open, and whose partitions nobody of that id reads on. Who joins anew and
+# beats less has no coordinator; who waits for an answer to JoinGroup or SyncGroup waits for another member. Who was
+# stuck before the capture began asks for nothing in it: its partitions are those that grow, of topics that its group
+# reads, and that nobody of the group asks for. As many may be told as there are such partitions: others of the group
+# may have none. Where no other reads on, nor it commits again what it did, it may work on what it has.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -46,11 +46,12 @@ shared AS (
   HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
 ),
 fetches AS (
-  SELECT client_id, connection, count(*) AS fetches, min(ns) AS ns, max(from_ns) AS from_ns
+  SELECT client_id, connection, count(*) AS fetches, min(ns) AS ns, max_by(from_ns, ns) AS from_ns,
+         max(done_ns) AS done_ns
   FROM (
     SELECT c.client_id, CASE WHEN s.client_id IS NOT NULL THEN connection END AS connection, ns,
-           CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END
-           + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns
+           ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns,
+           CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END AS done_ns
     FROM calls c LEFT JOIN shared s ON c.client_id = s.client_id
     WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
       AND c.client_id IN (SELECT client_id FROM ends)
@@ -71,18 +72,18 @@ commit_steps AS (
 commit_times AS (SELECT DISTINCT client_id, unit, ns FROM commit_steps WHERE onward),
 seconds AS (
   SELECT client_id, coalesce(CAST(connection AS STRING), '') AS unit, connection, false AS by_commits, 0 AS times,
-         fetches, ns, from_ns
+         fetches, ns, from_ns, done_ns
   FROM fetches
   UNION ALL
-  SELECT client_id, unit, NULL, true, count(*), 0, min(ns), max(ns)
+  SELECT client_id, unit, NULL, true, count(*), 0, min(ns), max(ns), max(ns)
   FROM commit_times
   GROUP BY client_id, unit, CAST(floor(ns / 1e9) AS BIGINT)
 ),
 gaps AS (
-  SELECT s.client_id, unit, connection, by_commits, from_ns, coalesce(next_ns, end_ns) AS to_ns,
+  SELECT s.client_id, unit, connection, by_commits, from_ns, done_ns, coalesce(next_ns, end_ns) AS to_ns,
          next_ns IS NOT NULL AS resumed, times, fetches, end_ns - since_ns AS lived_ns
   FROM (
-    SELECT client_id, unit, connection, by_commits, from_ns,
+    SELECT client_id, unit, connection, by_commits, from_ns, done_ns,
            min(ns) OVER (PARTITION BY client_id, unit, by_commits) AS since_ns,
            lead(ns) OVER (PARTITION BY client_id, unit, by_commits ORDER BY ns) AS next_ns,
            sum(times) OVER (PARTITION BY client_id, unit) AS times,
@@ -108,7 +109,7 @@ stops AS (
 widest AS (
   SELECT *
   FROM stops
-  WHERE place = 1
+  WHERE place = 1 AND 2 * (to_ns - done_ns) >= to_ns - from_ns
     AND (to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
       OR (NOT by_commits AND stops <= 3 AND to_ns - from_ns > 4 * rest_ns
         AND lived_ns - stopped_ns >= to_ns - from_ns))
