@@ -27,6 +27,7 @@ def refused(why: str, *names: str) -> Callable[[Command], Command]:
 
 
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Add options to a command, in their order."""
     for option in reversed(options):
         command = option(command)
     return command
