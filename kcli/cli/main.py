@@ -254,6 +254,12 @@ def run(argv: list[str]) -> object:
         raise
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an interrupt is the cause, as where it came while Python made a class (`__set_name__`)."""
+    cause = error.__cause__
+    return isinstance(error, KeyboardInterrupt) or (cause is not None and is_interrupt(cause))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run kcli; its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted.
 
@@ -285,6 +291,8 @@ def main(argv: list[str] | None = None) -> int:
         complain("the input is nested too deep")
         return InputError.exit_code
     except Exception as error:
+        if is_interrupt(error):
+            return INTERRUPTED
         if not is_shortage(error):
             raise
         complain("out of memory")

@@ -247,7 +247,14 @@ def test_an_error_is_one_line_and_its_code(
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), click.exceptions.Abort()])
+def within_a_class() -> RuntimeError:
+    """What Python 3.11 raises where an interrupt comes while it makes a class."""
+    made = RuntimeError("Error calling __set_name__ on 'Field' instance")
+    made.__cause__ = KeyboardInterrupt()
+    return made
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), click.exceptions.Abort(), within_a_class()])
 def test_an_interrupt_ends_quietly(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
