@@ -104,9 +104,9 @@ def openings() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
 
 
 @cache
-def marks() -> list[re.Pattern[bytes]]:
-    """Return the patterns of what is only in records with secrets, however they begin: keys, and configs' names."""
-    return [re.compile(each, re.DOTALL) for each in (SCRAM_END, *(re.escape(name.encode()) for name in PASSWORDS))]
+def names() -> list[bytes]:
+    """Return the names of configs that are only in records with secrets, however these begin."""
+    return [name.encode() for name in PASSWORDS]
 
 
 def holds_secret(data: bytes | memoryview) -> bool:
@@ -115,7 +115,8 @@ def holds_secret(data: bytes | memoryview) -> bool:
 
     True where more places begin like one than can be tried in bounded time.
     """
-    if any(mark.search(data) for mark in marks()):
+    data = bytes(data)  # in which names are found ten times as fast as by a pattern in a view
+    if any(name in data for name in names()) or re.search(SCRAM_END, data, re.DOTALL):
         return True
     exact, damaged = openings()
     for tried, match in enumerate(exact.finditer(data)):
