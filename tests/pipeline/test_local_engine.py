@@ -19,6 +19,7 @@ from kcli.pipeline.tables import TABLES
 from kcli.sql.given_tables import open_engine
 from kcli.sql.inputs import sort_inputs
 from tests.capture.wires import DATA
+from tests.diagnose.captured import DATA as DIAGNOSED
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, settled, unaccounted
 from tests.pipeline.rows.test_noted_exchanges import capture as throttled
 from tests.pipeline.test_run import rotated
@@ -48,6 +49,18 @@ def test_several_runs_make_the_tables_of_one(samples: Path, tmp_path: Path, outp
             asked = Counter(str(sorted(settled(row).items())) for row in sql_rows(engine, table))
             assert asked == counted(output, table), table
             assert asked, table
+
+
+def test_several_runs_find_what_one_does(tmp_path: Path) -> None:
+    """A broker's connections end in another run than they began in."""
+    outages = DIAGNOSED / "broker-restart-tickets.pcap.zst"
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run_pipeline(LocalEngine(), [str(outages)], Options(str(whole)))
+    for part in rotated(DIAGNOSED, tmp_path, 9, outages.name):
+        run_pipeline(LocalEngine(), [str(part)], Options(str(parts)))
+    found = [{(row["finding"], row["subject"]) for row in rows_of(each, "findings")} for each in (whole, parts)]
+    assert found[1] == found[0]
+    assert {finding for finding, _ in found[0]} == {"broker-restart"}
 
 
 def test_forks_make_the_same_tables(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

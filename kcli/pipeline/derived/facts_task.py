@@ -21,6 +21,7 @@ from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
 from kcli.rules.rule_tables import READ as RULES_READ
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 from kcli.tables.hourly import HOURLY, hourly_query, hourly_update
+from kcli.tables.tcp_parts import whole_connections
 from kcli.temporary import TemporaryFolder
 
 MEMORY = 1024  # MiB for sorting; what is more goes to a temporary folder
@@ -109,7 +110,7 @@ def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -
 
 def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], read: AsRead) -> None:
     """Write `findings`, and the tables of what requests say."""
-    put_judged(writer, facts, views, read.sample)
+    put_judged(writer, facts, {**views, "tcp": whole_connections(views["tcp"])}, read.sample)
 
 
 def put_clients(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], _read: AsRead) -> None:

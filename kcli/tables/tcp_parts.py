@@ -1,0 +1,52 @@
+"""One row of `tcp` for a connection that several runs of a pipeline saw parts of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kcli.tables.rule_facts import RULE_FACTS
+
+__all__ = ["whole_connections"]
+
+SUMMED = "sum({0})"
+EARLIEST = "min({0})"
+LARGEST = "max({0})"
+ANY = "bool_or({0})"
+OF_FIRST_PART = "arg_min({0}, first_ns)"
+OF_LAST_PART = "last({0} ORDER BY last_ns)"  # null where that part has none
+OF_FIRST_DATA = "coalesce(arg_min({0}, {1}first_data_ns), min({0}))"
+OF_FIRST_ALERT = "arg_min({0}, {1}alert_ns)"
+OF_MOST_SAMPLES = "arg_max({0}, {1}rtt_samples)"
+# How each column comes of the parts' rows. {1}: the end that it is about, "c_" or "s_".
+OF_TALK: Mapping[str, str] = {
+    "server": OF_FIRST_PART, "client": OF_FIRST_PART, "first_ns": EARLIEST, "last_ns": LARGEST, "opened": ANY,
+    "syns": SUMMED, "accepted": ANY, "syn_ms": EARLIEST, "ack_ms": EARLIEST,
+}  # fmt: skip
+OF_END: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows",
+         "zero_window_ms", "rtt_samples", "sacks", "repeats"),
+        SUMMED,
+    ),
+    **dict.fromkeys(("syn_ns", "fin_ns", "rst_ns", "first_data_ns", "alert_ns", "rtt_min_ms"), EARLIEST),
+    **dict.fromkeys(("resent_wait_ms", "last_ns"), LARGEST),
+    **dict.fromkeys(("unacked_ns", "unacked_silence_ms", "unacked_resent"), OF_LAST_PART),
+    **dict.fromkeys(("first_bytes", "first_size"), OF_FIRST_DATA),
+    **dict.fromkeys(("rtt_p50_ms", "rtt_p99_ms"), OF_MOST_SAMPLES),
+    "alert": OF_FIRST_ALERT,
+}  # fmt: skip
+
+
+def whole_connections(parts: str) -> str:
+    """Return DuckDB's SQL for a row a connection. parts: the SQL of rows of `tcp`, of which one connection has several.
+
+    What takes packets of two parts (a hole, a retransmission, a round trip) is in neither.
+    """
+    merged = (f"{merged_column(name)} AS {name}" for name in RULE_FACTS["tcp"].names if name != "connection")
+    return f"SELECT connection, {', '.join(merged)} FROM ({parts}) AS parts GROUP BY connection"
+
+
+def merged_column(name: str) -> str:
+    """Return the SQL of a column out of the parts'. Raises KeyError for one that nothing is known of."""
+    rule = OF_TALK[name] if name in OF_TALK else OF_END[name[2:]]
+    return rule.format(name, name[:2])
