@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from kcli.tables.rule_facts import RULE_FACTS
 
-__all__ = ["whole_connections"]
-
 SUMMED = "sum({0})"
 EARLIEST = "min({0})"
 LARGEST = "max({0})"
