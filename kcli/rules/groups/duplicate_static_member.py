@@ -32,6 +32,7 @@ taken AS (
   SELECT j.group_id, j.instance_id, max(CASE WHEN a.ns < j.completed_ns THEN a.ns END) AS before_ns,
          min(CASE WHEN a.ns > j.completed_ns THEN a.ns END) AS after_ns
   FROM joins j
+  JOIN fenced f ON f.group_id = j.group_id AND f.instance_id = j.instance_id AND f.fenced < 2
   JOIN acts a ON a.group_id = j.group_id AND a.instance_id = j.instance_id AND a.connection = j.before
   WHERE j.before IS NOT NULL AND j.before != j.connection
   GROUP BY j.group_id, j.instance_id, j.completed_ns

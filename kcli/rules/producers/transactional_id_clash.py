@@ -3,7 +3,8 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # Once is enough where the producer that was put out was at work: it asked just before, and goes on asking. One that
-# comes back after a long silence was replaced, as it should be; one that never comes back was restarted.
+# comes back after a long silence was replaced, as it should be; one that never comes back was restarted. Of an id that
+# was taken more often nobody asks for that: what follows `few` is of a takeover or two each.
 RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers have",
@@ -39,19 +40,34 @@ fenced AS (
   ) AS x
   JOIN producers p ON p.transactional_id = x.transactional_id OR p.producer_id = x.producer_id
 ),
+counted AS (
+  SELECT transactional_id, count(*) AS fenced, array_agg(DISTINCT error) AS errors FROM fenced GROUP BY transactional_id
+),
+summed AS (
+  SELECT t.transactional_id, array_agg(DISTINCT t.client_id) AS clients, count(*) AS begins,
+         count(DISTINCT connection) AS connections,
+         sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END) AS in_turn,
+         min(producer_epoch) AS first_epoch, max(producer_epoch) AS last_epoch, max(c.fenced) AS fenced,
+         max(c.errors) AS errors, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns,
+         CASE WHEN count(DISTINCT t.client_id) > 1 THEN 2 ELSE 3 END AS enough
+  FROM turns t JOIN counted c ON t.transactional_id = c.transactional_id
+  GROUP BY t.transactional_id
+  HAVING count(DISTINCT connection) >= 2
+),
+few AS (SELECT transactional_id FROM summed WHERE in_turn < enough),
 acts AS (
   SELECT transactional_id, producer_epoch, unix_micros(timestamp) * 1000 AS ns
   FROM transaction_calls
-  WHERE api != 'INIT_PRODUCER_ID' AND transactional_id IS NOT NULL
+  WHERE api != 'INIT_PRODUCER_ID' AND transactional_id IN (SELECT transactional_id FROM few)
   UNION ALL
   SELECT p.transactional_id, b.producer_epoch, b.ns
   FROM batches b JOIN producers p ON b.producer_id = p.producer_id
-  WHERE b.api = 'PRODUCE'
+  WHERE b.api = 'PRODUCE' AND p.transactional_id IN (SELECT transactional_id FROM few)
 ),
 asked_first AS (
   SELECT transactional_id, connection, min(unix_micros(timestamp)) * 1000 AS ns
   FROM transaction_calls
-  WHERE api = 'INIT_PRODUCER_ID' AND transactional_id IS NOT NULL
+  WHERE api = 'INIT_PRODUCER_ID' AND transactional_id IN (SELECT transactional_id FROM few)
   GROUP BY transactional_id, connection
 ),
 taken AS (
@@ -69,22 +85,7 @@ put_out AS (
   WHERE after_ns IS NOT NULL
   GROUP BY transactional_id
 ),
-counted AS (
-  SELECT transactional_id, count(*) AS fenced, array_agg(DISTINCT error) AS errors FROM fenced GROUP BY transactional_id
-),
-told AS (
-  SELECT t.transactional_id, array_agg(DISTINCT t.client_id) AS clients, count(*) AS begins,
-         count(DISTINCT connection) AS connections,
-         sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END) AS in_turn,
-         min(producer_epoch) AS first_epoch, max(producer_epoch) AS last_epoch, coalesce(max(c.fenced), 0) AS fenced,
-         max(c.errors) AS errors, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns,
-         CASE WHEN count(DISTINCT t.client_id) > 1 THEN 2 ELSE 3 END AS enough, max(was_at_work) AS was_at_work
-  FROM turns t
-  LEFT JOIN counted c ON t.transactional_id = c.transactional_id
-  LEFT JOIN put_out p ON t.transactional_id = p.transactional_id
-  GROUP BY t.transactional_id
-  HAVING count(DISTINCT connection) >= 2 AND coalesce(max(c.fenced), 0) >= 1
-)
+told AS (SELECT s.*, was_at_work FROM summed s LEFT JOIN put_out p ON s.transactional_id = p.transactional_id)
 SELECT *, begins AS weight,
        CASE WHEN in_turn >= enough THEN 'is in use by several producers at once'
             WHEN was_at_work = 1 THEN 'was taken from a producer that was at work with it'
