@@ -34,8 +34,9 @@ CONFIG_RESOURCES = (
     ConfigResource.CLIENT_METRICS,
     ConfigResource.GROUP,
 )
-# The end of a SCRAM credential: a key of SHA-256 or SHA-512 behind its length, iterations below 2^20, no tags.
-SCRAM_END = rb"(?:\x21.{32}|\x41.{64})\0[\0-\x0f]..\0"
+# The end of a SCRAM credential: a key of SHA-256 or SHA-512 behind its length, 4,096 to 16,384 iterations
+# (ScramMechanism), no tags. A hash hardly has two zeros side by side, as headers of batches have.
+SCRAM_END = rb"(?:\x21(?:(?!\0\0).){32}|\x41(?:(?!\0\0).){64})\0\0[\x10-\x40].\0"
 LONGEST = 1 << 16  # bytes of a record in which it has to end
 
 

@@ -43,9 +43,9 @@ def test_jsonl_is_a_finding_a_line(capsys: Capture) -> None:
 
 
 def test_json_also_has_what_could_not_be_judged(capsys: Capture, samples: Path) -> None:
-    assert main(["diagnose", str(samples / "java44-txn.pcap"), "-q", "--format", "json"]) == 0
+    assert main(["diagnose", str(samples / "old-librdkafka-on-3.9.pcap"), "-q", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["findings"] == [] and found["checked"] > 40 and found["exchanges"] > 50
+    assert found["findings"] == [] and found["checked"] > 40 and found["exchanges"] > 40
     assert any("longer" in each["what"] for each in found["not_judged"])
 
 
@@ -135,9 +135,10 @@ def test_a_time_chooses_findings(capsys: Capture) -> None:
     "words",
     [
         ["diagnose", BAD, "--where"], ["compare", BAD, BAD, "--where"], ["sql", "SELECT 1", BAD, "--where"],
+        ["replay", BAD, "--where"],
         *(
             [*command, option]
-            for command in (["replay", BAD], ["redact", BAD, "-o", "x"], ["top", BAD], ["pipeline", "run"])
+            for command in (["redact", BAD, "-o", "x"], ["top", BAD], ["pipeline", "run"])
             for option in ("--where", "--since", "--until")
         ),
     ],

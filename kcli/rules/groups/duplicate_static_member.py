@@ -2,8 +2,9 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Once is enough where the member that was put out was at work: it asked just before, and goes on asking. One that
-# comes back after a long silence was replaced, as it should be; one that never comes back was restarted.
+# Once is told where the member that was put out was at work: it asked just before, and goes on asking. That may be
+# meant, as a deployment starts the new one before it ends the old. One that comes back after a long silence was
+# replaced, as it should be; one that never comes back was restarted.
 RULE = Rule(
     finding="duplicate-static-member",
     title="a group.instance.id that several processes have",
@@ -62,8 +63,7 @@ SELECT *, fenced AS weight,
        CASE WHEN fenced < 2 AND in_turn < 2 AND was_at_work = 0
             THEN concat('nothing, where it was replaced knowingly; ',
                         'else look what held it up: GC, a frozen machine') END AS advised,
-       CASE WHEN fenced >= 2 OR in_turn >= 2 THEN 'critical' WHEN was_at_work = 1 THEN 'warning'
-            ELSE 'info' END AS severity
+       CASE WHEN fenced >= 2 OR in_turn >= 2 THEN 'critical' ELSE 'info' END AS severity
 FROM told
 WHERE fenced >= 2 OR in_turn >= 2 OR was_at_work IS NOT NULL
 """,

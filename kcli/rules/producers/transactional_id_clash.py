@@ -2,9 +2,10 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Once is enough where the producer that was put out was at work: it asked just before, and goes on asking. One that
-# comes back after a long silence was replaced, as it should be; one that never comes back was restarted. Of an id that
-# was taken more often nobody asks for that: what follows `few` is of a takeover or two each.
+# Once is told where the producer that was put out was at work: it asked just before, and goes on asking. That may be
+# meant, as a deployment starts the new one before it ends the old. One that comes back after a long silence was
+# replaced, as it should be; one that never comes back was restarted. Of an id that was taken more often nobody asks for
+# that: what follows `few` is of a takeover or two each.
 RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers have",
@@ -94,7 +95,7 @@ SELECT *, begins AS weight,
        CASE WHEN in_turn < enough AND was_at_work = 0
             THEN concat('nothing, where it was replaced knowingly (its open transaction was aborted); ',
                         'else look what held the one before up: GC, a frozen machine') END AS advised,
-       CASE WHEN in_turn >= enough THEN 'critical' WHEN was_at_work = 1 THEN 'warning' ELSE 'info' END AS severity
+       CASE WHEN in_turn >= enough THEN 'critical' ELSE 'info' END AS severity
 FROM told
 WHERE in_turn >= enough OR was_at_work IS NOT NULL
 """,

@@ -47,7 +47,7 @@ def test_a_run_that_meets_it_ends_with_1_and_its_tables_are_there(
 TOTALS_OF_TXN = {
     "captures": 1, "packets": 276, "cut_packets": 0, "bytes": 40062, "lost_bytes": 0, "undecoded_bytes": 0,
     "duplicate_bytes": 30, "stray_bytes": 0, "connections": 11, "exchanges": 78, "errors": 8, "unanswered": 0,
-    "request_bytes": 17698, "response_bytes": 22334, "events": 0, "findings": 0, "warnings": 0, "critical": 0,
+    "request_bytes": 17698, "response_bytes": 22334, "events": 0, "findings": 1, "warnings": 0, "critical": 0,
 }  # fmt: skip
 
 

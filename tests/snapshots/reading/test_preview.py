@@ -33,6 +33,6 @@ def test_one_line(command: str, name: str, tmp_path: Path, capfd: pytest.Capture
     verb, *options = command.split()
     assert main(["snapshot", verb, *options, str(tmp_path)]) in (2, 3)
     out, err = capfd.readouterr()
-    assert out == ""
+    assert out == (f"{tmp_path}: 1 file not read\n" if command == "verify" and name == "__cluster_metadata-0" else "")
     assert err.count("\n") == 1
     assert REASON in err
