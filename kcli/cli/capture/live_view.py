@@ -20,7 +20,7 @@ import click
 
 import kcli
 from kcli.cli.decode.pcap.command import TIMES
-from kcli.cli.options import Command
+from kcli.cli.options import Command, with_options
 from kcli.cli.options.filter import filter_of, filter_options
 from kcli.cli.options.inputs import READ, dialect_option, format_option, memory_option, records_option, secrets_option
 from kcli.cli.terminal.lines import print_note
@@ -44,9 +44,7 @@ def view_options(command: Command) -> Command:
         dialect_option,
         memory_option,
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 def view_words(options: dict[str, Any]) -> list[str]:

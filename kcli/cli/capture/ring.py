@@ -14,7 +14,7 @@ import click
 from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
 from kcli.cli.capture.live_view import LiveView, reading_words
 from kcli.cli.capture.packet_capture import Piece
-from kcli.cli.options import Command
+from kcli.cli.options import Command, with_options
 from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import Size
 from kcli.cli.terminal.lines import print_note
@@ -32,9 +32,7 @@ def ring_options(command: Command) -> Command:
             "--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true."
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 @dataclass(frozen=True)

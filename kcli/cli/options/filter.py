@@ -13,10 +13,9 @@ import click
 
 from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
-from kcli.cli.options import Command
+from kcli.cli.options import Command, with_options
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.options.inputs import read_of
-from kcli.cli.options.refusal import with_options
 from kcli.cli.terminal.console import note, warn
 from kcli.counting import counted, here_text
 from kcli.errors import UsageError

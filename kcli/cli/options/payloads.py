@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options import Command
+from kcli.cli.options import Command, with_options
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder, PayloadOptions
@@ -45,16 +45,12 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def payload_options(command: Command) -> Command:
     """Add the options of every command that shows payloads."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(command, OPTIONS)
 
 
 def encoding_options(command: Command) -> Command:
     """Add the options of a command that writes payloads: all but those that are about reading alone."""
-    for option in reversed(OPTIONS[1:-1]):
-        command = option(command)
-    return command
+    return with_options(command, OPTIONS[1:-1])
 
 
 def encoder_of(options: dict[str, Any]) -> PayloadDecoder | None:

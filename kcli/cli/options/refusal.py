@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import click
 
-from kcli.cli.options import Command
+from kcli.cli.options import Command, with_options
 from kcli.errors import UsageError
 
 
@@ -24,10 +24,3 @@ def refused(why: str, *names: str) -> Callable[[Command], Command]:
         with_options,
         options=[click.option(name, hidden=True, expose_value=False, callback=refuse) for name in names],
     )
-
-
-def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    """Add options to a command, in their order."""
-    for option in reversed(options):
-        command = option(command)
-    return command

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from kcli.cli.options import Command, with_options
 from kcli.cli.options.client import client_options
 from kcli.errors import UsageError
 
 FOLLOWED = ("table", "jsonl")
 
 
-def live_options(command: Any) -> Any:
+def live_options(command: Command) -> Command:
     """Add the options that read a live topic."""
     options = (
         click.option("--from-offset", type=click.IntRange(0), metavar="N", help="With --bootstrap: begin at offset N."),
@@ -22,9 +23,7 @@ def live_options(command: Any) -> Any:
         click.option("--committed", is_flag=True, help="With --bootstrap: leave out what is aborted or not committed."),
         click.option("--follow", is_flag=True, help="With --bootstrap: go on behind the present end, until Ctrl-C."),
     )
-    for option in reversed(options):
-        command = option(command)
-    return client_options(command)
+    return client_options(with_options(command, options))
 
 
 def check_live(files: tuple[str, ...], options: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options import Command
+from kcli.cli.options import Command, with_options
 from kcli.jsontext import dumps
 from kcli.snapshots.survey_json import instant
 
@@ -48,9 +48,7 @@ OPTIONS = (
 
 def change_options(command: Command) -> Command:
     """Add the options that choose changes; `take_filters` takes them."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(command, OPTIONS)
 
 
 def take_filters(options: dict[str, Any]) -> list[Test]:
