@@ -8,8 +8,8 @@ from typing import Any
 
 from construct import ConstructError
 
-from kcli.capture.tls.ciphers import TLS_13
-from kcli.capture.tls.suites import NAMES
+from kcli.capture.tls.ciphers import TLS_12, TLS_13
+from kcli.capture.tls.suites import NAMES, suite_of
 from kcli.grammar.files import tls
 
 CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 4, 11, 20, 24
@@ -102,7 +102,7 @@ class Handshake:
 
     def see_client(self, hello: Any) -> None:
         """Take in a ClientHello."""
-        self.client_random = bytes(hello.random)
+        self.client_random, self.certified = bytes(hello.random), False
         found = tls.extensions(hello.extensions or b"")
         self.ticket, self.server_names = found.get(SESSION_TICKET, b""), found.get(SERVER_NAME, b"")
 
@@ -115,6 +115,13 @@ class Handshake:
         self.suite = hello.suite
         self.version = int.from_bytes(found.get(SUPPORTED_VERSIONS, b""), "big") or hello.version
         self.mac_outside = ENCRYPT_THEN_MAC in found
+
+    @property
+    def unread(self) -> str:
+        """Why kcli can't decrypt what was agreed on, whatever the key log has; "" also before a ServerHello."""
+        if self.version and self.version not in (TLS_12, TLS_13):
+            return f"kcli decrypts TLS 1.2 and 1.3, not {VERSIONS.get(self.version, 'this version')}"
+        return "kcli does not decrypt this cipher suite" if self.version and suite_of(self.suite) is None else ""
 
     @property
     def server_name(self) -> str:

@@ -25,7 +25,6 @@ from kcli.capture.tls.keylog import KeyLog
 from kcli.capture.tls.protection import Protection
 from kcli.capture.tls.recovery import Recovery
 from kcli.capture.tls.stream import TlsEnd
-from kcli.capture.tls.suites import suite_of
 from kcli.grammar.files.tls import (
     ALERT,
     ALERT_MESSAGE,
@@ -178,6 +177,8 @@ class TlsSession:
     @property
     def why_no_keys(self) -> str:
         """Why there are no keys for it."""
+        if self.agreed.unread:
+            return self.agreed.unread
         has = [protection.application_keys(self.agreed, self.log, from_client) for from_client in (True, False)]
         if has.count(None) == 1:
             return f"the key log has the secret of the {'server' if has[0] is None else 'client'}'s direction alone"
@@ -224,7 +225,7 @@ class TlsSession:
 
     def lacks_keys(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> bool:
         """Return whether a record can't be opened because the log lacks its keys so far."""
-        if not end.sealed or not self.log or not self.agreed.client_random or suite_of(self.agreed.suite) is None:
+        if not end.sealed or not self.log or not self.agreed.client_random or self.agreed.unread:
             return False
         if header[0] == CHANGE_CIPHER_SPEC or (header[0] == ALERT and len(payload) == ALERT_MESSAGE.sizeof()):
             return False
@@ -319,6 +320,8 @@ class TlsSession:
         found = self.open(d, end, header, payload)
         if found is not None:
             self.contents(d, end, *found)
+        elif self.in_unread_handshake(d, end) and end.vain < MOST_VAIN:
+            end.vain += 1
         elif self.opened or self.in_handshake(end):
             self.pass_damaged(d, end, payload)
         else:
@@ -341,6 +344,15 @@ class TlsSession:
         """Return whether a direction of TLS 1.3 still has its handshake's keys."""
         return self.agreed.version == TLS_13 and end.keys is not None and not end.keys.secret
 
+    def in_unread_handshake(self, d: int, end: TlsEnd) -> bool:
+        """Return whether a record that its keys don't open may be of the handshake, whose secret the log lacks: such
+        records don't count among those of data.
+        """
+        keys = end.keys
+        if self.agreed.version != TLS_13 or keys is None or not keys.secret or keys.number or keys.updates:
+            return False
+        return protection.handshake_keys(self.agreed, self.log, self.is_client(d)) is None
+
     def follow(self, d: int, end: TlsEnd) -> Protection | None:
         """Return the keys of the next epoch, if there may be one."""
         if end.following is None and end.keys is not None and self.agreed.version == TLS_13:
@@ -353,7 +365,7 @@ class TlsSession:
 
     def find_keys(self, d: int, end: TlsEnd) -> bool:
         """Look for a direction's keys in the log."""
-        if not self.log or not self.agreed.client_random:
+        if not self.log or not self.agreed.client_random or self.agreed.unread:
             return False
         if self.agreed.version == TLS_13 and not end.vain:
             end.keys = protection.handshake_keys(self.agreed, self.log, self.is_client(d))
@@ -389,6 +401,9 @@ class TlsSession:
                 self.message(d, end, message, body)
         elif kind == ALERT and len(text) == ALERT_MESSAGE.sizeof():
             self.alert(d, end, ALERT_MESSAGE.parse(text).description)
+        elif kind == CHANGE_CIPHER_SPEC:  # protected: a renegotiation of TLS 1.2, whose hellos were read like others
+            end.keys = None
+            self.find_keys(d, end)
 
     def message(self, d: int, end: TlsEnd, kind: int, body: bytes) -> None:
         """Read a handshake message."""
@@ -403,8 +418,14 @@ class TlsSession:
                 each.sealed = True
         elif kind == handshake.NEW_SESSION_TICKET and agreed.version != TLS_13:
             self.log.remember_ticket(agreed, body)
-        elif kind in (handshake.FINISHED, handshake.KEY_UPDATE) and self.follow(d, end) is not None:
+        elif self.ends_epoch(end, kind) and self.follow(d, end) is not None:
             end.keys, end.following = end.following, None
+
+    def ends_epoch(self, end: TlsEnd, kind: int) -> bool:
+        """Return whether the keys of TLS 1.3 change behind a message. A Finished among data answers the server's late
+        question for a certificate (RFC 8446, 4.6.2), and changes none.
+        """
+        return kind == handshake.KEY_UPDATE or (kind == handshake.FINISHED and self.in_handshake(end))
 
     def alert(self, d: int, end: TlsEnd, description: int) -> None:
         """Read an alert: the end of the connection, and maybe why."""

@@ -57,3 +57,11 @@ def test_where_a_record_may_begin() -> None:
     assert next_record_header(b"\x17\x03" + b"\x16\x03\x01" + record, 0, data_only=False) == 2
     assert next_record_header(b"\x17\x03" + b"\x16\x03\x01" + record, 0, data_only=True) == 5
     assert next_record_header(record, 1, data_only=False) == -1
+
+
+def test_what_no_key_log_opens() -> None:
+    assert Handshake().unread == ""
+    assert Handshake(version=0x0302, suite=0xC013).unread == "kcli decrypts TLS 1.2 and 1.3, not TLS 1.1"
+    assert Handshake(version=0x0300).unread == "kcli decrypts TLS 1.2 and 1.3, not SSL 3.0"
+    assert Handshake(version=0x0303, suite=0x0041).unread == "kcli does not decrypt this cipher suite"
+    assert [Handshake(version=version, suite=0x1301).unread for version in (0x0303, 0x0304)] == ["", ""]

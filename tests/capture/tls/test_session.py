@@ -175,6 +175,42 @@ def test_keys_are_updated(decrypt: Decrypting, tmp_path: Path, lost: bool) -> No
     assert {each.kind for each in events} == {"unanswered-at-end"} | ({"gap"} if lost else set())
 
 
+@pytest.mark.parametrize("name", ["tls-renegotiated", "tls-late-certificate"])
+def test_keys_change_when_both_ends_say_so(decrypt: Decrypting, name: str) -> None:
+    """A renegotiation of TLS 1.2 changes them; the Finished of a late client certificate in TLS 1.3 does not."""
+    exchanges, events = decrypt(DATA / f"{name}.pcap", [DATA / f"{name}.keys"])
+    assert numbers(exchanges) == [(number, True) for number in range(1, 7)]
+    assert events == []
+
+
+def test_a_renegotiation_whose_secrets_are_missing_is_said(decrypt: Decrypting, tmp_path: Path) -> None:
+    first = tmp_path / "first.keys"
+    first.write_text((DATA / "tls-renegotiated.keys").read_text().splitlines()[0])
+    exchanges, events = decrypt(DATA / "tls-renegotiated.pcap", [first])
+    assert numbers(exchanges) == [(1, True), (2, True)]
+    assert {each.reason for each in events} == {"TLS records: its keys are in no key log"}
+
+
+@pytest.mark.parametrize("lacking", [("CLIENT_H",), ("SERVER_H",), ("CLIENT_H", "SERVER_H")])
+def test_the_secrets_of_the_handshake_are_not_needed(
+    decrypt: Decrypting, tmp_path: Path, lacking: tuple[str, ...]
+) -> None:
+    made = talk(tmp_path)
+    lines = made.key_log.read_text().splitlines(keepends=True)
+    made.key_log.write_text("".join(line for line in lines if not line.startswith(lacking)))
+    exchanges, events = decrypt(made.wire.close().packets, [made.key_log])
+    assert numbers(exchanges) == [(number, True) for number in range(1, 7)]
+    assert events == []
+
+
+def test_a_suite_that_kcli_does_not_decrypt_is_said(decrypt: Decrypting, tmp_path: Path) -> None:
+    made = talk(tmp_path, suite="CAMELLIA128-SHA")
+    for key_logs in ([made.key_log], []):
+        exchanges, events = decrypt(made.wire.close().packets, key_logs)
+        assert exchanges == []
+        assert [each.reason.rpartition(": ")[2] for each in events] == ["kcli does not decrypt this cipher suite"]
+
+
 def test_a_key_log_may_be_written_meanwhile(decrypt: Decrypting, tmp_path: Path) -> None:
     made = talk(tmp_path)
     lines = made.key_log.read_text().splitlines(keepends=True)
