@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import functools
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import ParamSpec, TypeVar
 
 from kcli.temporary import ENDING
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 AGAIN = 0.01  # seconds
 
@@ -26,8 +32,8 @@ def tidy_up_at_signals() -> None:
 
 
 def repeat_lost_interrupts() -> None:
-    """Send an interrupt again that came where Python passes over errors: in a finalizer, or in a callback of an import.
-    The command ran on to its end otherwise, and said that it was done.
+    """Send an interrupt again that came where errors are passed over: in a finalizer, in a callback of an import, or
+    while a compiled module starts. The command ran on to its end otherwise, and said that it was done.
     """
 
     def heard(found: sys.UnraisableHookArgs) -> None:
@@ -37,6 +43,35 @@ def repeat_lost_interrupts() -> None:
             sys.__unraisablehook__(found)
 
     sys.unraisablehook = heard
+    hold_interrupts_in_modules()
+
+
+def hold_interrupts_in_modules() -> None:
+    """Let an interrupt wait while a compiled module starts: Cython's own start passes over any error."""
+    from importlib.machinery import ExtensionFileLoader as Loader
+
+    for name in ("create_module", "exec_module"):
+        setattr(Loader, name, held(getattr(Loader, name)))
+
+
+def held(call: Callable[P, T]) -> Callable[P, T]:
+    """Return a function that an interrupt does not reach; the interrupt comes behind it."""
+
+    @functools.wraps(call)
+    def uninterrupted(*words: P.args, **named: P.kwargs) -> T:
+        heard: list[int] = []
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return call(*words, **named)
+        signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+        try:
+            return call(*words, **named)
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number in heard[:1]:
+                signal.raise_signal(number)
+
+    return uninterrupted
 
 
 def interrupt_again(thread: int) -> None:

@@ -64,3 +64,26 @@ def test_an_interrupt_in_a_finalizer_is_heard() -> None:
     made = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, timeout=20, check=False)
     assert (made.returncode, made.stdout) == (0, "heard\n")
     assert "KeyboardInterrupt" not in made.stderr and "ValueError: said" in made.stderr
+
+
+STARTING = """
+import abc, signal
+from kcli.cli.termination import repeat_lost_interrupts
+repeat_lost_interrupts()
+register = abc.ABCMeta.register
+def interrupted(*words):
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+    return register(*words)
+abc.ABCMeta.register = interrupted
+try:
+    import kcli.core.records.batches
+except KeyboardInterrupt:
+    print("heard", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_an_interrupt_while_a_compiled_module_starts_is_heard() -> None:
+    """Its start registers its views of memory, and passes over any error of that."""
+    done = subprocess.run([sys.executable, "-c", STARTING], capture_output=True, text=True, timeout=25)
+    assert (done.stdout, done.stderr) == ("heard True\n", "")
