@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import errno
 import gc
 import os
 import sys
@@ -230,7 +229,7 @@ def failed(error: OSError, argv: list[str]) -> int:
         return 0
     named = f"{error.filename or repr('')}: " if error.filename is not None else ""
     text = f"{named}{error.strerror}" if error.strerror else str(error)
-    complain(f"{text}{meant_by(argv, error) if error.errno == errno.ENOENT else ''}")
+    complain(f"{text}{meant_by(argv, error)}")
     if error.filename == STANDARD_OUTPUT:
         drop_output()
     return InputError.exit_code

@@ -30,6 +30,7 @@ OTHER_OPTIONS = {
     "--order-by": "--sort", "--out": "--output", "--output-format": "--format", "--slow": "--slower-than",
     "--slower": "--slower-than", "--to": "--until", "--top": "--limit", "--topics": "--topic",
 }  # fmt: skip
+NO_FILE = (errno.ENOENT, errno.ENAMETOOLONG)  # errors of a name that no file has; a long query is the second
 OF_ITS_OWN = ("--limit", "--sort")  # what is counted is not what others show
 LIKE = 0.7  # how alike two options are at least, of 1
 
@@ -89,8 +90,10 @@ def taken_apart(words: Words) -> tuple[Words, Words]:
 
 
 def missing_word(error: BaseException, words: Words) -> str | None:
-    """Return the word that was taken for a file, and is none."""
-    named = error.filename if isinstance(error, OSError) and error.errno == errno.ENOENT else None
+    """Return the word that was taken for a file, or for a command, and is none."""
+    if words and is_query(words[0]) and isinstance(error, click.UsageError):
+        return words[0]
+    named = error.filename if isinstance(error, OSError) and error.errno in NO_FILE else None
     return named if named in words else None
 
 

@@ -12,6 +12,7 @@ from kcli.cli.main import main
 from tests.diagnose.captured import DATA
 
 QUERY = "SELECT count(*) FROM exchanges"
+LONG_QUERY = f"{QUERY} WHERE api IN ({', '.join(['7'] * 80)})"  # longer than a file's name may be
 MEANT = [
     (["night.pcap", "--by", "client"], "stats night.pcap --by client"),
     (["night.pcap", "--format", "json"], "diagnose night.pcap --format json"),
@@ -26,6 +27,8 @@ MEANT = [
     (["night.pcap", QUERY], f'sql "{QUERY}" night.pcap'),
     (["night.pcap", "sql", QUERY], f'sql "{QUERY}" night.pcap'),
     (["sql", "night.pcap", QUERY], f'sql "{QUERY}" night.pcap'),
+    (["sql", "night.pcap", LONG_QUERY], f'sql "{LONG_QUERY}" night.pcap'),
+    ([QUERY, "night.pcap"], f'sql "{QUERY}" night.pcap'),
     (["decode", "night.pcap", "--min-latency", "5"], "decode night.pcap --slower-than 5"),
     (
         ["decode", "pcap", "night.pcap", "--errors", "PRODUCER_FENCED,NONE"],
