@@ -16,13 +16,17 @@ from kcli.snapshots.reading.log_batches import log_batches
 from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.snapshots.rules.verification import verify
 
+# How the property is named that holds the node's id, by the version of the file (Kafka's MetaProperties).
+NODE_NAMES = {0: "broker.id", 1: "node.id"}
+
 
 class Identity(NamedTuple):
-    """A node's identity by its meta.properties; None: it does not say."""
+    """A node's identity by its meta.properties; None: it does not say. refusal: why no node starts with this file."""
 
     node_id: int | None = None
     directory_id: str | None = None
     cluster_id: str | None = None
+    refusal: str | None = None
 
 
 class EpochRun(NamedTuple):
@@ -93,9 +97,21 @@ def identity_of(log_dir: Path) -> Identity:
         known: Mapping[str, str] = {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
     except InputError as error:
         raise error.within(str(path)) from None
-    number = known.get("node.id", known.get("broker.id", ""))
-    node = int(number) if re.fullmatch("[0-9]{1,10}", number) else None
-    return Identity(node, known.get("directory.id") or None, known.get("cluster.id") or None)
+    directory, cluster = known.get("directory.id") or None, known.get("cluster.id") or None
+    version = number_in(known.get("version", "0"))
+    name = NODE_NAMES.get(-1 if version is None else version)
+    if name is None:
+        return Identity(None, directory, cluster, f"version {known['version']!r} (0 or 1 expected)")
+    node = number_in(known.get(name, ""))
+    if node is None or "cluster.id" not in known:
+        lacks = name if node is None else "cluster.id"
+        return Identity(None, directory, cluster, f"no {lacks}, which version {version} needs")
+    return Identity(node, directory, cluster)
+
+
+def number_in(text: str) -> int | None:
+    """Return the number in a property as Java parses it; None: there is none that is not negative."""
+    return int(text) if re.fullmatch("[+]?[0-9]{1,10}", text) else None
 
 
 def read_node(path: str, dialect: str | None = None) -> QuorumNode:

@@ -129,7 +129,9 @@ def doubles(quorum: Quorum) -> Iterator[Finding]:
 def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
     """Say that a folder names no node: Kafka does not start with it."""
     evidence = {"voters": [voter.id for voter in quorum.voters], "logEnd": node.end, "epoch": node.epoch}
-    text = f"{node.path} has no meta.properties that names a node: Kafka does not start with it"
+    refusal = node.identity.refusal
+    lacks = f"/meta.properties has {refusal}" if refusal else " has no meta.properties"
+    text = f"{node.path}{lacks}: Kafka does not start with it"
     names = "; ".join(f"{each.id} has directory.id={each.directory}" for each in quorum.voters if each.directory)
     advice = "copy its meta.properties back, or write one: version=1, node.id, directory.id, and "
     advice += f"cluster.id={quorum.cluster_id}" if quorum.cluster_id else "cluster.id"

@@ -268,10 +268,12 @@ def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("identity")
 def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Check the directory id: a node with another one than the voters have for its id does not vote, and is never
-    elected.
+    """Check that a node starts with its meta.properties, and its directory id: a node with another one than the voters
+    have for its id does not vote, and is never elected.
     """
     me, file = found.identity, "../meta.properties"
+    if me.refusal is not None:
+        yield SnapshotFinding("error", "identity", f"{me.refusal}: Kafka does not start with it", None, file)
     if me.node_id is None:
         return
     mine = next((each for each in found.voters if each.id == me.node_id), None)

@@ -25,7 +25,8 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def node(tmp_path: Path) -> Path:
     """A log directory that may be changed."""
     shutil.copytree(FOLDER, tmp_path / "node/__cluster_metadata-0")
-    (tmp_path / "node/meta.properties").write_text("version=1\n")
+    properties = "version=1\nnode.id=1\ncluster.id=c\ndirectory.id=hUXTkANDRY-D_DC-M4IlOQ\n"
+    (tmp_path / "node/meta.properties").write_text(properties)
     return tmp_path / "node"
 
 

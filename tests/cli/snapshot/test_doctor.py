@@ -46,7 +46,7 @@ def test_text(tmp_path: Path, capfd: Captured) -> None:
     lines = capfd.readouterr().out.splitlines()
     assert lines[0].split() == ["node", "folder", "directory", "id", "log", "end", "epoch", "votes", "can", "win"]
     assert lines[-1] == "info      healthy: can be elected with just these nodes: 1, 2, 3"
-    (tmp_path / "node3" / "meta.properties").write_text("node.id=3\ncluster.id=other\n")
+    (tmp_path / "node3" / "meta.properties").write_text("version=1\nnode.id=3\ncluster.id=other\n")
     assert main(["snapshot", "doctor", "-q", *nodes]) == 1
     first, advice, *_ = capfd.readouterr().out.splitlines()
     assert first.startswith("WARNING   cluster-id-mismatch: node 3 is of cluster other")

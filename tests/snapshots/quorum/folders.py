@@ -44,7 +44,7 @@ def make_node(
     log_dir = folder / f"node{number}"
     place = log_dir / "__cluster_metadata-0"
     place.mkdir(parents=True)
-    known = {"node.id": number, "cluster.id": cluster, "directory.id": directory or DIRECTORIES[number]}
+    known = {"version": 1, "node.id": number, "cluster.id": cluster, "directory.id": directory or DIRECTORIES[number]}
     (log_dir / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in known.items()))
     parts = [] if static else [voters_batch(0, voters or [1, 2, 3])]
     offset = 0 if static else 2

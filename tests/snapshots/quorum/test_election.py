@@ -10,7 +10,7 @@ import pytest
 
 from kcli.snapshots.quorum import node
 from kcli.snapshots.quorum.election import quorum_of
-from kcli.snapshots.quorum.node import common_end, read_node
+from kcli.snapshots.quorum.node import common_end, identity_of, read_node
 from kcli.snapshots.quorum.quorum_findings import findings, survivor
 from kcli.snapshots.reading.directory import Listing
 from kcli.snapshots.reading.files import listing_of
@@ -210,6 +210,40 @@ def test_a_folder_without_a_name(tmp_path: Path) -> None:
     (nameless,) = (each for each in found if each.finding == "not-a-voter")
     assert "Kafka does not start" in nameless.text
     assert f"1 has directory.id={DIRECTORIES[1]}" in nameless.advice
+
+
+# By starts of 3.6.2, 3.9.1 and 4.4.0 on copies.
+@pytest.mark.parametrize(
+    ("properties", "refusal"),
+    [
+        ("version=1\nnode.id=1", None),
+        ("version : +01\nnode.id=+1\nbroker.id=9", None),
+        ("version=0\nbroker.id=1\nnode.id=9", None),
+        ("broker.id=1", None),
+        ("version=0\nnode.id=1", "no broker.id, which version 0 needs"),
+        ("node.id=1", "no broker.id, which version 0 needs"),
+        ("version=1\nbroker.id=1", "no node.id, which version 1 needs"),
+        ("version=1\nnode.id=x", "no node.id, which version 1 needs"),
+        ("version=2\nnode.id=1", "version '2' (0 or 1 expected)"),
+        ("version=\nnode.id=1", "version '' (0 or 1 expected)"),
+        ("", "no broker.id, which version 0 needs"),
+    ],
+)
+def test_properties_that_kafka_starts_with(properties: str, refusal: str | None, tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text(f"{properties}\ncluster.id=c\n")
+    identity = identity_of(tmp_path)
+    assert (identity.node_id, identity.refusal) == (1 if refusal is None else None, refusal)
+    (tmp_path / "meta.properties").write_text(f"{properties}\n")
+    assert identity_of(tmp_path).refusal == (refusal or identity_of(tmp_path).refusal)
+    assert identity_of(tmp_path).node_id is None
+
+
+def test_a_node_that_does_not_start_is_not_elected(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    properties = Path(nodes[0]) / "meta.properties"
+    properties.write_text(properties.read_text().replace("version=1", "version=0"))
+    found, electable = judged(*nodes)
+    assert electable == [2, 3] and found[0] == ("voter-missing", 1, "warning")
 
 
 def test_nobody_knows_who_votes(tmp_path: Path) -> None:

@@ -135,6 +135,12 @@ def test_every_rule_can_speak() -> None:
     assert spoken >= DIRECTORY_RULES.keys()
 
 
+def test_properties_without_which_no_node_starts_are_said() -> None:
+    nameless = directory({0: (1,)})
+    nameless.identity = Identity(refusal="no broker.id, which version 0 needs")
+    assert ("error", "identity") in reported(nameless)
+
+
 def test_a_log_that_begins_late_needs_a_snapshot_from_there() -> None:
     """KIP-630: `snapshot verify` tells of a log that begins where no snapshot leads."""
     assert ("error", "invariant") in reported(directory({100: (1,)}))
