@@ -35,12 +35,6 @@ def refuse_other_files(files: Iterable[str], why: str) -> None:
             refuse_others(start, name_of(file), why)
 
 
-def refuse_empty(file: str) -> None:
-    """Refuse empty files but segments of the metadata log: a snapshot never is."""
-    if start_of(file) == b"" and not file.endswith(".log"):
-        raise InputError("no snapshot (empty)", file=name_of(file))
-
-
 def start_of(file: str) -> bytes | None:
     """Return a file's first bytes, or standard input's, which loses none; None: a pipe, or a directory."""
     if file == "-":

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note
@@ -52,7 +51,6 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
 
     target = parse_level(against)
     wanted = parse_wanted(source)
-    refuse_empty(str(wanted.path))
     loaded = load_image(wanted, dialect=dialect)
     loader = loaded.loader
     found = list(misfits(loader.image, target, renewed=is_release(against)))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
@@ -74,7 +73,6 @@ def diff(before: str, after: str, **given: Any) -> int:
     inputs = []
     problems: list[InputError] = []
     for text, wanted in zip((before, after), apart(parse_wanted(before), parse_wanted(after)), strict=True):
-        refuse_empty(str(wanted.path))
         loaded = load_image(wanted, dialect=options.dialect)
         images.append(loaded.loader.image)
         inputs += [str(wanted.path), *loaded.sources]

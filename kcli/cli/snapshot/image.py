@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
@@ -115,7 +114,6 @@ def image(source: str, **given: Any) -> int:
         from kcli.extras import require
 
         require("--format parquet", "parquet")
-    refuse_empty(str(source))
     if options.at_offset is not None and options.at_time is not None:
         raise UsageError("one of --at-offset and --at-time")
     moment = None if options.at_time is None else parse_time(options.at_time)

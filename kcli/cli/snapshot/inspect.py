@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, files_argument, format_option, quiet_option, secrets_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
-from kcli.snapshots.reading.files import OpenFile, chosen_files, open_file
+from kcli.snapshots.reading.files import OpenFile, chosen_files, open_file, refuse_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,12 +63,12 @@ def inspect(
     with open_output(output, [*paths, *files]) as out:
         for path in files:
             try:
-                refuse_empty(path)
+                with open_file(path) as file:
+                    refuse_empty(file)
+                    shown = show(file, out) if show is not None else show_survey(file, out, form, stats, dialect)
             except InputError as error:
                 problems.append(error)
                 continue
-            with open_file(path) as file:
-                shown = show(file, out) if show is not None else show_survey(file, out, form, stats, dialect)
             problems += [InputError(text, file=file.path) for text in shown]
     conclude(problems, quiet)
     return 0

@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.file_type import refuse_empty
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.terminal.cells import hanging
 from kcli.cli.terminal.console import terminal_room
@@ -87,7 +86,6 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
     level = restoration.release_level(options.release) if options.release else None
     source = sources[0] if len(sources) == 1 else survivor_of(sources, options)
     wanted = parse_wanted(source)
-    refuse_empty(str(wanted.path))
     cluster_id = options.cluster_id or cluster_beside(str(wanted.path))
     node = RestoredNode(options.to, options.node_id, cluster_id) if options.to else None
     loaded = load_image(wanted, dialect=options.dialect)

@@ -77,6 +77,12 @@ def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
             yield file
 
 
+def refuse_empty(file: OpenFile) -> None:
+    """Raise InputError for a file without a byte, unless it is a segment of the metadata log: a snapshot never is."""
+    if not file.data and not file.name.endswith(".log"):
+        raise InputError("no snapshot (empty)", file=file.path)
+
+
 def name_of_contents(name: str, start: bytes) -> str | None:
     """Return a stream's name if it is that of a snapshot or segment; else that of the segment which the bytes begin,
     None for others."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from kcli.cli.main import main
 from kcli.records import build_batch
 from tests.capture.wires import SAMPLES
 from tests.commands import commands
+from tests.inside import kcli
 
 LOG = SAMPLES / "orders-0" / "00000000000000000000.log"
 KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "record batches"}
@@ -80,6 +82,18 @@ def test_an_empty_snapshot_is_none(command: str, tmp_path: Path, capsys: pytest.
         assert main([*command.split(), *[str(path)] * (1 + command.endswith("diff"))]) == code
         said = capsys.readouterr().err
         assert (said == f"kcli: {path}: no snapshot (empty)\n") == (code == 3)
+
+
+@pytest.mark.parametrize("command", ["inspect", "image", "diff", "check --against 3.9"])
+def test_an_empty_pipe_or_folder_is_no_snapshot(command: str, tmp_path: Path) -> None:
+    """Where the newest snapshot of a folder has no byte, too: a node does not load it."""
+    (folder := tmp_path / "__cluster_metadata-0").mkdir()
+    (folder / "00000000000000000100-0000000001.checkpoint").touch()
+    words = command.split() + ["-"] * command.startswith("diff")
+    for given in ("-", os.devnull, str(folder)):
+        done = kcli("snapshot", *[given if word == "-" else word for word in words], given)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr.endswith(": no snapshot (empty)\n") and done.stderr.count("\n") == 1
 
 
 def test_batches_may_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
