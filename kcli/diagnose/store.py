@@ -18,14 +18,13 @@ from kcli.rules.rule_tables import LARGEST, READ, RuleTables, kind_of, query_aro
 from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
-from kcli.tables.duckdb_engine import SOURCES
+from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY
 
 SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
 ROWS = 50_000  # of a table that wait to be put in at once
 # Rows in memory while captures are read: those of 400 MB of small requests, as files cost a tenth of the time. Of more
-# rows all go to files, which queries read where they are. After that DuckDB has room for the tables of as many (MiB).
-HELD = 192 << 20
-MEMORY = 320
+# rows all go to files, which queries read where they are. After that DuckDB has room for the tables of as many.
+HELD = 192 << 20  # bytes
 
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
@@ -65,7 +64,7 @@ class FactStore(RuleTables):
     """
 
     def __init__(self, given: frozenset[str] = READ) -> None:
-        super().__init__(memory=MEMORY, given=given)
+        super().__init__(memory=STORE_MEMORY, given=given)
         self.columns = {name: (TABLES | FACTS)[name].columns for name in given}
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
         self.late: dict[str, Callable[[], Iterable[tuple[Any, ...]]]] = {}

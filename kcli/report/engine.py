@@ -8,10 +8,8 @@ from typing import Any
 
 from kcli.pipeline.derived.file_views import view_of, view_of_files
 from kcli.pipeline.tables import TABLES
-from kcli.tables.duckdb_engine import DuckDbSession
+from kcli.tables.duckdb_engine import TABLES_MEMORY, DuckDbSession
 from kcli.tables.exchange_views import MACROS
-
-MEMORY = 1024  # MiB
 
 
 class ReportEngine(DuckDbSession):
@@ -21,7 +19,7 @@ class ReportEngine(DuckDbSession):
     """
 
     def __init__(self, folder: str | Path, files: Mapping[str, Sequence[str]] | None = None) -> None:
-        super().__init__("kcli-report-", MACROS, MEMORY)
+        super().__init__("kcli-report-", MACROS, TABLES_MEMORY)
         for name in TABLES:
             found = view_of(name, folder) if files is None else view_of_files(name, files.get(name, ()))
             self.define(name, found)

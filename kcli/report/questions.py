@@ -30,6 +30,17 @@ class ReportQuestion:
     drawn: bool = False
 
 
+OF_FLEETS = {each.name: each for each in queries.QUESTIONS}
+
+
+def question_of(name: str, why: str, sql: str, *, title: str = "") -> ReportQuestion:
+    """Return a question that `kcli sql --question` has, too, under the same title and with the same words for no rows,
+    but with other columns. title: another one.
+    """
+    asked = OF_FLEETS[name]
+    return ReportQuestion(name, title or asked.title, why, sql, asked.empty)
+
+
 OVER_TIME = f"""
 SELECT time_ns, c.{{key}} AS {{key}}, count(*) AS exchanges, sum(failed) AS with_errors,
        sum(request_bytes + response_bytes) AS bytes, round({percentile_sql("latency_ms", 0.5)}, 3) AS p50_ms,
@@ -94,12 +105,10 @@ GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client
 """,
         "No answer had an error.",
     ),
-    ReportQuestion(
+    question_of(
         "apis",
-        "What was asked",
         "Every exchange, by API.",
         f"SELECT api, {FIGURES} FROM page_calls GROUP BY api ORDER BY exchanges DESC, api LIMIT {SHORT}",
-        "No exchange was seen.",
     ),
     ReportQuestion(
         "brokers",
@@ -225,9 +234,8 @@ FROM record_batches GROUP BY api, compression, magic ORDER BY bytes DESC, api, c
 """,
         "No record batch was seen.",
     ),
-    ReportQuestion(
+    question_of(
         "conversions",
-        "Down-conversion",
         "A client that reads an older format makes the broker convert (KIP-283). Eager: held for the largest response "
         "before that was done in chunks; lazy: held since.",
         f"""
@@ -240,11 +248,10 @@ FROM (SELECT coalesce(client_id, '') AS client_id, {address_sql("client")} AS ad
 GROUP BY client_id, address, api_version, to_magic
 ORDER BY converted_bytes DESC, client_id, address, fetch_version, to_magic LIMIT {SHORT}
 """,
-        "No fetch asked for an older format.",
+        title="Down-conversion",
     ),
-    ReportQuestion(
+    question_of(
         "refused",
-        "Clients that an upgrade refuses",
         "Requests that the newest Kafka release no longer takes (KIP-896). Brokers are upgraded with the cluster, so "
         "they stand apart.",
         f"""
@@ -257,11 +264,9 @@ FROM judged_clients c LEFT JOIN inner_clients b ON coalesce(c.client_id, '') = b
 WHERE verdict != 'ok' GROUP BY coalesce(c.client_id, ''), c.address, verdict
 ORDER BY role DESC, verdict, requests DESC, client_id, address LIMIT {SHORT}
 """,
-        "Every client speaks what the newest release takes.",
     ),
-    ReportQuestion(
+    question_of(
         "leaders",
-        "Leader changes",
         "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good answer. A follower that does "
         "not ask again leads the partition itself, or follows it no more: that is no outage.",
         f"""
@@ -277,11 +282,10 @@ FROM leader_changes l LEFT JOIN inner_clients b
 GROUP BY coalesce(l.client_id, ''), client_address, api
 ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, address, api LIMIT {SHORT}
 """,
-        "No request met a broker that no longer led.",
+        title="Leader changes",
     ),
-    ReportQuestion(
+    question_of(
         "lost",
-        "What could not be read",
         "Nothing is dropped silently: bytes that are in no exchange, and requests without an answer.",
         f"""
 SELECT event, regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS events, sum(bytes) AS bytes,
@@ -289,7 +293,6 @@ SELECT event, regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS e
 FROM undecodable GROUP BY event, regexp_replace(reason, '[0-9].*$', '...')
 ORDER BY events DESC, event, reason LIMIT {SHORT}
 """,
-        "Every byte is in an exchange.",
     ),
 )
 
@@ -325,9 +328,5 @@ FROM findings ORDER BY rank LIMIT {SHORT}
 )
 FLEET = (
     FOUND,
-    *(
-        ReportQuestion(each.name, each.title, each.why, each.sql, each.empty)
-        for each in queries.QUESTIONS
-        if each.name in ("remote", "quorum", "lineage")
-    ),
+    *(question_of(name, OF_FLEETS[name].why, OF_FLEETS[name].sql) for name in ("remote", "quorum", "lineage")),
 )

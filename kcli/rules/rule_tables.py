@@ -9,12 +9,11 @@ from typing import Any
 from kcli.extras import require
 from kcli.rules.prepared import PREPARED, VIEWS, query_of
 from kcli.rules.signs import SIGNS
-from kcli.tables.duckdb_engine import SOURCES, DuckDbSession
+from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, DuckDbSession
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
-MEMORY = 512  # MiB
 # What captures give; all else is made of it (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
@@ -30,7 +29,7 @@ class RuleTables(DuckDbSession):
     """
 
     def __init__(
-        self, views: Mapping[str, str] | None = None, memory: int = MEMORY, given: frozenset[str] = READ
+        self, views: Mapping[str, str] | None = None, memory: int = QUERY_MEMORY, given: frozenset[str] = READ
     ) -> None:
         require("kcli diagnose", "sql")
         super().__init__("kcli-diagnose-", MACROS, memory, threads=1)

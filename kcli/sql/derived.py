@@ -33,12 +33,12 @@ from kcli.sql.scans import Source
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.call_views import CALL_VIEWS, call_view
 from kcli.tables.definition import schema_of
+from kcli.tables.duckdb_engine import QUERY_MEMORY
 from kcli.tables.rule_facts import RULE_FACTS
 from kcli.temporary import TemporaryFolder
 
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most
-MEMORY = 512  # MiB for sorting; what is more goes to the folder of the facts
 # Without those whose tables are views over exchanges here.
 NEEDED = frozenset({*FACTS, "undecodable"}) - {*RULE_FACTS, "exchange_facts", "noted_exchanges"}
 
@@ -87,7 +87,7 @@ class Facts:
     def batches(self, query: str) -> Iterator[Any]:
         """Yield the same as record batches."""
         views = self.views()
-        with LocalFacts(views, self.folder.name, MEMORY) as facts:
+        with LocalFacts(views, self.folder.name, QUERY_MEMORY) as facts:
             yield from facts.batches(query)
 
     def views(self) -> dict[str, str]:

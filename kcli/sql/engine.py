@@ -17,11 +17,10 @@ from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
-from kcli.tables.duckdb_engine import SOURCES, is_interrupt, open_duckdb
+from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
 from kcli.temporary import TemporaryFolder
 
-MEMORY = 512  # MiB for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
 ROWS = 10_000  # in a batch of the answer
 MOST_NAMED = 6  # tables in a note
@@ -81,7 +80,7 @@ class Engine:
         self.folder = TemporaryFolder("kcli-sql-")
         with self.clear_errors():
             macros = (JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO, *BOUNDED)
-            self.connection = open_duckdb(macros, MEMORY, self.folder.name, **{**settings, **SAFE})
+            self.connection = open_duckdb(macros, QUERY_MEMORY, self.folder.name, **{**settings, **SAFE})
         self.connection.execute("SET lock_configuration = true")
 
     def __enter__(self) -> Self:
@@ -188,7 +187,7 @@ class Engine:
         text = first_part(str(error))
         own: Any = self.duckdb.OutOfMemoryException if left() is None else ()
         if isinstance(error, (self.duckdb.IOException, own)):
-            return InputError(f"the query needs more than {MEMORY} MiB of memory and {SPILL} on disk: {text}")
+            return InputError(f"the query needs more than {QUERY_MEMORY} MiB of memory and {SPILL} on disk: {text}")
         if is_shortage(error):
             return InputError(f"the query needs more memory than this process may have: {text or 'none is left'}")
         if isinstance(error, self.duckdb.Error):

@@ -11,6 +11,10 @@ from typing import Any, Self
 from kcli.address_space import modest
 from kcli.temporary import TemporaryFolder
 
+# MiB of memory that DuckDB may take at most; what is more goes to a temporary folder.
+QUERY_MEMORY = 512  # for a query of `kcli sql`, for tables that it makes of facts, and for rules over tables
+STORE_MEMORY = 320  # for rules over rows that this process holds, too (`HELD` of kcli/diagnose/store.py)
+TABLES_MEMORY = 1024  # for the report, and for a task that makes the pipeline's tables
 SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")  # of a query: tables, and functions that make one
 
 

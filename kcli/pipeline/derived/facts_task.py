@@ -19,12 +19,12 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
 from kcli.rules.rule_tables import READ as RULES_READ
+from kcli.tables.duckdb_engine import TABLES_MEMORY
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 from kcli.tables.hourly import HOURLY, hourly_query, hourly_update
 from kcli.tables.tcp_parts import whole_connections
 from kcli.temporary import TemporaryFolder
 
-MEMORY = 1024  # MiB for sorting; what is more goes to a temporary folder
 READ = tuple(sorted({*FACTS, *RULES_READ, "undecodable"}))
 OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
 FACT = "exchange_facts"
@@ -58,7 +58,7 @@ class FactsTask:
                 table: view_of_files(SHAPES.get(table, table), [local_path(uri, spill) for uri in uris])
                 for table, uris in self.files.items()
             }
-            with LocalFacts(views, spill, MEMORY, self.threads) as facts:
+            with LocalFacts(views, spill, TABLES_MEMORY, self.threads) as facts:
                 for part in self.parts:
                     PARTS[part](writer, facts, views, self.read)
         return writer.close()

@@ -23,6 +23,10 @@ from kcli.schemas.errors import error_code
 from kcli.sessions.values import FetchResponse
 from kcli.snapshots.reading.names import SnapshotId
 
+# What Apache's rows of partitions call otherwise, and what they alone have.
+NAMES = {"abortedTransactions": "aborted", "logStartOffset": "logBeginOffset"}
+APACHES = frozenset(["divergingEpoch", "snapshotId"])
+
 
 def handle_fetch(request: Request) -> Answer | Awaitable[Answer]:
     return fetch.fetch_with(request, fetch_rows, nothing={"topics": []})
@@ -30,22 +34,15 @@ def handle_fetch(request: Request) -> Answer | Awaitable[Answer]:
 
 def fetch_rows(request: Request, response: FetchResponse, reads: fetch.Reads, slots: RecordsSlots) -> dict[str, Any]:
     committed = request.body["isolationLevel"] == 1
-    rows = ((key, fetch_row(key[1], reads[key], slots, committed)) for key in response.partitions)
+    version = request.version
+    rows = ((key, fetch_row(version, key[1], reads[key], slots, committed)) for key in response.partitions)
     return {"topics": by_topic("name", rows)}
 
 
-def fetch_row(index: int, read: PartitionRead, slots: RecordsSlots, committed: bool) -> dict[str, Any]:
-    result = read.result
-    row: dict[str, Any] = {
-        "partitionIndex": index,
-        "errorCode": result.error,
-        "highWatermark": result.high_watermark,
-        "lastStableOffset": result.last_stable_offset,
-        "logBeginOffset": result.log_start_offset,
-        "aborted": fetch.aborted_rows(read) if committed else None,
-        "preferredReadReplica": -1,
-        "records": slots.field(read.records),
-    }
+def fetch_row(version: int, index: int, read: PartitionRead, slots: RecordsSlots, committed: bool) -> dict[str, Any]:
+    """Make Apache's row of a partition, under the draft's names and with its places to go on."""
+    made = fetch.partition_row(version, index, read, slots, committed)
+    row = {NAMES.get(name, name): value for name, value in made.items() if name not in APACHES}
     if read.partition is not None and read.partition.is_hidden:
         row["currentLeader"] = read.partition.current_leader
     if read.snapshot is not None:
