@@ -278,6 +278,9 @@ def parse_rule(text: str, dialect: str | None = None) -> Rule:
 
 
 def set_text(rule: Rule, text: str, name: str, value: str, tables: Catalog) -> None:
+    """Set a word of a rule whose value is text. `for` and `until` both end it: the earlier one holds. Raises
+    UsageError.
+    """
     if name == "api":
         rule.apis = frozenset(tables.api_key(each) for each in value.split("+"))
     elif name == "error":

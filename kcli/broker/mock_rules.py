@@ -83,6 +83,9 @@ class Answers:
 
 
 def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
+    """Return a rule of JSON, its answer and what it asks of requests tried in every version. Raises UsageError, which
+    begins with `place`.
+    """
     if not isinstance(raw, Mapping) or not isinstance(raw.get("api"), (str, int)):
         raise UsageError(f'{place}: an object with an "api" expected')
     if strange := next((key for key in raw if key not in KEYS), None):

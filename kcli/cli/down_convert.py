@@ -190,6 +190,7 @@ def print_plan(files: tuple[str, ...], options: ConversionOptions) -> None:
 
 
 def plan_file(file: str, source: Slice, options: ConversionOptions) -> dict[str, Any]:
+    """Convert without writing; return what would come out: bytes, records, losses, what a broker holds at once."""
     from kcli.records.conversion import Conversion, UnsupportedCompressionError
     from kcli.records.fetching import cut_slice
 

@@ -115,6 +115,9 @@ class Client:
         return is_idle or now > self._ends.get(address, float("inf"))
 
     async def _open(self, address: Address) -> Session:
+        """Connect to an address, after the pause that earlier failures ask for, and keep the session. Raises
+        BrokerError for a refused login, which asks for no pause, and NetworkError.
+        """
         loop = asyncio.get_running_loop()
         failures, last = self._failures.get(address, (0, 0.0))
         if failures:

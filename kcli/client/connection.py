@@ -152,6 +152,9 @@ class BrokerConnection:
     # --- called by the protocol
 
     def _take_frame(self, frame: Frame) -> None:
+        """Hand a frame to the request that waits the longest. What can't be read as its response is its error, and ends
+        no connection.
+        """
         if not self._waiters:
             self._protocol.abort(NetworkError(f"it sent {len(frame)} bytes that answer no request"))
             return
@@ -195,6 +198,9 @@ class BrokerConnection:
         self._fail_waiters(self.error)
 
     def _describe_loss(self, error: Exception | None) -> NetworkError:
+        """Return why the connection is gone, for its waiters; where none was answered, with the likely setting that is
+        wrong.
+        """
         start = f"broker {self.address}"
         if isinstance(error, NetworkError):
             return NetworkError(f"{start}: {error}")

@@ -107,6 +107,9 @@ class Consumer:
                 return
 
     async def _fetch_once(self, node: int, session: ClientSession) -> None:
+        """Send one fetch to a node, in its session where versions allow it, and take the response. A refused session
+        begins again with the next call. Raises NetworkError.
+        """
         if self.client.is_stale():
             self.client.refresh_soon({topic for topic, _ in self.positions})
         link = await self.client.session(node)
@@ -145,6 +148,9 @@ class Consumer:
         return self.client.known_id(key[0], version), key[1]
 
     async def _take(self, response: Mapping[str, Any], keys: Mapping[Partition, Partition]) -> None:
+        """Queue the records of a response, and move partitions whose leader has moved. Raises BrokerError for any other
+        error.
+        """
         parts: list[Fetched] = []
         moved: list[Partition] = []
         for topic in response["responses"]:

@@ -60,6 +60,9 @@ async def dial_one(
     config: ClientConfig,
     make: Callable[[], P],
 ) -> P:
+    """Connect to one address, in a way that the buffers of sockets are set before. place: family and address. Raises
+    OSError.
+    """
     family, target = place
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:

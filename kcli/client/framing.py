@@ -104,6 +104,9 @@ class FrameProtocol(asyncio.BufferedProtocol):
             self.abort(error)
 
     def _take_frames(self) -> None:
+        """Hand out the whole frames that have come, and make room for the rest. Raises NetworkError for a length that
+        no frame has.
+        """
         start, end = self._start, self._end
         while end - start >= 4:
             size = int.from_bytes(self._scratch[start : start + 4], "big", signed=True)

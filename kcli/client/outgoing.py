@@ -114,6 +114,9 @@ def values(data: bytes) -> Iterator[Any]:
 
 
 def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> Written:
+    """Read a request of JSON: with its header, or the body alone under `api`. api and version given win over the
+    header's. Raises InputError, UsageError.
+    """
     if not isinstance(value, dict):
         raise InputError(f"a request is a JSON object, not {type(value).__name__}")
     whole = "request" in value and ("requestHeader" in value or api is None or len(value) == 1)

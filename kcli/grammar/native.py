@@ -124,6 +124,7 @@ def filled(parts: list[dict[str, Any]]) -> set[int]:
 
 
 def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
+    """Append the steps of a word to `parts`. branch: what of it is selected; None: nothing, so that it is skipped."""
     wanted = branch is not None and (branch.slot >= 0 or branch.below or branch.element is not None)
     match word:
         case Primitive():

@@ -252,6 +252,7 @@ class LiveFigures:
         self._count_batches(waiting, made, answers)
 
     def _count_partitions(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
+        """Count requests by topic, each once a topic however many partitions it names, without those of replicas."""
         for table, api in (("produce_partitions", "PRODUCE"), ("fetch_partitions", "FETCH")):
             once: set[Any] = set()
             columns = ("connection", "client_id", "correlation_id", "topic", "topic_id", "error", "records_bytes")

@@ -112,6 +112,9 @@ class Connection:
         self._dialing = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
+        """Connect to the broker, begin the recording, and let both sides read. A failure ends the client's connection
+        with a note.
+        """
         try:
             await self.route.dial(lambda: self.broker)
         except NetworkError as error:

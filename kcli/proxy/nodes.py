@@ -106,6 +106,9 @@ class Nodes:
         return Address(self.places.told(self.places.of(node).host, reached), self._listeners[node].port)
 
     def _open(self, node: int, there: Address) -> bool:
+        """Open a broker's listener. False: there can be none, which is noted once; it is tried again with the next
+        response.
+        """
         if len(self._routes) >= MOST_NODES:
             self.note(f"broker {node} at {there}: no listener, there are {MOST_NODES} already")
             return False

@@ -75,6 +75,9 @@ class RequestStream:
         return data
 
     def _read_heads(self, data: bytes) -> None:
+        """Read the headers of requests in passing; the rest of each is skipped. Raises NetworkError for what is no
+        length of a request.
+        """
         data = self._rest + data if self._rest else data
         start = min(self._skip, len(data))
         self._skip -= start

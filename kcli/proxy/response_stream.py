@@ -93,6 +93,9 @@ class ResponseStream:
         return self._pass(data)
 
     def _pass(self, data: Buffer) -> tuple[Buffer, Buffer]:
+        """Take in bytes of the broker. Return those that may go to the client now, and the same with the bytes that the
+        broker sent: parts of frames that are held come out when these are whole.
+        """
         if self.is_lost:
             return data, data
         start = min(self._skip, len(data))

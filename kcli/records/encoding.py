@@ -122,6 +122,9 @@ def codec_of(row: Row) -> int:
 
 
 def encode_records(row: Row, magic: int, level: int | None) -> bytes:
+    """Write a batch of magic 2 of its JSON. A stored `_payload` is kept as long as the records that are given are those
+    in it. Raises EncodeError.
+    """
     attributes = attributes_of(row, 0x7F)
     rows = record_rows(row)
     base_offset = whole(row, "baseOffset", rows[0][0] if rows else 0)
@@ -184,6 +187,9 @@ def last_delta(last: int, base: int) -> int:
 
 
 def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
+    """Write a message set of magic 0 or 1 of its JSON: the records as they are, or one message that wraps them,
+    compressed. A stored `_payload` is kept as long as it holds the records that are given. Raises EncodeError.
+    """
     attributes = attributes_of(row, 0x0F if magic else 0x07)
     codec, flags = attributes & CODEC_MASK, attributes & ~CODEC_MASK
     rows = record_rows(row)

@@ -81,6 +81,9 @@ def records_before(data: bytes, span: Span) -> Iterator[Record]:
 
 
 def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
+    """Return the fields of batches with their bytes, up to the first that can't be read, with that error; what is left
+    is one span `_rest`.
+    """
     spans: list[Span] = []
     source, index = ByteSource(data), 0
     while source.left():
@@ -98,6 +101,9 @@ def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
 
 
 def walk_entry(source: ByteSource, trace: DecodeTrace, path: str, data: bytes) -> None:
+    """Note the fields of a batch or message in `trace`, and go to its end, wherever its records end. Raises
+    DecodeError.
+    """
     start = source.tell()
     if source.left() < 18:
         raise DecodeError(path, start, f"{source.left()} bytes at {start:#x}, fewer than a batch has")
@@ -121,6 +127,7 @@ def walk_entry(source: ByteSource, trace: DecodeTrace, path: str, data: bytes) -
 
 
 def walk_batch(source: ByteSource, trace: DecodeTrace, path: str, end: int) -> None:
+    """Note the header of a batch of magic 2 and its records, of a compressed one the payload as one field."""
     header = BATCH_HEADER.parse_word(source, trace, path)
     codec = header["attributes"] & CODEC_MASK
     if codec:

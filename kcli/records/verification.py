@@ -92,6 +92,10 @@ def damage_finding(damage: Damage, base: int, name: str) -> LogFinding:
 
 
 def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts) -> Iterator[LogFinding]:
+    """Yield what Kafka would refuse of a batch, and note in `facts` what later batches and the files beside the log are
+    judged by. position: of the batch in the file.
+    """
+
     def error(rule: str, message: str) -> LogFinding:
         return LogFinding("error", rule, name, position, message)
 

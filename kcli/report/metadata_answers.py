@@ -103,6 +103,9 @@ def answered(
     first: int | None,
     last: int | None,
 ) -> Iterator[tuple[str, list[Row]]]:
+    """Yield each answer's name and rows, the newest events first. step: ns between points in time. first, last: ms
+    since 1970 of the log.
+    """
     image = timeline.image
     yield "states_over_time", list(states(timeline, step, first, last))
     yield "changes_over_time", list(changes(timeline, step))

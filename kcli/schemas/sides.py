@@ -59,6 +59,9 @@ def between_sides(one: Side, other: Side) -> list[Change]:
 
 
 def between(before: Message | None, after: Message | None) -> Iterator[Change]:
+    """Yield the changes from one message to another: of versions that both have, those versions together; of new
+    versions, each compared with the one before it. None: there is no such message.
+    """
     if before is None or after is None:
         there = before or after
         assert there is not None

@@ -67,6 +67,9 @@ def compare(captured: SessionReport, live: SessionReport, level: Level = "shape"
 
 
 def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Difference]:
+    """Yield how a live session differs in shape from the captured one: kinds of fetches, errors, partitions asked for,
+    those that delivered nothing. Better in the live one is no difference.
+    """
     label = captured.label
     for kind in ("full", "incremental", "close"):
         if captured.kinds[kind] != live.kinds[kind]:

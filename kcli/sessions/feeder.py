@@ -105,6 +105,7 @@ class Feeder:
             raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
 
     def _row(self, row: Mapping[str, Any]) -> None:
+        """Take in one line of JSON. Raises ValueError, KeyError or TypeError for what is no line of `decode pcap`."""
         if "event" in row:
             self._miss(row["event"], row.get("connection"), times(row)[0])
             return

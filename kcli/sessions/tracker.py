@@ -220,6 +220,7 @@ class Tracker:
     # Incremental fetches.
 
     def _incremental(self, x: FetchExchange) -> None:
+        """Take in a fetch with an epoch above 0: judge it, and follow the session where the broker took it."""
         session = self._session_of(x)
         if session is None:
             return
@@ -250,6 +251,9 @@ class Tracker:
             registry.end(session, "emptied", x.response_ns or x.ns)
 
     def _session_of(self, x: FetchExchange) -> ObservedSession | None:
+        """Return the session that a fetch names, begun anew where it is older than the capture. None: it had ended, or
+        there is none, which is noted as a finding.
+        """
         registry, key = self.registry, (x.server, x.session_id)
         session = registry.sessions.get(key)
         if session is not None:

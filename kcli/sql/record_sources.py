@@ -69,6 +69,7 @@ def captured_records(paths: Sequence[str], options: dict[str, Any], reader: Payl
     """
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        """Yield record batches with these columns. Raises what could not be read at the end, behind all that could."""
         decoder = asked(reader, wanted)
         source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), Gathered()
         found: list[tuple[int, int, str]] = []

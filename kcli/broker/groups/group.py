@@ -287,6 +287,7 @@ class Group:
         return waited
 
     def _assign(self, assignments: Mapping[str, bytes]) -> None:
+        """End the rebalance: give every member its assignment and answer those that wait for it, the leader first."""
         self.state = State.STABLE
         if self._round is not None:
             self._round.cancel()

@@ -119,6 +119,9 @@ class Listener:
         self._sockets = []
 
     def _accept(self, listening: socket.socket) -> None:
+        """Accept a number of connections. Stops listening for a while where as many as may are open, or files have run
+        out.
+        """
         for _ in range(AT_ONCE):
             if self.gate.is_full:
                 self.pause()

@@ -93,6 +93,9 @@ class ListenerContexts:
         return Pair(authority.pair, None, "the broker's own certificate")
 
     def _make(self, configs: Configs, listener: ListenerOptions) -> Tls:
+        """Return TLS as a listener's configs, or those of all, have it. Raises UsageError where the certificate, or the
+        CA of clients, is missing.
+        """
         from kcli.broker.security.listener_tls import read_pair, server_context, trust
         from kcli.broker.security.stores import key_pair, trusted
         from kcli.client.tls import set_versions

@@ -46,6 +46,9 @@ def parse_instant(when: str | float | datetime) -> int:
 
 
 def nanoseconds(when: str | float | datetime) -> int:
+    """Return ns since 1970. A time without a zone is UTC; a number, or a text that is one, are seconds. Raises
+    UsageError.
+    """
     at = when
     if not isinstance(at, datetime):
         try:

@@ -128,6 +128,9 @@ def walk(
     named: Named,
     found: dict[tuple[Topic, int | None], None],
 ) -> None:
+    """Note the topics, partitions and groups that a value names, in `named` and `found`. topic: that of the value
+    around it, for members that give partitions without it.
+    """
     own: list[Topic] = [text for node in nodes if is_topic(node.role, value) for text in texts(value.get(node.name))]
     if not own:  # the id counts where there is no name
         ids = [text for node in nodes if node.role == TOPIC_ID for text in texts(value.get(node.name))]

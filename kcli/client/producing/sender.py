@@ -160,6 +160,7 @@ class Sender:
                 self._take_part(batches[part["index"]], part, endpoints)
 
     def _take_part(self, batch: Waiting, part: Mapping[str, Any], endpoints: Any) -> None:
+        """Take in the answer about a batch: done, sent again (at once where a newer leader is known), or given up."""
         code = part["errorCode"]
         if code in (0, DUPLICATE):
             self._succeed(batch)

@@ -364,6 +364,7 @@ def ip4_packet(layers: Layers) -> Layer | None:
 
 
 def ip6_packet(layers: Layers) -> Layer | None:
+    """Walk IPv6's header and extensions, up to a fragment. Raises NoSegmentError for what holds no TCP."""
     header = layers.peek(ipv6)
     total = header.payload_length + 40 if header.payload_length else layers.length  # 0: a jumbogram, or offload
     layers.limit(total)

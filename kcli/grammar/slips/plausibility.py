@@ -46,6 +46,7 @@ def repeated(spans: list[Span]) -> int:
 
 
 def of_value(span: Span) -> float:
+    """Return how unlikely a value is, in the units of this module: 0.0 for what nothing is to be said against."""
     value, type_ = span.value, span.type
     if value is None:
         return 0.0
@@ -68,6 +69,7 @@ def name_of(path: str) -> str:
 
 
 def of_number(name: str, type_: str, value: int) -> float:
+    """Return how unlikely a number is for a field of this name and type."""
     if name == "errorCode":
         return 0.0 if value in ERRORS else NONSENSE
     if name == "_tags":

@@ -45,6 +45,9 @@ def compress(data: Buffer, magic: int, level: int | None) -> bytes:
 
 
 def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes:
+    """Return the content of an lz4 frame. Checks Kafka does not make are passed over and named in `odd`; of magic 0 the
+    header's checksum is the wrong one that Kafka wrote. most: bytes. Raises InputError.
+    """
     size = descriptor_size(data)
     if magic == 0 and data[4 + size] != (checksum := header_checksum(data[4 : 4 + size])):
         data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))

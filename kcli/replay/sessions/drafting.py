@@ -36,6 +36,9 @@ class DraftFetching(Fetching):
         """Leave sessions open: the draft has no way to close one."""
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
+        """Send a step as a fetch of KIP-227's draft, and keep what came back in the final protocol's terms. Return
+        that, and what went wrong or "".
+        """
         node = self.nodes.by_number[number]
         assert node.link is not None
         check_draft(node.link)

@@ -85,6 +85,9 @@ def each_struct(fields: Iterable[Field], path: str) -> Iterator[tuple[str, Shape
 
 
 def field_to_raw(field: Field, structs: Structs, notes: Notes, path: str) -> Raw:
+    """Return a field in Kafka's JSON form. Of a tagged field versions have no end, as Kafka wants it. path: by which
+    `notes` know it.
+    """
     element = structs.name(field.element, field.fields) if field.is_struct else field.element
     kind = f"[]{element}" if field.is_array else element
     raw: Raw = {"name": field.name[:1].upper() + field.name[1:], "type": kind, "versions": str(field.versions)}

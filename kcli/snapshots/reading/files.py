@@ -93,6 +93,9 @@ def name_of_contents(name: str, start: bytes) -> str | None:
 
 @contextmanager
 def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
+    """Open a file mapped into memory, a small one read. Raises InputError where it gets shorter meanwhile, instead of
+    the signal that a map gives.
+    """
     if stream.seek(0, 2) <= SMALL:
         stream.seek(0)
         yield OpenFile(path, name, readable(memoryview(stream.read()), path), None)

@@ -89,6 +89,7 @@ class Examiner:
         return self.found
 
     def batch(self, data: memoryview, batch: Batch, mapped: object) -> None:
+        """Examine a batch, and go on behind it: of a wrong magic, checksum or codec the records are not judged."""
         found = self.found
         self.place(batch)
         if batch.magic != 2:
@@ -169,6 +170,9 @@ class Examiner:
                 self.found.controls.append(Control(offset, index, place, kind, version, value, reason))
 
     def rows(self, rows: Iterable[Row], records: memoryview) -> None:
+        """Count records by type and version, and judge those that can be read. Damage that is not `SOFT` keeps a record
+        from being counted.
+        """
         found = self.found
         for offset, key, version, start, end, problem in rows:
             if problem:

@@ -100,6 +100,9 @@ def check_member(group: Group, member_id: str, instance_id: str | None, generati
 def topic_row(
     request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed], *, by_id: bool
 ) -> dict[str, Any]:
+    """Judge the offsets of a topic, add the good ones to `wanted`, and return the topic's row. code: an error of the
+    whole group.
+    """
     found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
     name = found.name if found is not None else topic.get("name", "")
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")

@@ -63,6 +63,9 @@ def naming(request: Request, name: str) -> dict[str, Any]:
 def topic_row(
     request: Request, asked: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]
 ) -> dict[str, Any]:
+    """Return a topic's row: what was committed, -1 where nothing was, an error where a transaction is about to change
+    it.
+    """
     name = asked["name"] if "name" in asked else request.topic_name(asked["topicId"])
     code = 0 if name else error_code("UNKNOWN_TOPIC_ID")
     rows = []

@@ -95,6 +95,9 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
 
 
 def partition_row(request: Request, topic: Topic, part: dict[str, Any], hints: Hints) -> dict[str, Any]:
+    """Append a partition's batches and return its row of the response. Raises RefusedError for what its caller answers
+    for the partition.
+    """
     partition = topic.partition(part["index"])
     if partition is None:
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}

@@ -49,6 +49,9 @@ def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> 
 
 
 def extend(request: Request, wanted: Mapping[str, Any]) -> None:
+    """Give a topic more partitions, on the nodes that the request names or by turns; with validateOnly only judge it.
+    Raises RefusedError.
+    """
     topic = request.topics.by_name.get(wanted["name"])
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", "")
