@@ -27,7 +27,7 @@ from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
 WIDEST_DECIMAL = 1 << 16  # bytes of a payload with decimals in bytes: their time grows with the square
-OF_FASTAVRO = ("__fastavro_parsed__", "__named_schemas")  # in a schema: it would not be looked at any more
+OF_FASTAVRO = ("__fastavro_parsed", "__named_schemas")  # in a schema: it would not be looked at any more
 WRONG = (*FAILURES, SchemaParseException)
 
 
@@ -173,13 +173,20 @@ def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
         try:
             made = avro_form(branch, value, names)
             schema = named(branch, names)
-            if fastavro.validate(made, schema, raise_errors=False, strict=True):
+            if is_valid(made, schema, names):
                 # A record is named: fastavro takes a map that has room for its fields, too.
                 is_record = isinstance(schema, dict) and schema["type"] in ("record", "error")
                 return (schema["name"], made) if is_record else made
         except FAILURES:
             continue
     raise ValueError("no branch of a union takes it")
+
+
+def is_valid(value: Any, schema: Any, names: dict[str, Any]) -> bool:
+    """Return whether fastavro takes a value for a schema, which may name types that are defined outside of it."""
+    if isinstance(schema, dict):
+        schema = schema | dict(zip(OF_FASTAVRO, (True, names), strict=True))
+    return bool(fastavro.validate(value, schema, raise_errors=False, strict=True))
 
 
 def named(branch: Any, names: dict[str, Any]) -> Any:

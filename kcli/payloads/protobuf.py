@@ -35,23 +35,7 @@ NUMBERS = {
 }  # fmt: skip
 OWN = "google.protobuf."
 MAP_ENTRY = re.compile(r"\boption\s+map_entry\s*=\s*true\s*;")
-# What Confluent's serializers import without that it is registered.
-CONFLUENT = {
-    "confluent/meta.proto": """syntax = "proto3";
-package confluent;
-import "google/protobuf/descriptor.proto";
-message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }
-extend google.protobuf.FileOptions { Meta file_meta = 1088; }
-extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
-extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
-extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
-extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
-""",
-    "confluent/type/decimal.proto": """syntax = "proto3";
-package confluent.type;
-message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
-""",
-}
+IMPORTS = Path(__file__).parent / "imports"  # what serializers have at hand, so that it is registered nowhere
 WRONG = (*FAILURES, NoMessageError, NoBytesError, json_format.Error)
 
 
@@ -166,7 +150,7 @@ def compiled(schema: Schema) -> bytes:
     entries = False
     with TemporaryFolder("kcli-proto-") as folder:
         root = Path(folder)
-        for name, text in (*CONFLUENT.items(), *schema.references, (NAME, schema.text)):
+        for name, text in (*schema.references, (NAME, schema.text)):
             place = root / relative(name)
             if (file := base64_descriptor(text)) is not None:
                 file.name = name
@@ -194,7 +178,7 @@ def run_protoc(root: Path, words: Sequence[str]) -> None:
     """Run protoc on the texts in a folder. PayloadError: it takes them for no schema, or takes too long."""
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "grpc_tools.protoc", f"-I{root}", *own_types(), *words],
+            [sys.executable, "-P", "-m", "grpc_tools.protoc", f"-I{root}", f"-I{IMPORTS}", *own_types(), *words],
             capture_output=True,
             timeout=SECONDS,
             check=False,

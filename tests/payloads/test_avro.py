@@ -11,9 +11,11 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 
 from kcli.payloads import PayloadDecoder, PayloadOptions
+from kcli.payloads.avro import OF_FASTAVRO
 from kcli.payloads.codecs import codec_of
 from kcli.payloads.schema import PayloadError, Schema
 from tests.payloads.values import ORDER, VALUE, avro, framed, local, members
@@ -132,7 +134,7 @@ def test_lawful_values_of_such_schemas_are_read() -> None:
     [
         ("{", "not JSON"),
         ('{"type": "nothing"}', "not a schema of Avro"),
-        ('{"type": "record", "name": "A", "fields": [], "__fastavro_parsed__": true}', "it says that it was read"),
+        ('{"type": "record", "name": "A", "fields": [], "__fastavro_parsed": true}', "it says that it was read"),
         ("[" * 5000 + "]" * 5000, "not JSON: nested too deep"),
         ('{"type":"array","items":' * 300 + '"int"' + "}" * 300, "deeper than 200 levels"),
         ("{}", "not a schema of Avro"),
@@ -183,6 +185,32 @@ def test_a_union_keeps_its_branch(tmp_path: Path) -> None:
     edited = {"format": "avro", "data": {"u": {"x": 8}}}
     assert decoder.encode("t", "value", edited, {"value": base64_of(b"\x00\x0e")}) == b"\x00\x10"
     assert decoder.encode("t", "value", edited) == b"\x00\x10"
+
+
+def test_what_fastavro_marks_its_schemas_with() -> None:
+    made = fastavro.parse_schema({"type": "record", "name": "A", "fields": []})
+    assert {*OF_FASTAVRO} <= {*made}
+
+
+def test_a_union_of_types_that_stand_elsewhere() -> None:
+    """The branch itself, and what it is made of: both defined in schemas that this one refers to."""
+    unit = {"type": "enum", "name": "shop.Unit", "symbols": ["KG", "G"]}
+    money = {"type": "record", "name": "shop.Money", "fields": [{"name": "unit", "type": "shop.Unit"}]}
+    schema = {
+        "type": "record",
+        "name": "shop.Order",
+        "fields": [
+            {"name": "total", "type": ["null", "Money"]},
+            {"name": "unit", "type": ["null", "Unit"]},
+            {"name": "parts", "type": {"type": "map", "values": ["int", {"type": "array", "items": "Money"}]}},
+        ],
+    }
+    known = (("shop.Unit", json.dumps(unit)), ("shop.Money", json.dumps(money)))
+    codec = codec_of(Schema("AVRO", json.dumps(schema), known))
+    value = {"total": {"unit": "G"}, "unit": "KG", "parts": {"a": 7, "b": [{"unit": "KG"}]}}
+    assert codec.decode(codec.encode(value), 0) == value
+    with pytest.raises(PayloadError, match="no branch of a union takes it"):
+        codec.encode(value | {"total": {"unit": "T"}})
 
 
 def base64_of(data: bytes) -> dict[str, str]:

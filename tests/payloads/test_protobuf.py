@@ -11,7 +11,7 @@ from google.protobuf import descriptor_pb2
 
 from kcli.payloads import PayloadDecoder, PayloadOptions
 from kcli.payloads.framing import Frame, SchemaId
-from kcli.payloads.protobuf import NAME, ProtobufCodec, compiled, read_indexes, write_indexes
+from kcli.payloads.protobuf import IMPORTS, NAME, ProtobufCodec, compiled, read_indexes, write_indexes
 from kcli.payloads.schema import PayloadError, Schema
 from tests.payloads.values import framed, local, members
 
@@ -65,6 +65,18 @@ def test_a_descriptor_as_base64_imports(codec: ProtobufCodec) -> None:
     item = ("shop/item.proto", texts["shop/item.proto"])
     for schema in (Schema("PROTOBUF", texts[NAME], (item,)), Schema("PROTOBUF", TEXT, (item,))):
         assert ProtobufCodec(schema).decode(codec.encode(VALUE), 0) == VALUE
+
+
+def test_imports_that_no_registry_has() -> None:
+    """Clients of Confluent's have Google's common types and Confluent's own, and register neither."""
+    files = sorted(path for path in IMPORTS.rglob("*.proto"))
+    imports = "".join(f'import "{path.relative_to(IMPORTS).as_posix()}";\n' for path in files)
+    text = f"""syntax = "proto3"; {imports}
+    message Order {{ google.type.Money price = 1; google.type.DateTime at = 2; confluent.type.Decimal tax = 3; }}"""
+    codec = ProtobufCodec(Schema("PROTOBUF", text))
+    price = {"currency_code": "CHF", "units": 1 << 60, "nanos": -1}
+    value = codec.decode(codec.encode({"price": price, "at": {"year": 2026, "utc_offset": "3600s"}}), 0)
+    assert value["price"] == price and value["at"]["utc_offset"] == "3600s" and len(files) == 19
 
 
 def test_entries_of_maps_as_messages() -> None:
