@@ -77,7 +77,7 @@ def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
         return frozenset(named)
     left = (named or {*range(API_KEYS)}) - left_out
     if not left:
-        raise UsageError(f"{', '.join(map(str, names))}: no API is left")
+        raise UsageError(f"{', '.join(map(str, names))}: these leave no API")
     return frozenset(left)
 
 

@@ -63,7 +63,7 @@ def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
     chain, key = config["ssl.keystore.certificate.chain"], config["ssl.keystore.key"]
     if location:
         if chain or key:
-            raise UsageError("ssl.keystore.location and ssl.keystore.key / .certificate.chain: only one way of the two")
+            raise UsageError("ssl.keystore.location and ssl.keystore.key / .certificate.chain: only one of the two")
         text = read_pem(location, "ssl.keystore")
     elif chain or key:
         if not (chain and key):

@@ -50,7 +50,7 @@ def checked(
     found = EXPLAIN.match(query)
     kind, select = only_statement(connection, query[found.end() :] if found else query)
     if kind == "MULTI":  # it makes a type of the values that it finds, and then asks
-        raise UsageError("query: PIVOT: the values expected that become columns: ON api IN ('FETCH', 'PRODUCE')")
+        raise UsageError("query: PIVOT: name the values that become columns: ON api IN ('FETCH', 'PRODUCE')")
     if kind != "SELECT":
         what = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
         raise UsageError(f"query: {what} (a SELECT expected)")
@@ -86,7 +86,7 @@ def refuse_names(tree: Any) -> None:
         names |= {text.rpartition(".")[2].lower() for text in texts_in(tree)}
     for name in sorted(names):
         if name not in OPEN and CLOSED.fullmatch(name):
-            raise UsageError(f"query: {name} tells of this machine, or runs text: not answered")
+            raise UsageError(f"query: {name} is refused: it tells of this machine, or runs text")
 
 
 def names_in(tree: Any) -> Iterator[str]:

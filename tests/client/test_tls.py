@@ -126,7 +126,7 @@ def test_no_tls_without_need() -> None:
         ({"ssl.truststore.location": None, "ssl.truststore.certificates": "junk"}, InputError, "no PEM certificates"),
         ({"ssl.enabled.protocols": "TLSv1"}, UsageError, "none of TLSv1.2, TLSv1.3"),
         ({"ssl.keystore.key": "x"}, UsageError, "both are needed"),
-        ({"ssl.keystore.key": "x", "ssl.keystore.location": "y"}, UsageError, "only one way of the two"),
+        ({"ssl.keystore.key": "x", "ssl.keystore.location": "y"}, UsageError, "only one of the two"),
         (
             {
                 "ssl.keystore.key": (DATA / "client.key").read_text(),

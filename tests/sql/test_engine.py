@@ -102,7 +102,7 @@ def test_an_unknown_table_is_told_from_all_that_there_are(engine: Engine) -> Non
 
 def test_a_pivot_names_the_values_that_become_columns(engine: Engine) -> None:
     assert rows(engine, "PIVOT (SELECT a % 2 AS a FROM t) ON a IN (0, 1) USING count(*)::INT") == [{"0": 5, "1": 5}]
-    with pytest.raises(UsageError, match=r"PIVOT: the values expected that become columns: ON api IN \('FETCH"):
+    with pytest.raises(UsageError, match=r"PIVOT: name the values that become columns: ON api IN \('FETCH"):
         rows(engine, "PIVOT t ON a USING count(*)")
 
 

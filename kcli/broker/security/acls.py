@@ -140,7 +140,7 @@ def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | Non
     """Make the authorizer that the configs name; None: there is none. UsageError: this broker lacks it."""
     name = configs.text("authorizer.class.name")
     if name not in ("", CLASS):
-        raise UsageError(f"authorizer.class.name={name}: {CLASS} is there")
+        raise UsageError(f"authorizer.class.name={name}: {CLASS} expected")
     return Authorizer(configs, acls) if name else None
 
 

@@ -115,7 +115,7 @@ def mechanisms_of(configs: ListenerConfigs, users: Mapping[str, str]) -> tuple[s
         return DEFAULT if users else ()
     names = tuple(dict.fromkeys(each.strip() for each in given.split(",") if each.strip()))
     if lacking := [each for each in names if each not in MECHANISMS]:
-        raise UsageError(f"sasl.enabled.mechanisms: {', '.join(MECHANISMS)} are there; {lacking[0]} is not")
+        raise UsageError(f"sasl.enabled.mechanisms: {lacking[0]}: {', '.join(MECHANISMS)} expected")
     return names
 
 

@@ -82,7 +82,7 @@ def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, st
     found = {name: configs.given(f"{prefix}.{name}") for name in names}
     found["type"] = (found["type"] or "JKS").upper()
     if found["type"] not in TYPES:
-        raise UsageError(f"{prefix}.type={found['type']}: {', '.join(TYPES)} are there")
+        raise UsageError(f"{prefix}.type={found['type']}: {', '.join(TYPES)} expected")
     return found
 
 

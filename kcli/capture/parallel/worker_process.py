@@ -237,4 +237,4 @@ def memory_file() -> IO[bytes]:
 
 
 def ended_early() -> InputError:
-    return InputError("--jobs: a process ended too early")
+    return InputError("--jobs: a process ended before its work was done: killed, perhaps for lack of memory")

@@ -130,6 +130,6 @@ async def run(
             if kept is not None and piece.packets:
                 kept.write(header, piece)
             if watcher is not None and watcher.is_over:
-                raise InputError("--when: what looks for such exchanges has ended, and so does the capture")
+                raise InputError("--when: the process that looks for such exchanges has ended, and so does the capture")
             if view is not None and view.is_over and out is None and kept is None:
                 packets.stop()

@@ -191,7 +191,7 @@ def diff(words: tuple[str, ...], releases: tuple[str, str] | None, dialect: str 
     """
     tables = catalog(dialect)
     if releases and words:
-        raise UsageError("NAME V1 V2, A B or --release A B: one of them")
+        raise UsageError("NAME V1 V2, A B or --release A B: one of them expected")
     if releases:
         from kcli.schemas.diff import between_releases
 

@@ -115,7 +115,7 @@ def image(source: str, **given: Any) -> int:
 
         require("--format parquet", "parquet")
     if options.at_offset is not None and options.at_time is not None:
-        raise UsageError("one of --at-offset and --at-time")
+        raise UsageError("--at-offset and --at-time: one of them at most")
     moment = None if options.at_time is None else parse_time(options.at_time)
     loaded = load_image(Wanted(source, options.log, options.at_offset, at_time=moment), dialect=options.dialect)
     if options.stats:
@@ -146,7 +146,7 @@ def writer_for(options: ImageOptions) -> Writer:
     """Return what writes the image, or the part of it that the options ask for. Raises UsageError."""
     form, secrets = options.form, options.secrets
     if sum(map(bool, (options.verb, options.path, options.ask, options.without))) > 1:
-        raise UsageError(f"one of {', '.join(VERBS)}, --path, --ask and --without")
+        raise UsageError(f"{', '.join(VERBS)}, --path, --ask and --without: one of them at most")
     if options.without:
         return lambda found, out: write_what_if(found, options.without, form, out)
     if question := options.ask:

@@ -99,7 +99,7 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
     kcli snapshot plan --partitions 30000 --brokers 99
     """
     if directory is None and (given["partitions"] is None or given["brokers"] is None):
-        raise UsageError("a directory, or --partitions and --brokers")
+        raise UsageError("a directory, or --partitions and --brokers, expected")
     answer: dict[str, Any] = {}
     problems: list[InputError] = []
     if directory is not None:

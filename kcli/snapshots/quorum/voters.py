@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError, InputError
 from kcli.schemas.field_codes import ControlType
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.files import open_file
-from kcli.snapshots.reading.framing import Fault, batches, release
+from kcli.snapshots.reading.framing import Batch, Fault, batches, release
 from kcli.snapshots.reading.walk import opened, walk
 
 
@@ -49,14 +50,16 @@ def controls(path: str, dialect: str | None, *, whole: bool) -> Iterator[tuple[i
             if isinstance(batch, Fault) or not (batch.is_control or whole):
                 return
             if batch.is_control and batch.magic == 2:
-                try:
-                    records = opened(file.data, batch)
-                    for _, kind, _, start, end, problem in walk(records, batch):
-                        if kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS) and not problem:
-                            yield kind, decoder.read_control(kind, records[start:end])
-                except (DecodeError, InputError):
-                    continue  # a matter of `verify`
+                with suppress(DecodeError, InputError):  # a matter of `verify`
+                    yield from controls_in(opened(file.data, batch), batch, decoder)
             release(file.mapped, batch.position, batch.end)
+
+
+def controls_in(records: memoryview, batch: Batch, decoder: Decoder) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the records of a control batch that say who votes. Raises DecodeError."""
+    for _, kind, _, start, end, problem in walk(records, batch):
+        if kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS) and not problem:
+            yield kind, decoder.read_control(kind, records[start:end])
 
 
 def voter_key(value: Mapping[str, Any]) -> VoterKey:

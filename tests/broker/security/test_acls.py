@@ -122,5 +122,5 @@ def test_acls_that_are_none() -> None:
 def test_another_authorizer_is_not_there() -> None:
     assert authorizer_of(Configs({}), {}) is None
     assert authorizer_of(Configs({"authorizer.class.name": CLASS}), {}) is not None
-    with pytest.raises(UsageError, match="StandardAuthorizer is there"):
+    with pytest.raises(UsageError, match="StandardAuthorizer expected"):
         authorizer_of(Configs({"authorizer.class.name": "x.Y"}), {})

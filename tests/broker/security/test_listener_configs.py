@@ -207,7 +207,7 @@ def test_configs_of_listeners_are_described() -> None:
         ({OWN + "password": "x"}, "ssl.keystore.location is missing"),
         ({OWN + "location": "x"}, "ssl.keystore.password is missing"),
         ({OWN + "location": "x", OWN + "password": "x", OWN + "type": "PEM"}, "has ssl.key.password"),
-        ({OWN + "type": "BCFKS"}, "PEM, JKS, PKCS12 are there"),
+        ({OWN + "type": "BCFKS"}, "PEM, JKS, PKCS12 expected"),
         ({TRUST + "certificates": CHAIN}, "with ssl.truststore.type=PEM"),
         ({TRUST + "password": "x"}, "ssl.truststore.location is missing"),
         ({TRUST + "location": "x", TRUST + "password": "x", TRUST + "type": "PEM"}, "in PEM have none"),

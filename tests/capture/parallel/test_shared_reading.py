@@ -55,9 +55,9 @@ def kill(self: SharedReading, desk: Desk) -> None:
 
 def test_a_process_that_is_killed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SharedReading, "help_out", kill)
-    with pytest.raises(InputError, match="a process ended too early"):
+    with pytest.raises(InputError, match="a process ended before its work was done"):
         list(SharedLines(as_lines([TXN]), 2).read())
-    with pytest.raises(InputError, match="a process ended too early"):
+    with pytest.raises(InputError, match="a process ended before its work was done"):
         list(SharedStatistics(CaptureDecoder([TXN], StatisticsSink(["api"])), 2).read())
 
 

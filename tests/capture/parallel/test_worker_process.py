@@ -136,7 +136,7 @@ def test_who_has_ended_is_said(start: Start) -> None:
     helper = start(lambda desk: None)
     os.waitid(os.P_PID, helper.pid, os.WEXITED | os.WNOWAIT)
     for ask in (helper.take, lambda: helper.result(whole=True), lambda: deal(helper, b"")):
-        with pytest.raises(InputError, match="a process ended too early"):
+        with pytest.raises(InputError, match="a process ended before its work was done"):
             ask()
     helper.let_go()  # it may have made all
 
