@@ -27,7 +27,7 @@ def test_rows_of_values_have_columns_of_the_table() -> None:
     asked, _ = metadata(7)
     row = exchange_row(Exchange(Link("a:1", "b:2"), 5_000, asked[4:], None, None, Bodies()))
     event = event_row(Event("gap", "a:1-b:2", 7_000, 3, 4, "why"))
-    assert row.keys() | event.keys() | {"file"} == EVERY
+    assert row.keys() | event.keys() | {"file"} == EVERY, "tests/oracle/exchange_row.py has other columns"
     first, second = rows_batch([row, event], SCHEMA).to_pylist()
     assert (first["connection"], first["response"], first["latency_ms"], first["reason"]) == (
         "a:1-b:2",
