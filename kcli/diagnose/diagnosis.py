@@ -16,12 +16,13 @@ from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import ALL, Scope, in_scope
 from kcli.diagnose.store import FactStore
 from kcli.diagnose.topic_sharing import share_topic_names
-from kcli.diagnose.unjudged import Unjudged, unjudged_parts, unread_parts
+from kcli.diagnose.unjudged import Unjudged, second_hop, unjudged_parts, unread_parts
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding
 from kcli.rules.judgement import checks
 from kcli.rules.judgement import judge as judged_by_rules
 from kcli.rules.rule_tables import read_columns
+from kcli.rules.second_hops import leave_out_second_hops
 from kcli.shell import file_words
 
 if TYPE_CHECKING:
@@ -170,10 +171,11 @@ def judge(
     """Ask all rules. time: that the facts are of. payloads: keys and values of records were read, too."""
     files = file_words(paths if len(paths) <= MOST_NAMED else [*paths[:1], "..."], key_logs)
     store.suit()
+    hops = leave_out_second_hops(store)
     size = overview_of(store, time)
     kept, explained = judged_by_rules(store, files)
     wanted = in_scope(store, kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    parts = [*unread_parts(damage), *unjudged_parts(store, time.seconds(), files)]
+    parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files)]
     return Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.prepared import BY_ID, PREPARED, TOPIC, ends_sql
-from kcli.rules.rule_tables import LARGEST, READ, RuleTables, kind_of, query_around
+from kcli.rules.rule_tables import LARGEST, READ, SAID_ON, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
@@ -334,6 +334,8 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
         if self.words is not None and table not in self.words.columns:
             given = [*map(self.words.keyed, given)]
+        if self.left_out and table in SAID_ON:
+            given = [without(each, self.left_out) for each in given]
         self.connection.register(self.registered(table), pyarrow.Table.from_batches(given))
         if self.words is not None and table in TYPED:
             kinds = {name: kind_of_texts(name) for name in TYPED[table]}
@@ -386,6 +388,17 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
                 path.unlink()
         self.words, self.nameless = None, False
         self.nameless_ids.clear()
+
+
+def without(batch: Any, connections: Collection[Any]) -> Any:
+    """Return the rows of a batch that are not of these connections."""
+    import pyarrow
+    from pyarrow import compute
+
+    column = batch.column("connection")
+    kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
+    held = column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column
+    return batch.filter(compute.invert(compute.is_in(held, pyarrow.array([*connections], kind))))
 
 
 def nameless_in(batch: Any) -> set[str]:

@@ -11,6 +11,7 @@ from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
+from kcli.rules.second_hops import SecondHop
 
 NAMED = 3  # servers
 SHORT_S = 5.0  # what happens again and again, or changes, needs longer
@@ -41,6 +42,16 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
     if damage is None or isinstance(damage, NothingReadError):
         return []
     return [Unjudged(f"a part of a damaged file: {damage}", "a whole copy of it; what could be read is judged here")]
+
+
+def second_hop(hop: SecondHop) -> Unjudged:
+    """Name connections whose requests are in the capture twice."""
+    links = counted(hop.connections, "connection")
+    return Unjudged(
+        f"{links} to {hop.server}, whose requests are those to {hop.proxy} once more (both hops of a proxy): "
+        "they count once",
+        "a capture of that hop alone",
+    )
 
 
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.

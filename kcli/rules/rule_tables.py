@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from kcli.extras import require
@@ -14,6 +14,8 @@ from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
+# Tables of what is said on connections, which can be left out of what rules see.
+SAID_ON = (*LARGEST, "undecodable", "called_links")
 # What captures give; all else is made of it (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
@@ -35,6 +37,7 @@ class RuleTables(DuckDbSession):
         super().__init__("kcli-diagnose-", MACROS, memory, threads=1)
         self.views, self.given = views or {}, given
         self.made: set[str] = set()
+        self.left_out: Collection[Any] = ()
 
     def make(self, table: str) -> None:
         """Make a table that queries may read, and those that it is made of, if it is one of these."""
@@ -64,7 +67,23 @@ class RuleTables(DuckDbSession):
 
     def load(self, table: str) -> None:
         """Make a table that captures give."""
-        self.execute(f"CREATE VIEW {table} AS {self.views[table]}")
+        sql = self.views[table]
+        if self.left_out and table in SAID_ON:
+            texts = ", ".join("'" + str(each).replace("'", "''") + "'" for each in sorted(self.left_out))
+            sql = f"SELECT * FROM ({sql}) AS every WHERE connection IS NULL OR connection NOT IN ({texts})"
+        self.execute(f"CREATE VIEW {table} AS {sql}")
+
+    def leave_out(self, connections: Collection[Any]) -> None:
+        """Make all tables anew, without what is said on these connections, and with that on those left out before."""
+        if connections or self.left_out:
+            self.forget()
+            self.left_out = connections
+
+    def forget(self) -> None:
+        """Give up what was made."""
+        for table in self.made:
+            self.execute(f"DROP {'VIEW' if table in self.given else kind_of(table)} {table}")
+        self.made.clear()
 
     def provide(self, sql: str) -> None:
         """Make the tables that a query reads."""

@@ -15,6 +15,7 @@ from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import TableWriter, as_stored, stored_schema
 from kcli.rules.judgement import judge
 from kcli.rules.rule_tables import RuleTables
+from kcli.rules.second_hops import leave_out_second_hops
 from kcli.tables.call_views import CALL_VIEWS, call_view
 
 FILES = "FILE..."  # in commands: the captures
@@ -25,6 +26,7 @@ def finding_rows(views: Mapping[str, str], sample: float | None = None) -> Itera
     read; None: all.
     """
     with RuleTables(views) as tables:
+        leave_out_second_hops(tables)
         found, _explained = judge(tables, FILES)
     for rank, each in enumerate(found, start=1):
         text, evidence = each.text, each.evidence

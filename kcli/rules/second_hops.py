@@ -1,0 +1,77 @@
+"""Connections whose requests are in the capture once more: behind a proxy or load balancer, where both of its hops are
+captured. All rates would be double, so that one hop is left out of what rules look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.rules.rule_tables import RuleTables
+
+# Pairs of servers that may be a proxy and what is behind it: of one client id, a connection to the other begins as one
+# to the first has, and has as many requests. Brokers that are known to be two are none.
+PAIRS = """
+SELECT p.outer_server, p.inner_server
+FROM (
+  SELECT outer_server, server AS inner_server, sum(requests) AS requests
+  FROM (
+    SELECT server, inner_client, requests, first_ns, lag(server) OVER in_turn AS outer_server,
+           lag(requests) OVER in_turn AS outer_requests, lag(first_ns) OVER in_turn AS outer_ns
+    FROM links
+    WINDOW in_turn AS (PARTITION BY client_id ORDER BY first_ns)
+  ) AS l
+  WHERE outer_server != server AND NOT inner_client AND first_ns - outer_ns <= 100000000
+    AND abs(requests - outer_requests) <= 1 + 0.02 * requests
+  GROUP BY outer_server, server
+) AS p
+LEFT JOIN nodes o ON o.server = p.outer_server
+LEFT JOIN nodes i ON i.server = p.inner_server
+WHERE requests >= 20 AND coalesce(o.node_id = i.node_id, true)
+"""
+# Connections nearly all of whose requests are, with their numbers and sizes, on one to the other server, too: not
+# before, and answered there no sooner.
+CONNECTIONS = f"""
+WITH pairs AS ({PAIRS}),
+met AS (
+  SELECT p.outer_server, p.inner_server, b.connection, a.connection AS outer_connection,
+         count(DISTINCT b.correlation_id) AS requests
+  FROM pairs p
+  JOIN calls b ON b.server = p.inner_server
+  JOIN calls a
+    ON a.server = p.outer_server AND a.client_id = b.client_id AND a.correlation_id = b.correlation_id
+    AND a.api = b.api AND a.api_version = b.api_version AND a.request_bytes = b.request_bytes
+  WHERE b.ns BETWEEN a.ns AND a.ns + 1000000000 AND coalesce(b.completed_ns <= a.completed_ns, true)
+  GROUP BY p.outer_server, p.inner_server, b.connection, a.connection
+),
+same AS (
+  SELECT m.outer_server, m.inner_server, m.connection, max(m.requests) AS requests
+  FROM met m JOIN links l ON l.connection = m.connection
+  WHERE m.requests >= 0.9 * l.requests
+  GROUP BY m.outer_server, m.inner_server, m.connection
+)
+SELECT connection, outer_server, inner_server
+FROM (SELECT *, sum(requests) OVER (PARTITION BY outer_server, inner_server) AS all_requests FROM same) AS every
+WHERE all_requests >= 20
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondHop:
+    """Connections to a server whose requests are those to another, the proxy."""
+
+    proxy: str
+    server: str
+    connections: int
+
+
+def leave_out_second_hops(tables: RuleTables) -> list[SecondHop]:
+    """Let tables have what is on two hops of a proxy once: as it is between the clients and the proxy. TCP stays: each
+    line is one by itself. Return what is left out."""
+    tables.leave_out(())
+    if not [*tables.ask(PAIRS)]:
+        return []
+    hops: dict[tuple[str, str], set[Any]] = {}
+    for row in tables.ask(CONNECTIONS):
+        hops.setdefault((row["outer_server"], row["inner_server"]), set()).add(row["connection"])
+    tables.leave_out(set().union(*hops.values()))
+    return [SecondHop(*servers, len(found)) for servers, found in sorted(hops.items())]

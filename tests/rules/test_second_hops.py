@@ -1,0 +1,83 @@
+"""Both hops of a proxy in one capture: what its clients ask counts once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import diagnose
+from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.store import FactStore
+from tests.capture.messages import request, response
+from tests.capture.wires import MILLISECOND, Wire, pcap
+from tests.records.slips.making import batch_bytes, checked
+from tests.rules.test_by_hand import SECOND
+
+PROXY, SERVER = "10.0.0.5:9092", "10.0.0.2:9092"
+WROTE = {"acks": 1, "timeoutMs": 1000}
+
+
+def asked_twice(times: int, pause: int, *, behind: int = MILLISECOND // 4, client: str = "app") -> list[Wire]:
+    """A producer's connection to a proxy, and the proxy's own: it sends each request on, and each answer back."""
+    outer = Wire(client=("10.0.0.1", 40000), server=("10.0.0.5", 9092), seq=(1, 2)).open()
+    inner = Wire(client=("10.0.0.5", 50000), server=("10.0.0.2", 9092), seq=(3, 4)).open()
+    for number in range(times):
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        wrote = request(0, 9, number, {**WROTE, "topicData": [{"name": "orders", "partitionData": parts}]}, client)
+        parts = [{"index": 0, "errorCode": 0, "baseOffset": number}]
+        answer = response(0, 9, number, {"responses": [{"name": "orders", "partitionResponses": parts}]})
+        start = outer.now
+        outer.client(wrote)
+        inner.now = start + behind
+        inner.client(wrote).server(answer)
+        outer.now = max(outer.now, inner.now + behind)
+        outer.server(answer)
+        outer.now = start + pause
+    return [outer, inner]
+
+
+def captured(folder: Path, *wires: Wire) -> str:
+    path = folder / "a.pcap"
+    path.write_bytes(pcap(sorted(packet for wire in wires for packet in wire.packets)))
+    return str(path)
+
+
+def test_what_a_proxy_sends_on_counts_once(tmp_path: Path) -> None:
+    wires = asked_twice(900, SECOND // 60)
+    diagnosis = diagnose([captured(tmp_path, *wires)])
+    assert not diagnosis.findings, "60 a second are no tiny batches, 120 would be"
+    assert diagnosis.overview.exchanges == 900
+    assert any(f"1 connection to {SERVER}, whose requests are those to {PROXY}" in each.what
+               for each in diagnosis.unjudged)  # fmt: skip
+    [busiest] = diagnosis.overview.busiest
+    assert busiest["requests"] == 900 and busiest["records"] == 1 and busiest["connections"] == 1
+
+
+def test_the_rate_behind_a_proxy_is_that_of_one_hop(tmp_path: Path) -> None:
+    diagnosis = diagnose([captured(tmp_path, *asked_twice(1500, SECOND // 150))])
+    [finding] = diagnosis.findings
+    assert finding.finding == "tiny-batches" and finding.evidence["requests"] == 1500
+    assert finding.evidence["addresses"] == ["10.0.0.1:40000"], "the client is where it is, not the proxy"
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_rows_of_all_kinds_of_tables_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbered: bool
+) -> None:
+    if numbered:
+        monkeypatch.setattr("kcli.diagnose.store.SMALL", 0)
+    path = captured(tmp_path, *asked_twice(60, SECOND // 20))
+    with FactStore() as store:
+        diagnose_into(store, [path])
+        assert (store.words is not None) == numbered
+        for table, rows in (("calls", 60), ("produced", 60), ("batches", 60), ("tcp", 2)):
+            [found] = store.ask(f"SELECT count(*) AS rows FROM {table}")
+            assert found["rows"] == rows, table
+
+
+def test_two_clients_of_one_name_are_two(tmp_path: Path) -> None:
+    """Requests alike that are sent to another broker at its own time are no second hop."""
+    outer, _ = asked_twice(300, SECOND // 60)
+    _, inner = asked_twice(300, SECOND // 60, behind=-MILLISECOND // 2)
+    assert diagnose([captured(tmp_path, outer, inner)]).overview.exchanges == 600
