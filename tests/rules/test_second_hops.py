@@ -11,7 +11,7 @@ from kcli.diagnose.diagnosis import diagnose_into
 from kcli.diagnose.store import FactStore
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, Wire, pcap
-from tests.records.slips.making import batch_bytes, checked
+from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND
 
 PROXY, SERVER = "10.0.0.5:9092", "10.0.0.2:9092"

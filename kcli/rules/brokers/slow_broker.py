@@ -5,8 +5,10 @@ from kcli.rules.rule import CRITICAL, Rule
 # An answer is late that took 100 ms and ten times the median of its API in the whole capture. A broker is slow when
 # late answers come in bursts and far oftener than from the others, or when its median is many times theirs. Where it
 # serves several clients, more than one waits: what a single one sends all at once waits for itself. Where there is no
-# other to compare it with, nearly all of them wait for a good part of the time. Members are put out by seconds alone.
-# A broker that nobody spoke to at first may just have started: its first seconds do not count.
+# other to compare it with (another listener of it is none), nearly all of them wait for a good part of the time, also
+# where that of requests under way together counts once. Members are put out by seconds alone.
+# A broker that nobody spoke to at first may just have started: its first seconds do not count. OffsetForLeaderEpoch is
+# asked of a leader that has just begun to be one.
 RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
@@ -25,7 +27,7 @@ begun AS (
 plain AS (
   SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
   FROM timed t JOIN usual USING (api) LEFT JOIN begun b ON t.server = b.server
-  WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client
+  WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client AND api != 'OFFSET_FOR_LEADER_EPOCH'
     AND NOT (coalesce(b.opened, false) AND b.begun_ns > (SELECT min(begun_ns) FROM begun) + 3000000000
              AND t.ns < b.begun_ns + 10000000000)
 ),
@@ -50,23 +52,38 @@ by_server AS (
   FROM plain
   GROUP BY server
 ),
+covered AS (
+  SELECT server, sum(longest_ms) / 1e3 AS covered_seconds
+  FROM (
+    SELECT server, floor(completed_ns / 250000000) AS burst, max(own_ms) AS longest_ms
+    FROM plain
+    WHERE late
+    GROUP BY server, floor(completed_ns / 250000000)
+  ) AS b
+  GROUP BY server
+),
 compared AS (
   SELECT o.*, coalesce(sum(p.answers), 0) AS other_answers, coalesce(sum(p.late_answers), 0) AS other_late,
          max(p.median_ms) AS other_median_ms, count(p.server) AS others
-  FROM by_server o LEFT JOIN by_server p ON o.server != p.server AND p.answers >= 20
+  FROM (SELECT s.*, node_id FROM by_server s LEFT JOIN nodes n ON s.server = n.server) AS o
+  LEFT JOIN (SELECT s.*, node_id FROM by_server s LEFT JOIN nodes n ON s.server = n.server) AS p
+    ON o.server != p.server AND p.answers >= 20 AND coalesce(o.node_id != p.node_id, true)
   GROUP BY ALL
 )
 SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, median_ms, other_answers, other_late,
        other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns, late_ms AS weight,
        (SELECT array_agg(DISTINCT client_id) FROM plain p WHERE p.server = c.server AND p.late) AS clients,
        CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
-FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server CROSS JOIN span
+FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
+LEFT JOIN covered v ON c.server = v.server
+CROSS JOIN span
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
   AND ((late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
         AND CASE WHEN others > 0
                    THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
                         AND late_ms / links / 1e3 > 0.03 * seconds
-                 ELSE late_ms / links / 1e3 > 0.25 * seconds AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
+                 ELSE late_ms / links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
+                      AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
        OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND other_answers >= 20))
 """,
     subject={"broker": "broker"},

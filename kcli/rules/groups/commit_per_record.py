@@ -3,8 +3,10 @@
 from kcli.rules.rule import Rule
 
 # As many commits that are taken as records; each may be one further, or all be of the end of the batch that is worked
-# off (aiokafka). Who commits what each Fetch brought commits by batch, be they of two records. Who falls behind, or
-# leaves its socket unread, does so for its commits only where these take its time.
+# off (aiokafka). Who commits what each Fetch brought commits by batch, be they of two records. Where nearly each brings
+# one, those with more tell: one commit for them, or as many as records. Where there are none, the library tells:
+# kafkajs commits each batch by default, and it alone asks in version 5. Who falls behind, or leaves its socket unread,
+# does so for its commits only where these take its time.
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",
@@ -14,7 +16,7 @@ WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
          greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
          min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
-         sum(completed_ns - unix_micros(timestamp) * 1000) / 1e9 AS waited_seconds
+         sum(completed_ns - unix_micros(timestamp) * 1000) / 1e9 AS waited_seconds, min(api_version) = 5 AS is_kafkajs
   FROM group_calls
   WHERE api = 'OFFSET_COMMIT' AND error IS NULL
   GROUP BY 1, 2
@@ -34,24 +36,36 @@ single AS (
   GROUP BY group_id, client_id
 ),
 answers AS (
-  SELECT client_id, count(*) AS answers
+  SELECT client_id, count(*) AS answers, sum(parts) AS parts
   FROM (
-    SELECT DISTINCT client_id, connection, correlation_id
+    SELECT client_id, connection, correlation_id, count(*) AS parts
     FROM fetched
     WHERE records_bytes > 0 AND client_id IN (SELECT client_id FROM often)
+    GROUP BY client_id, connection, correlation_id
   ) AS f
   GROUP BY client_id
+),
+told AS (
+  SELECT a.*, single, records,
+         CASE WHEN records - parts >= 4 THEN commits <= parts + 0.25 * (records - parts)
+              ELSE is_kafkajs AND commits <= parts + 2 END AS is_batch
+  FROM often a
+  JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
+  LEFT JOIN answers f ON a.client_id = f.client_id
+  WHERE records > 0 AND commits >= CASE WHEN commits < 1.3 * answers THEN 0.7 ELSE 0.4 END * records
 )
-SELECT a.group_id, a.client_id, commits, per_second, single, records, seconds, first_ns, last_ns,
-       per_second AS weight, CASE WHEN waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares
-FROM often a
-JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
-LEFT JOIN answers f ON a.client_id = f.client_id
-WHERE records > 0 AND commits >= CASE WHEN commits < 1.3 * answers THEN 0.7 ELSE 0.4 END * records
+SELECT group_id, client_id, commits, per_second, single, records, seconds, first_ns, last_ns, per_second AS weight,
+       CASE WHEN is_batch OR waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares,
+       CASE WHEN is_batch THEN 'info' ELSE 'warning' END AS severity,
+       CASE WHEN is_batch THEN 'what each Fetch brings, nearly always one record' ELSE 'each record' END AS what,
+       CASE WHEN is_batch THEN 'nothing while so few records come; else a time or a count between commits '
+                               '(kafkajs: autoCommitInterval, autoCommitThreshold), or a larger fetch.min.bytes'
+            END AS advised
+FROM told
 """,
     subject={"group": "group_id", "client": "client_id"},
     evidence=("commits", "per_second", "single", "records", "seconds"),
-    says="{client_id} of group {group_id} commits each record: {per_second} OffsetCommits a second, "
+    says="{client_id} of group {group_id} commits {what}: {per_second} OffsetCommits a second, "
     "{commits} for {records} records",
     ruled_out="rebalances",
     advice="commit by time or batch (after each poll, enable.auto.commit with auto.commit.interval.ms 5000), "
