@@ -178,14 +178,18 @@ class FactStore(RuleTables):
         self.awaited.remove(sql)
 
     def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the answer to a query; see RuleTables. Tables that no other is to read are dropped."""
+        """Return the answer to a query; see RuleTables."""
         found = super().answer(sql)
         self.release()
-        if sql in self.awaited:
-            self.awaited.remove(sql)
+        self.drop_unread(sql)
+        return found
+
+    def drop_unread(self, answered: str) -> None:
+        """Drop tables that no query to come is to read; see RuleTables."""
+        if answered in self.awaited:
+            self.awaited.remove(answered)
             for table in [each for each in self.lean if not needed_of(each, self.awaited)]:
                 self.drop(table)
-        return found
 
     def drop(self, table: str) -> None:
         """Drop a prepared table, which is made anew for the next query that reads it."""

@@ -67,6 +67,7 @@ class Rule:
     see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
     where the limits come from.
     explains: findings that are consequences of this one, and the kinds of names that they must share (none: all).
+    rests_on: queries in the WITH of `sql`: where none of them has a row, `sql` has none either. They are asked first.
     of_payloads: it is asked where keys and values of records are decoded.
     """
 
@@ -83,6 +84,7 @@ class Rule:
     severity: str = WARNING
     ruled_out: str = ""
     explains: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rests_on: tuple[str, ...] = ()
     of_payloads: bool = False
 
 

@@ -90,10 +90,18 @@ class RuleTables(DuckDbSession):
         for table in SOURCES.findall(sql):
             self.make(table)
 
-    def ask(self, sql: str) -> Iterator[dict[str, Any]]:
-        """Return the rows of a query, by column."""
+    def ask(self, sql: str, head: str = "") -> Iterator[dict[str, Any]]:
+        """Return the rows of a query, by column. head: a query that says whether there are any; see `heads`."""
+        if head:
+            _, [[found]] = self.answer(head)
+            if not found:
+                self.drop_unread(sql)
+                return iter(())
         names, rows = self.answer(sql)
         return (dict(zip(names, row, strict=True)) for row in rows)
+
+    def drop_unread(self, _answered: str) -> None:
+        """Drop tables that no query to come is to read, after one of those."""
 
     def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return the names of a query's columns, and its rows."""

@@ -10,7 +10,7 @@ from kcli.rules.rule import Rule
 # readers do not see it, nor before its transaction ends where they read what is committed; what came since the commit
 # before may have been read. Who works off one partition after the other (franz-go) ends one's commits early: its next
 # one is none, or (DuckDB's max_by passes over nulls) the last itself. First of all are left out who ends less than 20
-# records behind: most, and the rest is dear.
+# records behind, or stands still, or reads what does not grow: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -18,7 +18,9 @@ RULE = Rule(
     sql="""
 WITH last_reads AS (
   SELECT client_id, topic, partition, max(high_watermark) AS up_to,
-         max_by(high_watermark - fetch_offset, CASE WHEN fetch_offset >= 0 AND high_watermark >= 0 THEN ns END) AS lag
+         max_by(high_watermark - fetch_offset, CASE WHEN fetch_offset >= 0 AND high_watermark >= 0 THEN ns END) AS lag,
+         min(CASE WHEN high_watermark >= 0 THEN high_watermark END) AS first_up_to,
+         max(fetch_offset) > min(CASE WHEN fetch_offset >= 0 THEN fetch_offset END) AS moves
   FROM fetched
   WHERE error IS NULL
   GROUP BY client_id, topic, partition
@@ -38,7 +40,7 @@ late_readers AS (
   FROM last_reads
   WHERE client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
   GROUP BY client_id, topic
-  HAVING sum(lag) >= 20
+  HAVING sum(lag) >= 20 AND bool_or(moves) AND bool_or(up_to > first_up_to)
 ),
 held_ends AS (
   SELECT client_id, topic, partition, up_to
@@ -256,4 +258,5 @@ WHERE place = 1
     see='sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions '
     "WHERE client_id = '{client_id}'\" {files}",
     source="records-lag-max; Burrow's rules",
+    rests_on=("falling",),
 )

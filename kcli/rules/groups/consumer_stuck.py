@@ -364,5 +364,6 @@ FROM never_read
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",
     source="last-poll-seconds-ago, time-between-poll-max",
+    rests_on=("idle", "mute"),
     explains={"lagging-consumer": ("client",), "slow-rebalance": ("client", "group")},
 )

@@ -45,6 +45,7 @@ groups AS (
          array_agg(DISTINCT client_id) AS clients
   FROM epochs
   GROUP BY group_id
+  HAVING count(DISTINCT generation) >= 4 AND max(ns) - min(ns) >= 4000000000
 ),
 busiest AS (
   SELECT group_id, max(joins) AS most_joins, sum(joins) AS joins,
@@ -199,10 +200,9 @@ LEFT JOIN expected e ON g.group_id = e.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
 LEFT JOIN cooperative p ON g.group_id = p.group_id
 LEFT JOIN connect w ON g.group_id = w.group_id
-WHERE generations >= 4 AND most_joins >= 4 AND coalesce(workers, 4) >= 4
+WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
   AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + CASE WHEN mute THEN coalesce(comers, 0)
                                                                         ELSE coalesce(given_up, 0) END
-  AND (g.last_ns - g.first_ns) / 1e9 >= 4
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(
@@ -227,6 +227,7 @@ WHERE generations >= 4 AND most_joins >= 4 AND coalesce(workers, 4) >= 4
     advice="{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",
+    rests_on=("groups",),
     explains={
         "connection-churn": ("client",),
         "errors-again": ("client",),

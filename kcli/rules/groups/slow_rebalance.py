@@ -250,4 +250,5 @@ FROM told
     "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
     see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",
     source="session.timeout.ms 45000, max.poll.interval.ms 300000; KIP-62, KIP-345, KIP-394",
+    rests_on=("long_waits", "keeping", "gone"),
 )
