@@ -50,6 +50,11 @@ def without_logins(text: str) -> str:
     return re.sub(LOGIN, lambda found: f"{found[1] or ''}[hidden]@", text) if "@" in text and ":" in text else text
 
 
+def host_port(host: str, port: object) -> str:
+    """Return HOST:PORT, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def start_text(data: bytes) -> str:
     """Format the first bytes of a file that is something else: as text where they are that, else in hex."""
     text = repr(bytes(data))[1:]

@@ -139,33 +139,6 @@ def test_the_core_imports_nothing_from_above() -> None:
         assert not [name for name in found if not re.match(r"kcli(\.core|\.errors|\.jsontext)?(\.|$)", name)], path
 
 
-def test_rooms_that_turn_bytes_into_values_know_no_socket_process_or_clock() -> None:
-    """As CONTRIBUTING.md says; `kcli/capture/parallel` has processes."""
-    rooms = [
-        "core",
-        "tables",
-        "schemas",
-        "grammar",
-        "records",
-        "sessions",
-        "capture",
-        "redact",
-        "rules",
-        "compare",
-        "report",
-    ]
-    edge = re.compile(
-        r"^ *(?:import|from) (?:asyncio|multiprocessing|selectors|socket|subprocess|urllib3)\b"
-        r"|\bos\.fork\(|\btime\.(?:monotonic|sleep|time)(?:_ns)?\(",
-        re.MULTILINE,
-    )
-    inside = [
-        path for path in MODULES if path.relative_to(ROOT / "kcli").parts[0] in rooms and "parallel" not in path.parts
-    ]
-    assert len(inside) > 300
-    assert not [path for path in inside if edge.search(path.read_text())]
-
-
 def test_loops_of_the_core_make_no_range() -> None:
     """Where the sign of a step is not written down, Cython makes a Python range for every run of the loop."""
     for path in CORE:

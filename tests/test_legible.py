@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from kcli.cli.main import main
-from kcli.legible import legible, legible_lines, without_login, without_logins
+from kcli.legible import host_port, legible, legible_lines, without_login, without_logins
 
 HARMLESS = ["", "orders", "[red]x[/red] :smile:", "é 日本語 𝄞 e\u0301 א ع", "a\\x1b", "soft\u00adhyphen"]
 
@@ -68,3 +68,8 @@ def test_no_message_repeats_a_login(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert main(words) in (2, 3)
         assert "S3CRET" not in (said := capsys.readouterr().err) and "[hidden]@" in said
+
+
+def test_a_host_before_a_port() -> None:
+    assert host_port("kafka", 9092) == "kafka:9092"
+    assert host_port("::1", 9092) == "[::1]:9092"

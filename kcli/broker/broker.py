@@ -32,6 +32,7 @@ from kcli.broker.partition import Partition, Topic
 from kcli.broker.security.security import Protection, Security, default_listener
 from kcli.client.address import WILDCARDS
 from kcli.errors import KcliError, UsageError
+from kcli.legible import host_port
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.catalog import catalog
 from kcli.sessions.epochs import SHARDS
@@ -273,8 +274,8 @@ class Broker:
     def bootstrap_of(self, listener: str) -> str:
         """Return the bootstrap.servers of a listener."""
         hosts = ("127.0.0.1" if each.host in WILDCARDS else each.host for each in self.nodes)
-        shown = (f"[{host}]" if ":" in host else host for host in hosts)
-        return ",".join(f"{host}:{node.listeners[listener].port}" for host, node in zip(shown, self.nodes, strict=True))
+        ports = (each.listeners[listener].port for each in self.nodes)
+        return ",".join(map(host_port, hosts, ports))
 
     def node(self, node_id: int) -> Node | None:
         """Return the node of this id; None if there is none."""

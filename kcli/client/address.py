@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kcli.errors import UsageError
-from kcli.legible import without_login
+from kcli.legible import host_port, without_login
 
 # As Kafka's bootstrap.servers: an optional protocol before is ignored.
 FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]+)):(\d{1,5})")
@@ -23,7 +23,7 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_port(self.host, self.port)
 
 
 def is_ip_address(text: str) -> bool:

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from kcli.errors import NetworkError
+from kcli.legible import host_port
 from kcli.metrics.definitions import METRICS, Metric
 from kcli.metrics.exporter import AnyFigures, exposition
 
@@ -103,5 +104,4 @@ def listening_socket(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, dualstack_ipv6=not host and family == socket.AF_INET6)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        shown = f"[{host}]" if ":" in host else host or "*"
-        raise NetworkError(f"cannot serve metrics on {shown}:{port}: {reason}") from None
+        raise NetworkError(f"cannot serve metrics on {host_port(host or '*', port)}: {reason}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from kcli.legible import host_port
 from kcli.schemas.apikeys import BROKER_REGISTRATION, DESCRIBE_CLUSTER, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
 
 Message = Mapping[str, Any]
@@ -30,7 +31,7 @@ class Addresses:
             if node < 0:
                 continue
             self.nodes.add(node)
-            self._by_address[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = node
+            self._by_address[host_port(host, port)] = node
             self._by_port.setdefault(port, set()).add(node)
 
     def node(self, server: str) -> int | None:

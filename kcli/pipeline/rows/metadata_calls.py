@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
+from kcli.legible import host_port
 from kcli.pipeline.rows.group_calls import Who, completed, error_of
 from kcli.pipeline.rows.sayings import random_start
 from kcli.pipeline.rows.single_rows import Rows
@@ -41,7 +42,7 @@ class MetadataRows:
         named = {each.get("name") for each in asked or ()}
         addresses = dict[int, str]()
         for each in (item.response or {}).get("brokers") or ():
-            addresses[each["nodeId"]] = address_of(each["host"], each["port"])
+            addresses[each["nodeId"]] = host_port(each["host"], each["port"])
             self.put_broker(rows, item, each["nodeId"], addresses[each["nodeId"]])
         for topic in topics:
             error, name, topic_id = error_of(topic), topic.get("name"), topic.get("topicId")
@@ -76,7 +77,7 @@ class MetadataRows:
             rows.say("coordinator_asks", (*who, completed(item), group, key, error))
         for each in coordinators:
             if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
-                self.put_broker(rows, item, each["nodeId"], address_of(each["host"], each["port"]))
+                self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))
 
     def put_broker(self, rows: Rows, item: Exchange, node: int, address: str) -> None:
         """Put where a broker is to be reached, if this was not said before."""
@@ -84,11 +85,6 @@ class MetadataRows:
         if key not in self.brokers and len(self.brokers) < KEPT:
             self.brokers.add(key)
             rows.put("advertised", key)
-
-
-def address_of(host: str, port: int) -> str:
-    """Name an endpoint as connections have it."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def state_of(partition: dict[str, Any], topic_id: str | None, addresses: Mapping[int, str]) -> tuple[Any, ...]:

@@ -39,7 +39,12 @@ class Input(InputPartition):
 
 def shows_secrets(options: Mapping[str, str]) -> bool:
     """Return the option `secrets` = "true": else passwords, keys and tokens are left out."""
-    return options.get("secrets", "").lower() == "true"
+    return is_on(options, "secrets")
+
+
+def is_on(options: Mapping[str, str], name: str) -> bool:
+    """Return whether an option is "true", in any case."""
+    return options.get(name, "").lower() == "true"
 
 
 class KcliSource(DataSource):
@@ -76,7 +81,7 @@ class KcliSource(DataSource):
 
     def reader(self, schema: Any) -> FileReader:
         names = [field.name for field in schema.fields]
-        return (FilteringReader if self.options.get("pushdown") == "true" else FileReader)(self, names)
+        return (FilteringReader if is_on(self.options, "pushdown") else FileReader)(self, names)
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802 - the API's name
         return StreamReader(self, [field.name for field in schema.fields])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kcli.counting import counted
 from kcli.errors import UsageError
+from kcli.legible import host_port
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.rules.compatibility import (
     MIGRATION_ADVICE,
@@ -40,7 +41,7 @@ class Voter(NamedTuple):
     @property
     def address(self) -> str:
         """As Kafka's properties have it, "h:9093"."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_port(self.host, self.port)
 
     def __str__(self) -> str:
         return f"{self.id}@{self.address}" + (f":{self.directory}" if self.directory else "")

@@ -27,6 +27,7 @@ from kcli.broker.net.protocols import PROTOCOLS, protocol_map
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import TABLES
 from kcli.broker.security.acls import CLUSTER_NAME
+from kcli.legible import host_port
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
@@ -154,8 +155,7 @@ def listeners(request: Request) -> dict[str, str]:
 def url(request: Request, listener: str) -> str:
     rows = request.services.endpoints(request.client.local_host, listener)
     here = next(each for each in rows if each["nodeId"] == request.node.id)
-    host = f"[{here['host']}]" if ":" in here["host"] else here["host"]
-    return f"{listener}://{host}:{here['port']}"
+    return f"{listener}://{host_port(here['host'], here['port'])}"
 
 
 def unknown(name: str) -> Config:
