@@ -63,6 +63,11 @@ class InputError(KcliError):
         return f"{name_of(self.file)}: {self.text}" if self.file else self.text
 
 
+def unreadable(error: OSError, file: str) -> InputError:
+    """Return the error for a file that the system does not open or read, with the system's reason."""
+    return InputError(error.strerror or str(error), file=file)
+
+
 def all_of(errors: Sequence[InputError]) -> InputError:
     """Return one error for several: the first, and how many more there are."""
     first, more = errors[0], len(errors) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -55,3 +55,8 @@ class Finding:
         made["advice"] = made.pop("advice")  # behind the text
         more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source}
         return made | {name: value for name, value in more.items() if value}
+
+
+def gravest_first(found: Iterable[Finding]) -> list[Finding]:
+    """Sort findings by severity; of one severity their order stays."""
+    return sorted(found, key=lambda each: SEVERITIES.index(each.severity))

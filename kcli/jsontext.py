@@ -38,3 +38,8 @@ def loads(text: str | bytes, *, what: str = "JSON", line: int = 1) -> Any:
     except ValueError:
         # The only other one: CPython converts no more digits than this, because the time grows with their square.
         raise InputError(f"not {what}: a number of more than {sys.get_int_max_str_digits():,} digits") from None
+
+
+def float_word(value: float) -> str:
+    """Return the text for a number that JSON does not have, as Kafka and Protobuf write it."""
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"

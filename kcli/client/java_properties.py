@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from kcli.errors import InputError
 
@@ -48,6 +49,18 @@ def key_end(line: str) -> int:
     while position < len(line) and line[position] not in WHITE + "=:":
         position += 2 if line[position] == "\\" else 1
     return min(position, len(line))
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """Read a file of Java properties by name, without white space around values; empty if there is none. Raises
+    InputError with the file.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        return {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
+    except InputError as error:
+        raise error.within(str(path)) from None
 
 
 def unescape(text: str, number: int) -> str:

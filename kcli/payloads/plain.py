@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from kcli.jsontext import float_word
+
 LONGEST_SCALE = 1000  # digits that a decimal may have behind its point, or zeros before it
 
 
@@ -19,14 +21,9 @@ def json_form(value: Any) -> Any:
     if isinstance(value, list):
         return [json_form(each) for each in value]
     if isinstance(value, float):
-        return value if math.isfinite(value) else float_text(value)
+        return value if math.isfinite(value) else float_word(value)
     made = FORMS.get(type(value))
     return value if made is None else made(value)
-
-
-def float_text(value: float) -> str:
-    """Return the name of a number that JSON does not have."""
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def decimal_text(value: Decimal) -> str:

@@ -14,7 +14,7 @@ import urllib3
 
 from kcli.client.java_properties import parse
 from kcli.client.web_address import WebAddress, reason_of
-from kcli.errors import InputError, NetworkError, UsageError
+from kcli.errors import InputError, NetworkError, UsageError, unreadable
 from kcli.jsontext import loads
 from kcli.payloads.entries import is_entry, schema_of
 from kcli.payloads.framing import SchemaId
@@ -45,7 +45,7 @@ def properties(given: tuple[str, ...]) -> dict[str, str]:
         try:
             text = Path(each).read_text("utf-8", "replace")
         except OSError as error:
-            raise InputError(error.strerror or str(error), file=each) from None
+            raise unreadable(error, each) from None
         found |= {name: value for name, value, _ in parse(text)}
     found = {
         name.removeprefix("schema.registry.") if "auth" in name or "ssl" in name else name: value

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError, UsageError, unreadable
 from kcli.jsontext import loads
 from kcli.payloads.entries import Entries, is_entry
 from kcli.payloads.framing import SchemaId
@@ -28,7 +28,7 @@ def local_schema(name: str) -> Schema:
     try:
         schema = schema_in(path, message or None)
     except OSError as error:
-        raise InputError(error.strerror or str(error), file=file) from None
+        raise unreadable(error, file) from None
     except InputError as error:
         raise error.within(file) from None
     if message and schema.type != PROTOBUF:
@@ -159,7 +159,7 @@ class SchemaFiles:
                 try:
                     self.add(path)
                 except OSError as error:
-                    raise InputError(error.strerror or str(error), file=str(path)) from None
+                    raise unreadable(error, str(path)) from None
                 except InputError as error:
                     raise error.within(str(path)) from None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kcli.core.records import batches as core
-from kcli.errors import InputError, all_of
+from kcli.errors import InputError, all_of, unreadable
 from kcli.file_kinds import recognized
 from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.input_names import STDIN
@@ -36,7 +36,7 @@ def batches_of(files: list[str | Stream]) -> Iterator[Batch]:
                 with opened(file) as raw:
                     yield from batches_in(raw, name_of(file), failures)
             except OSError as error:
-                failures.append(InputError(error.strerror or str(error), file=name_of(file)))
+                failures.append(unreadable(error, name_of(file)))
     if failures:
         raise all_of(failures)
 

@@ -8,6 +8,7 @@ out `versions` because it is tagged (3.5.2, FetchRequest), and tags as text (bef
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from kcli.errors import SchemaError
@@ -16,11 +17,18 @@ from kcli.schemas.ranges import ALL, NONE, Range
 
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 ZERO_UUID = "A" * 22
+LARGEST = 1 << 20  # bytes of a file
 MOST_NESTED = 32
 MOST_FIELDS = 10_000  # of a message, those of a struct counted at each place where it stands
 COMMENT = r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/'
 
 Raw = dict[str, Any]
+
+
+def check_size(path: Path) -> None:
+    """Refuse a file that is larger than a definition may be. Raises SchemaError."""
+    if (size := path.stat().st_size) > LARGEST:
+        raise SchemaError(f"{size} bytes are too many for a message definition")
 
 
 def parse_text(text: str) -> Raw:

@@ -19,7 +19,7 @@ from typing import Any
 from kcli.errors import InputError, SchemaError, UsageError
 from kcli.schemas.checks.definition_check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults, names_of_apis, with_keys
-from kcli.schemas.definition import build, camel, parse_text
+from kcli.schemas.definition import build, camel, check_size, parse_text
 from kcli.schemas.dialect_settings import IGNORED, SETTINGS, read_settings
 from kcli.schemas.layout import layout, reads
 from kcli.schemas.lookup import Catalog, unknown
@@ -29,7 +29,6 @@ from kcli.schemas.table_files import INDEX, api_row
 from kcli.schemas.vectors.notes import Notes, notes_of
 
 SHIPPED = Path(__file__).parent / "dialects"
-LARGEST = 1 << 20
 
 
 @dataclass(slots=True)
@@ -114,8 +113,7 @@ def read_dialect(folder: Path) -> Dialect:
 
 
 def read_file(dialect: Dialect, path: Path) -> None:
-    if path.stat().st_size > LARGEST:
-        raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
+    check_size(path)
     raw = parse_text(path.read_text("utf-8", "replace"))
     if path.name == SETTINGS:
         take_settings(dialect, raw, path)

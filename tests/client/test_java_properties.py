@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from kcli.client.java_properties import parse
+from kcli.client.java_properties import parse, read_properties
 from kcli.errors import InputError
 
 
@@ -28,3 +30,9 @@ def test_reads_what_java_reads(text: str, expected: list[tuple[str, str, int]]) 
 def test_a_broken_unicode_escape_names_its_line() -> None:
     with pytest.raises(InputError, match=r"line 2: .*four hexadecimal digits"):
         list(parse("a=b\nc=\\u12x4"))
+
+
+def test_a_file(tmp_path: Path) -> None:
+    assert read_properties(tmp_path / "none") == {}
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id = 7 \n")
+    assert read_properties(tmp_path / "meta.properties") == {"version": "1", "node.id": "7"}

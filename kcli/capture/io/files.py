@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from kcli.capture.io.capture_file import CaptureFile, is_piped
 from kcli.capture.kafka.events import Event
-from kcli.errors import InputError, all_of
+from kcli.errors import InputError, all_of, unreadable
 from kcli.filelike import Stream, name_of
 
 EXPECTED = "(pcap, pcapng, or either in gzip or zstd expected)"
@@ -139,7 +139,7 @@ def drive(
         except InputError as error:
             failures.append(error)
         except OSError as error:
-            failures.append(InputError(error.strerror or str(error), file=name_of(path)))
+            failures.append(unreadable(error, name_of(path)))
     heapq.heapify(queue)
     sources = [entry[2] for entry in queue]
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from construct import ConstructError
 
-from kcli.errors import InputError
+from kcli.errors import InputError, unreadable
 from kcli.extras import is_there, require
 from kcli.grammar.files.tls import SESSION_TICKET_12
 
@@ -178,7 +178,7 @@ class FollowedFile:
                         self.at += len(line)  # a line whose end may still come is read again
                     yield text_of(line)
         except OSError as error:
-            raise InputError(error.strerror or str(error), file=str(self.path)) from None
+            raise unreadable(error, str(self.path)) from None
 
 
 def text_of(line: bytes) -> str:

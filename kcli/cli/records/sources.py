@@ -20,7 +20,7 @@ from kcli.cli.options.filter import say_nameless
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.streams import standard_input
 from kcli.core.records import batches as core
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError, UsageError, unreadable
 from kcli.filelike import name_of
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
@@ -99,7 +99,7 @@ def record_groups(
             segments_alone = (name for name, capture in kinds if not capture)
             refuse_other_files(segments_alone, "neither a capture nor record batches")
         except OSError as error:
-            problems.add(InputError(error.strerror or str(error), file=name_of(file)))
+            problems.add(unreadable(error, name_of(file)))
             continue
         except InputError as error:
             problems.add(error)
@@ -261,4 +261,4 @@ def segment_groups(
             if empty:
                 warn(f"{name_of(file)}: no record batches (empty)", quiet)
     except OSError as error:
-        problems.add(InputError(error.strerror or str(error), file=name_of(file)))
+        problems.add(unreadable(error, name_of(file)))

@@ -26,6 +26,7 @@ from kcli.snapshots.image.texts import (
     PERMISSIONS,
     RESOURCE_TYPES,
     SCRAM_MECHANISMS,
+    entity_text,
     named,
 )
 
@@ -79,16 +80,11 @@ def acl_rows(acls: Iterable[Row]) -> Iterator[Row]:
 def quota_changes(answer: Answer, image: Image) -> list[Change]:
     """Compare quotas by entity and key."""
     held = (
-        {"entity": entity_text(entry["entity"]), "key": each["key"], "value": each["value"]}
+        {"entity": entity_text(quota_entity(entry["entity"])), "key": each["key"], "value": each["value"]}
         for entry in answer["entries"] or ()
         for each in entry["values"]
     )
     return differing("clientQuotas", held, TABLES["clientQuotas"].rows(image, False))
-
-
-def entity_text(entity: Iterable[Row]) -> str:
-    """Format an entity as `tables.quota_rows` does."""
-    return ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in quota_entity(entity))
 
 
 def scram_changes(answer: Answer, image: Image) -> list[Change]:

@@ -15,7 +15,7 @@ from kcli.cli.snapshot.findings import Look, findings, is_fine, is_whole
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.terminal.output import PRIVATE, SEALED, sync_folder
 from kcli.counting import bytes_text, counted
-from kcli.errors import InputError, UsageError, all_of
+from kcli.errors import InputError, UsageError, all_of, unreadable
 from kcli.snapshots.reading.files import listing_of, metadata_directory, steady
 from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.temporary import TemporaryFolder
@@ -100,7 +100,7 @@ def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
         try:
             copy_files(folder, made)
         except FileNotFoundError as error:  # it was dropped on the way
-            return [], [InputError(error.strerror or str(error), file=error.filename)]
+            return [], [unreadable(error, error.filename)]
         return [*findings(str(made), dialect, problems, replay=False)], problems
 
     return steady([folder], look, is_fine, is_whole)

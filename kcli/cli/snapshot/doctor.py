@@ -15,8 +15,8 @@ from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
-from kcli.errors import InputError
-from kcli.finding import SEVERITIES, Finding
+from kcli.errors import InputError, unreadable
+from kcli.finding import Finding, gravest_first
 from kcli.jsontext import dumps
 from kcli.snapshots.quorum.election import Quorum, quorum_of
 from kcli.snapshots.quorum.node import QuorumNode, read_node
@@ -58,7 +58,7 @@ def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet
         answers, judged = judge_live(live, settings, quiet)
         found += judged
         tables.append(answer_table(answers))
-    found.sort(key=lambda each: SEVERITIES.index(each.severity))
+    found = gravest_first(found)
     if form == "text" and not quiet:
         for headings, *rows in tables:
             print_rows(headings, rows)
@@ -108,7 +108,7 @@ def read_nodes(paths: Sequence[str], dialect: str | None) -> tuple[list[QuorumNo
         try:
             nodes.append(read_node(path, dialect))
         except OSError as error:
-            problems.append(InputError(error.strerror or str(error), file=error.filename or path))
+            problems.append(unreadable(error, error.filename or path))
         except InputError as error:
             problems.append(error.within(path))
     return nodes, problems

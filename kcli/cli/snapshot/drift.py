@@ -19,7 +19,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.counting import counted
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError, UsageError, unreadable
 from kcli.jsontext import dumps
 from kcli.snapshots.reading.files import cluster_of, metadata_directory, steady
 from kcli.snapshots.survey_json import instant
@@ -77,7 +77,7 @@ def drift(
             nodes = [FolderNode(path, place, dialect) for path, place in zip(folders, places, strict=True)]
             return compare(nodes, secrets, problems), problems
         except OSError as error:
-            return InputError(error.strerror or str(error), file=error.filename), problems
+            return unreadable(error, error.filename), problems
         except InputError as error:
             return error, problems
 

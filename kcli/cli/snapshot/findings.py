@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from kcli.errors import InputError
+from kcli.errors import InputError, unreadable
 from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file, steady
 from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.examination import Asked, Follower, examine
@@ -55,7 +55,7 @@ def examined(
     except InputError as error:
         problems.append(error)
     except OSError as error:
-        problems.append(InputError(error.strerror or str(error), file=path))
+        problems.append(unreadable(error, path))
     return None
 
 
@@ -87,7 +87,7 @@ def replay_findings(folder: Path, dialect: str | None, problems: list[InputError
     try:
         return list(replay_folder(folder, dialect))
     except OSError as error:
-        problems.append(InputError(error.strerror or str(error), file=error.filename or str(folder)))
+        problems.append(unreadable(error, error.filename or str(folder)))
     except InputError as error:
         problems.append(error)
     return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kcli.client.java_properties import read_properties
 from kcli.errors import InputError
 from kcli.snapshots.history.projection import DEFAULTS
 
@@ -22,22 +23,10 @@ def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, 
         if given is not None:
             raise InputError("no such file", file=given)
         return None, dict(DEFAULTS)
-    known, settings = properties_of(path), dict(DEFAULTS)
+    known, settings = read_properties(path), dict(DEFAULTS)
     for name in settings.keys() & known.keys():
         try:
             settings[name] = int(known[name])
         except ValueError:
             raise InputError(f"{name}={known[name]}: a whole number expected", file=str(path)) from None
     return str(path), settings
-
-
-def properties_of(path: Path) -> dict[str, str]:
-    """Read a file of Java properties, by name; empty if there is none."""
-    from kcli.client.java_properties import parse
-
-    if not path.is_file():
-        return {}
-    try:
-        return {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
-    except InputError as error:
-        raise error.within(str(path)) from None

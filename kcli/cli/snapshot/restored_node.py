@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from kcli.cli.snapshot.files import publish
-from kcli.cli.snapshot.properties import properties_of
 from kcli.cli.terminal.output import open_output
+from kcli.client.java_properties import read_properties
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.snapshots.image.image import Image
@@ -35,7 +35,7 @@ class RestoredNode:
     def __init__(self, path: str, node_id: int | None, cluster_id: str | None) -> None:
         self.log_dir = Path(path).parent if Path(path).name == METADATA_FOLDER else Path(path)
         self.partition = self.log_dir / METADATA_FOLDER
-        self.known = properties_of(self.log_dir / META_PROPERTIES)
+        self.known = read_properties(self.log_dir / META_PROPERTIES)
         text = self.known.get("node.id", "")
         self.node_id = int(text) if node_id is None and re.fullmatch("[0-9]{1,10}", text) else node_id
         self.cluster_id = cluster_id or self.known.get("cluster.id")

@@ -17,7 +17,7 @@ from kcli.cli.snapshot.findings import Look, findings, is_fine, is_folder, is_wh
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
-from kcli.errors import InputError
+from kcli.errors import InputError, unreadable
 from kcli.input_names import name_of
 from kcli.snapshots.reading.files import metadata_directory, steady
 from kcli.snapshots.reading.names import parse_snapshot_name
@@ -117,7 +117,7 @@ def across(
         try:
             found.extend(compare_nodes(nodes_at(paths), dialect, one_quorum=one_quorum))
         except OSError as error:
-            unread.append(InputError(error.strerror or str(error), file=error.filename))
+            unread.append(unreadable(error, error.filename))
         except InputError as error:
             unread.append(error)
         return found, unread

@@ -13,6 +13,7 @@ from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import length_bytes, null_refused, read_length
 from kcli.grammar.words.word import JsonForm, Word
+from kcli.jsontext import float_word
 from kcli.schemas.model import WIDTHS
 
 # Of struct, big-endian.
@@ -76,7 +77,7 @@ class Primitive(Word):
     def json_value(self, value: Any, form: JsonForm) -> Any:
         """Return NaN and infinity as text, as Kafka's own JSON does: JSON has no such numbers."""
         if self.type == "float64" and not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+            return float_word(value)
         return value
 
     def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:

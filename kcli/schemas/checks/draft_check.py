@@ -13,9 +13,9 @@ from kcli.schemas.checks.definition_check import check
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults
 from kcli.schemas.checks.evolution import broken_promises
 from kcli.schemas.checks.generator_rules import broken_rules
-from kcli.schemas.definition import blanked, build, without_null
+from kcli.schemas.definition import blanked, build, check_size, without_null
 from kcli.schemas.dialect_settings import SETTINGS, read_settings
-from kcli.schemas.dialects import LARGEST, applied, read_dialect
+from kcli.schemas.dialects import applied, read_dialect
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message
 
@@ -102,8 +102,7 @@ class Checked:
     def file(self, path: Path) -> None:
         file, text = str(path), ""
         try:
-            if path.stat().st_size > LARGEST:
-                raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
+            check_size(path)
             text = blanked(path.read_text("utf-8", "replace"))
             decoder = Placed(text)
             raw, end = decoder.raw_decode(text, len(text) - len(text.lstrip()))

@@ -12,10 +12,10 @@ import zlib
 from dataclasses import dataclass
 
 from kcli.errors import InputError
+from kcli.schemas.definition import LARGEST
 
 ERRORS_CLASS = "org/apache/kafka/common/protocol/Errors"
 RETRIABLE = "org/apache/kafka/common/errors/RetriableException"
-LARGEST = 1 << 20
 
 # Constant pool tag -> struct format of what follows (JVMS 4.4); Utf8 has a length, long and double take two places.
 UTF8, INTEGER, LONG, DOUBLE, CLASS, STRING, HANDLE, DYNAMIC = 1, 3, 5, 6, 7, 8, 15, 18

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError, SchemaError
-from kcli.schemas.definition import build, parse_text
-from kcli.schemas.importing.classfile import LARGEST, ErrorCode, read_errors, read_member
+from kcli.schemas.definition import LARGEST, build, parse_text
+from kcli.schemas.importing.classfile import ErrorCode, read_errors, read_member
 from kcli.schemas.model import Message, Releases
 from kcli.schemas.vectors.notes import Notes, notes_of
 

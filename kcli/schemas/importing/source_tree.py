@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError, SchemaError
-from kcli.schemas.definition import build, parse_text
+from kcli.schemas.definition import build, check_size, parse_text
 from kcli.schemas.diff import between_forms
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message
@@ -18,7 +18,6 @@ from kcli.schemas.model import Message
 FOLDERS = ("message", "metadata")
 RESOURCES, TESTS = "resources", "test"
 SKIPPED = frozenset([".git", ".gradle", "build", "node_modules", "out"])
-LARGEST = 1 << 20
 COORDINATOR = ("coordinator-key", "coordinator-value")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,200}")  # a file will be called so
 RELEASE = re.compile(r"^version\s*=\s*(\S+)", re.MULTILINE)
@@ -44,8 +43,7 @@ def read_tree(folder: Path, stock: Catalog) -> SourceTree:
             found.tests += 1
             continue
         try:
-            if path.stat().st_size > LARGEST:
-                raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
+            check_size(path)
             text = path.read_text("utf-8", "replace")
             message = build(parse_text(text))
             if not NAME.fullmatch(message.name):

@@ -19,6 +19,7 @@ from kcli.snapshots.image.image import Image, Topic, Value, normal_partition
 from kcli.snapshots.image.members import Members, is_odd
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.image.replay import HANDLERS, ReplayError, merge_partition
+from kcli.snapshots.reading.old_fields import feature_level, next_producer_id
 from kcli.snapshots.rules.levels import FEATURE, level_name
 from kcli.snapshots.rules.supported import supported_levels
 
@@ -277,7 +278,7 @@ def set_token(state: Controller, value: Value) -> None:
 @refuses("FeatureLevelRecord")
 def set_feature(state: Controller, value: Value) -> None:
     name = value["name"]
-    level = value["featureLevel"] if "featureLevel" in value else value["maxFeatureLevel"]
+    level = feature_level(value)
     least, most = supported_levels(name, RELEASE)
     is_old = name == FEATURE and level < least and (state.image.level or 0) < least  # of a log that is older than 3.3
     if not least <= level <= most and not is_old:
@@ -288,7 +289,7 @@ def set_feature(state: Controller, value: Value) -> None:
 
 @refuses("ProducerIdsRecord")
 def set_producer_ids(state: Controller, value: Value) -> None:
-    following = value["nextProducerId"] if "nextProducerId" in value else value["producerIdsEnd"]
+    following = next_producer_id(value)
     known = state.image.next_producer_id
     if state.image.producer_ids is not None and following <= known:
         raise ReplayError(f"the next producer id {following} is not greater than the one before, {known}")

@@ -21,6 +21,7 @@ from kcli.snapshots.image.texts import (
     RESOURCE_TYPES,
     SCRAM_MECHANISMS,
     SECURITY_PROTOCOLS,
+    entity_text,
     migration_state,
     named,
 )
@@ -154,10 +155,7 @@ def config_rows(image: Image, secrets: bool) -> Iterator[Row]:
 @table("clientQuotas", "entity key", "entity key value:double")
 def quota_rows(image: Image, _secrets: bool) -> Iterator[Row]:
     """Yield the client quotas. entity: `client-id=a,user=<default>`."""
-    rows = {
-        ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in entity): values
-        for entity, values in image.quotas.items()
-    }
+    rows = {entity_text(entity): values for entity, values in image.quotas.items()}
     for entity, values in sorted(rows.items()):
         for key, value in sorted(values.items()):
             yield {"entity": entity, "key": key, "value": value}

@@ -14,6 +14,7 @@ from kcli.errors import InputError
 from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import MIGRATING, Image, Partition, Topic, Value, normal_partition, quota_entity
 from kcli.snapshots.image.partitions import id_bytes
+from kcli.snapshots.reading.old_fields import feature_level, next_producer_id
 
 NO_CHANGE = -2  # PartitionChangeRecord.leader: as it was
 RECOVERY_UNCHANGED = -1
@@ -60,7 +61,7 @@ def ignore(_image: Image, _value: Value) -> None:
 
 @handles("FeatureLevelRecord")
 def set_feature(image: Image, value: Value) -> None:
-    level = value["featureLevel"] if "featureLevel" in value else value["maxFeatureLevel"]  # before 3.3
+    level = feature_level(value)
     if level:
         image.features[value["name"]] = level
     else:
@@ -271,7 +272,7 @@ def remove_token(image: Image, value: Value) -> None:
 
 @handles("ProducerIdsRecord")
 def set_producer_ids(image: Image, value: Value) -> None:
-    following = value["nextProducerId"] if "nextProducerId" in value else value["producerIdsEnd"]  # before 3.2
+    following = next_producer_id(value)
     image.next_producer_id, image.producer_ids = following, dict(value)
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli.calendar import moment_text
+from kcli.jsontext import float_word
 from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 from kcli.schemas.field_codes import ConfigResource, names_of
 from kcli.schemas.secrets import SCRAM_KEYS
@@ -165,10 +166,15 @@ def java_time(ms: int) -> str:
     return text + "Z[UTC]"
 
 
+def entity_text(entity: Iterable[tuple[str, str | None]]) -> str:
+    """Format the entity of quotas: `client-id=a,user=<default>`."""
+    return ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in entity)
+
+
 def java_double(value: float) -> str:
     """Format a double as Java does: 4000.0, 1.5E9, 0.25."""
     if value != value or value in (float("inf"), float("-inf")):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
+        return float_word(value)
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         text = repr(value) if "e" not in repr(value) else f"{value:f}".rstrip("0")
         return text if "." in text else text + ".0"

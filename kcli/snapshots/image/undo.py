@@ -13,6 +13,7 @@ from typing import Any
 
 from kcli.snapshots.image.diff import Change
 from kcli.snapshots.image.image import Image, QuotaEntity
+from kcli.snapshots.image.texts import entity_text
 
 Row = dict[str, Any]
 Quota = tuple[str, str]  # entity, as rows have it, and key
@@ -194,11 +195,7 @@ class Undo:
 
 def undo(changes: Iterable[Change], images: Iterable[Image], bootstrap: str | None = None) -> Iterator[str]:
     """Yield the lines that undo changes. images: those before and after them."""
-    entities = {
-        ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in entity): entity
-        for image in images
-        for entity in image.quotas
-    }
+    entities = {entity_text(entity): entity for image in images for entity in image.quotas}
     found = Undo(bootstrap or "HOST:PORT", entities)
     for change in changes:
         found.take(change)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.counting import counted
-from kcli.finding import SEVERITIES, Finding
+from kcli.finding import Finding, gravest_first
 from kcli.snapshots.quorum.described import Described, stale_members
 from kcli.snapshots.quorum.quorum_findings import add_line
 
@@ -52,7 +52,7 @@ def judge_answers(answers: Sequence[Answer]) -> list[Finding]:
     else:
         assert leader.quorum is not None
         found += [*bystanders(answers, leader.quorum, leader.address), *stale_members(leader.quorum, leader.address)]
-    found.sort(key=lambda each: SEVERITIES.index(each.severity))
+    found = gravest_first(found)
     if leader is not None and leader.quorum is not None:
         found.append(state(leader.quorum, leader, any(each.severity != "info" for each in found)))
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
 from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.reading.log_batches import log_batches
-from kcli.snapshots.reading.names import META_PROPERTIES
+from kcli.snapshots.reading.names import META_PROPERTIES, NOTHING
 from kcli.snapshots.rules.verification import verify
 
 # How the property is named that holds the node's id, by the version of the file (Kafka's MetaProperties).
@@ -88,15 +87,12 @@ class QuorumNode:
 
 def identity_of(log_dir: Path) -> Identity:
     """Read the meta.properties of a log directory."""
-    from kcli.client.java_properties import parse
+    from kcli.client.java_properties import read_properties
 
     path = log_dir / META_PROPERTIES
     if not path.is_file():
         return Identity()
-    try:
-        known: Mapping[str, str] = {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
-    except InputError as error:
-        raise error.within(str(path)) from None
+    known = read_properties(path)
     directory, cluster = known.get("directory.id") or None, known.get("cluster.id") or None
     version = number_in(known.get("version", "0"))
     name = NODE_NAMES.get(-1 if version is None else version)
@@ -127,7 +123,7 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
         Path(path).absolute() if (Path(path) / META_PROPERTIES).is_file() else folder.absolute().parent
     )
     if newest is None and not segments and identity == Identity():
-        raise InputError("neither a snapshot nor a log segment is here", file=path)
+        raise InputError(NOTHING, file=path)
     runs = epoch_runs(segments)
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect)
     if newest is not None and newest[0].end_offset >= (runs[-1].end if runs else 0):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.counting import counted
-from kcli.finding import SEVERITIES, Finding
+from kcli.finding import Finding, gravest_first
 from kcli.snapshots.quorum.election import Quorum
 from kcli.snapshots.quorum.node import QuorumNode, common_end, damage_of_newest
 from kcli.snapshots.quorum.voters import VoterKey
@@ -22,7 +22,7 @@ def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = Non
     found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum)]
     found += damaged(quorum, dialect)
     found += laggards(quorum, running)
-    found.sort(key=lambda each: SEVERITIES.index(each.severity))
+    found = gravest_first(found)
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.arguments import need
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError, UsageError, unreadable
 from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file, refuse_empty
 from kcli.snapshots.reading.load import Loader
-from kcli.snapshots.reading.names import SnapshotName, parse_snapshot_name
+from kcli.snapshots.reading.names import NOTHING, SnapshotName, parse_snapshot_name
 
 
 class Wanted(NamedTuple):
@@ -80,7 +80,7 @@ def read_snapshot(
     try:
         return load_image(wanted, dialect=dialect, strict=True).loader.image
     except OSError as error:
-        raise InputError(error.strerror or str(error), file=name_of(found[0])) from None
+        raise unreadable(error, name_of(found[0])) from None
 
 
 def apart(*both: Wanted) -> list[Wanted]:
@@ -199,7 +199,7 @@ def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
     start = loader.image.provenance.end_offset
     if not segments:
         if not listing.snapshots:
-            raise InputError("neither a snapshot nor a log segment is here", file=str(folder))
+            raise InputError(NOTHING, file=str(folder))
         return []
     if segments[0][1] > start:
         text = f"the log begins at {segments[0][1]}, the snapshot ends at {start}: what is between is missing"

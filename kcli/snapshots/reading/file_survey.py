@@ -15,6 +15,7 @@ from kcli.schemas.field_codes import RecordType
 from kcli.snapshots.image.partitions import FACTS, PartitionTable, id_text
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
+from kcli.snapshots.reading.old_fields import feature_level
 from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Row, opened, walk
 from kcli.snapshots.rules.levels import FEATURE, level_name
 
@@ -198,7 +199,7 @@ class Surveyor:
             if len(self.names) < MOST_NAMES:
                 self.names[value["topicId"]] = value["name"]
         elif key == RecordType.FEATURE_LEVEL:
-            found.features[value["name"]] = value.get("featureLevel", value.get("maxFeatureLevel", 0))
+            found.features[value["name"]] = feature_level(value)
         else:
             self.table.add(value, version, bytes(3) + bytes(data), offset)
 

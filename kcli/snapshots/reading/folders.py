@@ -14,6 +14,7 @@ from kcli.snapshots.reading.files import listing_of
 from kcli.snapshots.reading.framing import Batch
 from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.log_batches import last_batch, log_batches
+from kcli.snapshots.reading.names import NOTHING
 
 
 class FolderNode:
@@ -36,7 +37,7 @@ class FolderNode:
             if last is not None and last.last_offset + 1 >= self.end:
                 self.end, self.epoch = last.last_offset + 1, last.leader_epoch
         if newest is None and self.log is None:
-            raise InputError("neither a snapshot nor a log segment is here", file=str(folder))
+            raise InputError(NOTHING, file=str(folder))
 
     def reach(self) -> int:
         """Return how many offsets its log has."""

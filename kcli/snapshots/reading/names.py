@@ -16,6 +16,7 @@ PATTERN = re.compile(r"(\d{20})-(\d{10})(?:-\d{1,20}(?=\.checkpoint\.part))?\.ch
 LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # of few names: compiled with the first
 SEGMENT = re.compile(r"(\d{20})\.log")
 META_PROPERTIES = "meta.properties"  # beside the directory: who the node is
+NOTHING = "neither a snapshot nor a log segment is here"  # said of a folder
 STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}
 
 

@@ -13,7 +13,7 @@ from kcli.snapshots.quorum.node import Identity
 from kcli.snapshots.quorum.voters import VoterKey, last_voters
 from kcli.snapshots.reading.directory import EpochEntry, Listing, QuorumState
 from kcli.snapshots.reading.framing import Batch
-from kcli.snapshots.reading.names import SnapshotId
+from kcli.snapshots.reading.names import NOTHING, SnapshotId
 from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.findings import SnapshotFinding, registering
 from kcli.snapshots.rules.policy import violations
@@ -102,7 +102,7 @@ def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         text = f"topic id {found.topic_id}, {METADATA_ID} expected for __cluster_metadata"
         yield SnapshotFinding("error", "files", text, None, "partition.metadata")
     if not found.listing.segments and not found.listing.snapshots:
-        yield SnapshotFinding("error", "files", "neither a snapshot nor a log segment is here", None, "")
+        yield SnapshotFinding("error", "files", NOTHING, None, "")
 
 
 @rule("invariant")

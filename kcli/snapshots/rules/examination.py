@@ -14,6 +14,7 @@ from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.reading.keys import key_of
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
+from kcli.snapshots.reading.old_fields import feature_level
 from kcli.snapshots.reading.walk import SOFT, Row, metadata_rows, opened, walk
 from kcli.snapshots.rules.evidence import MOST, Control, Evidence
 
@@ -230,7 +231,7 @@ class Examiner:
         elif key == RecordType.REGISTER_CONTROLLER:
             found.controllers[value["controllerId"]] = value
         elif key == RecordType.FEATURE_LEVEL:
-            found.features[value["name"]] = value.get("featureLevel", value.get("maxFeatureLevel", 0))
+            found.features[value["name"]] = feature_level(value)
 
 
 def has_unknown_tags(value: Any) -> bool:

@@ -17,6 +17,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.model import release_order
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.files import open_file
+from kcli.snapshots.reading.old_fields import feature_level
 from kcli.snapshots.reading.walk import SOFT, Row, metadata_rows
 from kcli.snapshots.rules.levels import FEATURE, level_name
 from kcli.snapshots.rules.supported import supported_levels
@@ -116,7 +117,7 @@ class Preflight:
 
     def feature(self, path: str, offset: int, value: dict[str, Any]) -> Obstacle | None:
         """Return the obstacle that the level of a feature is, if the release does not support it."""
-        name, level = value["name"], value.get("featureLevel", value.get("maxFeatureLevel", 0))
+        name, level = value["name"], feature_level(value)
         least, most = supported_levels(name, self.release)
         if least <= level <= most:
             return None

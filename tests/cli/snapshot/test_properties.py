@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.snapshot.properties import properties_of, settings_of
+from kcli.cli.snapshot.properties import settings_of
 from kcli.errors import InputError
 from kcli.snapshots.history.projection import DEFAULTS
 
@@ -34,9 +34,3 @@ def test_what_can_t_be_read(text: str, tmp_path: Path) -> None:
         settings_of(tmp_path, str(file))
     with pytest.raises(InputError, match="no such file"):
         settings_of(tmp_path, str(tmp_path / "missing"))
-
-
-def test_properties(tmp_path: Path) -> None:
-    assert properties_of(tmp_path / "none") == {}
-    (tmp_path / "meta.properties").write_text("version=1\nnode.id = 7 \n")
-    assert properties_of(tmp_path / "meta.properties") == {"version": "1", "node.id": "7"}
