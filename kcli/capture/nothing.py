@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally
-from kcli.capture.unread import unread_phrases
+from kcli.capture.unread import fragment_phrases, unread_phrases
 from kcli.counting import bytes_text, counted
 from kcli.errors import InputError
 
@@ -50,8 +50,7 @@ def nothing_text(tally: Tally, engine: Any) -> str:
     phrases += unread_phrases(engine)
     if engine.cuts:
         phrases.append(f"{counted(engine.cuts, 'packet')} cut before the TCP header's end{WHOLE}")
-    if engine.fragments:
-        phrases.append(f"{counted(engine.fragments, 'IP fragment')} not joined")
+    phrases += fragment_phrases(engine)
     if engine.ignored:
         phrases.append(f"{bytes_text(engine.ignored)} on other ports than --port")
     if not phrases:

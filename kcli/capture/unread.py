@@ -27,6 +27,24 @@ def unread_phrases(engine: Any) -> list[str]:
     return found
 
 
+def fragment_phrases(engine: Any) -> list[str]:
+    """Return a phrase about IP fragments whose datagram is not whole, with the reason, if there are any."""
+    if not engine.unjoined:
+        return []
+    joiner = engine.joiner
+    missing = engine.unjoined - joiner.refused - joiner.crowded
+    reasons = [
+        f"{count:,} {why}" if count < engine.unjoined else why
+        for count, why in (
+            (missing, "the rest is missing"),
+            (joiner.refused, "they contradict each other"),
+            (joiner.crowded, "too many at a time"),
+        )
+        if count
+    ]
+    return [f"{counted(engine.unjoined, 'IP fragment')} not joined ({', '.join(reasons)})"]
+
+
 def named(plain: Counter[str], count: int) -> str:
     names = [(name, number) for name, number in plain.most_common(MOST) if name]
     rest = count - sum(number for _, number in names)

@@ -112,7 +112,7 @@ def closing(source: Redaction) -> list[str]:
         (frames.blanked, "message that can't be decoded", "messages that can't be decoded"),
         (frames.batches.emptied, "batch's records, which find no room", "batches' records, which find no room"),
         (engine.others + engine.unknown_links, "packet that is not TCP", "packets that are not TCP"),
-        (engine.cuts + engine.fragments, "packet that is cut or a fragment", "packets that are cut or fragments"),
+        (engine.cuts + engine.unjoined, "packet that is cut or a fragment", "packets that are cut or fragments"),
     )
     parts = [counted(number, one, many) for number, one, many in left_out if number]
     return [*lines, f"left out: {', '.join(parts)}"] if parts else lines

@@ -196,7 +196,7 @@ packets        int64    in the file, or read for the share
 tcp_packets    int64    of them TCP
 other_packets  int64    of them not TCP
 cut_packets    int64    of them cut off within their headers
-fragments      int64    of them IP fragments, which are not joined
+fragments      int64    of them IP fragments, but for those that made a datagram whole
 unknown_links  int64    of them of a link layer that kcli does not know
 payload_bytes  int64    of TCP, captured
 exchange_bytes int64    of it in exchanges

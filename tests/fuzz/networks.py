@@ -6,7 +6,7 @@ import random
 import struct
 
 from kcli.core.capture.packets import dissected
-from kcli.grammar.files import network
+from kcli.grammar.files import network, packet_outcomes
 from kcli.grammar.files.proxy_protocol import SIGNATURE
 from tests.capture.decoding import as_values
 from tests.capture.messages import metadata
@@ -46,7 +46,7 @@ def tunnels(rng: random.Random) -> bytes:
 def check(link: int, data: bytes, length: int) -> None:
     """The core finds in a packet what the grammar does."""
     made, found = dissected(data, link, length), network.dissect(link, data, length)
-    if isinstance(found, network.NoSegment):
+    if isinstance(found, packet_outcomes.NoSegment):
         assert made[0] == KINDS[found]
         assert found in ("cut", "fragment") or made[1] == found.unread
     else:

@@ -15,7 +15,22 @@ from kcli.errors import InputError
 from kcli.records.builder import build_batch
 from kcli.redact.redacting import Redaction
 from tests.capture import messages
-from tests.capture.wires import ACK, FIN, RST, SAMPLES, Packet, Wire, frame, packets_of, pcap, rebuilt, split
+from tests.capture.wires import (
+    ACK,
+    DATA,
+    FIN,
+    RST,
+    SAMPLES,
+    Packet,
+    Wire,
+    ethernet,
+    frame,
+    ip6,
+    packets_of,
+    pcap,
+    rebuilt,
+    split,
+)
 from tests.redact.judge import differences, events, shape
 from tests.redact.leaks import leaks, lines
 
@@ -53,6 +68,29 @@ def test_a_sample(path: Path, tmp_path: Path) -> None:
     assert not source.frames.blanked and not source.frames.batches.emptied
 
 
+def test_datagrams_that_came_in_fragments_are_written_whole(tmp_path: Path) -> None:
+    """TCP in fragments, and tunnels in fragments of IPv4 and of IPv6, which are left off."""
+    path, made = DATA / "fragments.pcap.zst", tmp_path / "made.pcapng"
+    data, source = redact(path)
+    made.write_bytes(data)
+    assert differences([path], made, KEY) == []
+    assert source.engine.fragments > 200 == source.engine.unjoined + 200
+
+
+def test_an_authentication_header_stays_without_its_content(tmp_path: Path) -> None:
+    """In IPv4 and in IPv6: the payload behind it is redacted as any other."""
+    packets, ways = talk(Wire()).packets, []
+    for number, name in ((4, "four"), (6, "six")):
+        path, made = tmp_path / f"{name}.pcap", tmp_path / f"{name}.pcapng"
+        path.write_bytes(pcap([authenticated(packet, number) for packet in packets]))
+        data, _ = redact(path)
+        made.write_bytes(data)
+        assert differences([path], made, KEY) == []
+        assert SEAL in path.read_bytes() and SEAL not in data
+        ways.append(exchanges(made))
+    assert ways[0] == ways[1] != []
+
+
 def test_the_search_finds_what_is_there() -> None:
     path = SAMPLES / "kcat-codecs.pcap"
     found = leaks(lines(path), path.read_bytes(), lines(path))
@@ -65,6 +103,20 @@ def test_the_key_decides() -> None:
 
 
 # ---- captures made by hand
+
+SEAL = b"integrity-value."
+
+
+def authenticated(packet: Packet, version: int) -> Packet:
+    """The packet with an authentication header (RFC 4302)."""
+    ip = packet.data[14:]
+    if version == 6:
+        ends = bytes(12) + ip[12:16], bytes(12) + ip[16:20]
+        header = b"\5\0\0" + bytes(7) + b"\1" + SEAL
+        return packet._replace(data=ethernet(ip6(*ends, ip[20:], extensions=[(51, header)]), 0x86DD))
+    header = b"\6\5\0\0" + bytes(7) + b"\1" + SEAL
+    size = (len(ip) + len(header)).to_bytes(2, "big")
+    return packet._replace(data=packet.data[:14] + ip[:2] + size + ip[4:9] + b"\x33" + ip[10:20] + header + ip[20:])
 
 
 def talk(wire: Wire, count: int = 4) -> Wire:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from kcli.core.capture.draft import Draft
+from kcli.core.capture.fragments import Fragments
 from kcli.core.capture.line_order import LineOrder
 from kcli.core.capture.packets import PacketReader
 from kcli.core.capture.segment_dealer import SegmentDealer
@@ -27,6 +28,8 @@ class CaptureEngine:
     others: int
     cuts: int
     fragments: int
+    unjoined: int
+    joiner: Fragments
     unknown_links: int
     ignored: int
     connections: int

@@ -16,6 +16,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.capture.exchange_json cimport PRODUCE, SASL_HANDSHAKE, ApiCodecs, ErrorCodes, ExchangeWriter
+from kcli.core.capture.fragments cimport Fragments
 from kcli.core.capture.line_order cimport LineOrder, note
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,
@@ -62,7 +63,9 @@ cdef class CaptureEngine:
     cdef ExchangeOutput output
     cdef readonly DraftHandler drafting        # None: packets are only read
     cdef readonly TcpFacts facts               # None: connections are not counted
-    cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
+    cdef readonly Fragments joiner
+    cdef readonly uint64_t packets, wire_bytes, others, cuts, unknown_links
+    cdef readonly uint64_t fragments  # of IP, but for those that made a datagram whole
     cdef readonly dict unread         # how many packets without a segment there were, by what they are (packets.h)
     cdef readonly object first_ns, next_ns
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
@@ -81,7 +84,7 @@ cdef class CaptureEngine:
         self.streams = Streams(self.correlator, memory)
         if sink is not None:
             sink.begin(self.streams)
-        self.unread = {}
+        self.unread, self.joiner = {}, Fragments()
 
     def draft(self, owner, Draft draft not None, names, bint keep):
         """Write packets into a draft as well; to be called before the first one. names: kcli.redact.pseudonyms.Pseudonyms for
@@ -198,14 +201,17 @@ cdef class CaptureEngine:
 
     cdef int packet(self, Packet* packet) except -1:
         cdef Segment s, whole
+        cdef uint32_t length = packet.length
         cdef int kind = dissect(packet, &s)
+        if kind == KC_FRAGMENT:
+            kind = self.joiner.join(packet, &s)
         if packet.ts < self.earliest or not self.earliest:
             self.earliest = packet.ts
         self.latest = max(self.latest, packet.ts)
         if kind == KC_TCP and self.choosy and (hash_ends(&s.ends) == self.chosen_hash) != self.chosen_alone:
             return 0
         self.packets += 1
-        self.wire_bytes += packet.length
+        self.wire_bytes += length
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
@@ -244,6 +250,11 @@ cdef class CaptureEngine:
         return self.streams.pass_over(s.ts)
 
     # What the layers have counted
+
+    @property
+    def unjoined(self):
+        """Those `fragments` whose datagram is not whole; while packets come: not yet."""
+        return self.fragments - self.joiner.joined
 
     @property
     def last_ns(self):

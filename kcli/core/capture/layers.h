@@ -51,9 +51,18 @@ static inline int kc_next_layer(uint8_t next) {
     return next == 1 || next == 2 ? KC_L_IP : next == 3 ? KC_L_ETHERNET : next == 4 ? KC_L_NSH : next == 5 ? KC_L_MPLS : -1;
 }
 
-static inline int kc_is_extension(int next) {
+/* A header of IPv6 that another one follows; in IPv4 there is one, for authentication. */
+static inline int kc_is_extension(int version, int next) {
+    if (version == 4) return next == 51;
     return next == 0 || next == 43 || next == 44 || next == 51 || next == 60 || next == 135 || next == 139 || next == 140;
 }
+
+/* What says that a packet is a fragment: its place in the datagram, of 13 bits before three others, and that more follow
+ * (KC_MORE); 0: it is whole. */
+static inline uint32_t kc_cut(uint32_t place, int more) { return (place & 0xfff8) | (more ? 1 : 0); }
+
+/* The lesser of two ports. */
+static inline uint16_t kc_least16(const uint8_t *p) { return kc_be16(p) < kc_be16(p + 2) ? kc_be16(p) : kc_be16(p + 2); }
 
 /* The layer in a datagram to a port of UDP, or in IP by its protocol number; -1: none that is read. */
 static inline int kc_udp_layer(uint16_t port) {

@@ -18,6 +18,7 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
     cdef const uint8_t* data = packet.data
     cdef int64_t place
     cdef uint8_t* out
+    cdef uint32_t options
     head.ns, head.link, head.length, head.captured, head.ip = packet.ts, packet.link, packet.length, packet.captured, segment.ip
     if segment.wrapped:          # headers of a tunnel name whom it is of: what it carries is written without them
         data += segment.ip
@@ -35,13 +36,15 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
     elif head.link == 276:
         memset(out + 18, 0, 2)
     if data[head.ip] >> 4 == 4:
+        options = header_size(data + head.ip) - IPV4
         memcpy(out + head.ip, data + head.ip, IPV4)
-        memset(out + head.ip + IPV4, NOP, head.tcp - head.ip - IPV4)
+        memset(out + head.ip + IPV4, NOP, options)
+        put_extensions(data, out, data[head.ip + 9], head.ip + IPV4 + options, head.tcp)
         put_addresses(names, keep, data + head.ip + 12, out + head.ip + 12, 4)
     else:
         memcpy(out + head.ip, data + head.ip, IPV6)
         put_addresses(names, keep, data + head.ip + 8, out + head.ip + 8, 16)
-        put_extensions(data, out, head.ip, head.tcp)
+        put_extensions(data, out, data[head.ip + 6], head.ip + IPV6, head.tcp)
     memcpy(out + head.tcp, data + head.tcp, TCP_HEAD)
     put_options(data + head.tcp + TCP_HEAD, out + head.tcp + TCP_HEAD, min(head.payload, head.captured) - head.tcp - TCP_HEAD)
     if segment.captured:
@@ -51,17 +54,16 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
 
 cdef void locate(const uint8_t* data, DraftHead* head) noexcept:
     """Find where TCP and the payload begin behind the IP header of a packet that has them (packets.h)."""
-    cdef uint32_t at = head.ip
-    cdef int kind
-    if data[at] >> 4 == 4:
-        head.tcp = at + (data[at] & 15) * 4
-    else:
-        kind = data[at + 6]
-        at += IPV6
-        while kind != TCP:
-            at, kind = at + extension_size(data + at, kind), data[at]
-        head.tcp = at
+    cdef uint32_t at = head.ip + header_size(data + head.ip)
+    cdef int kind = data[head.ip + (9 if data[head.ip] >> 4 == 4 else 6)]
+    while kind != TCP:
+        at, kind = at + extension_size(data + at, kind), data[at]
+    head.tcp = at
     head.payload = head.tcp + (data[head.tcp + 12] >> 4) * 4
+
+
+cdef inline uint32_t header_size(const uint8_t* ip) noexcept:
+    return (ip[0] & 15) * 4 if ip[0] >> 4 == 4 else IPV6
 
 
 cdef inline uint32_t extension_size(const uint8_t* at, int kind) noexcept:
@@ -94,10 +96,8 @@ cdef int put_name(object name, const uint8_t* data, uint8_t* out, int size) exce
     return 0
 
 
-cdef void put_extensions(const uint8_t* data, uint8_t* out, uint32_t ip, uint32_t tcp) noexcept:
-    """Copy type and size of each of IPv6's extension headers."""
-    cdef int kind = data[ip + 6]
-    cdef uint32_t at = ip + IPV6
+cdef void put_extensions(const uint8_t* data, uint8_t* out, int kind, uint32_t at, uint32_t tcp) noexcept:
+    """Copy type and size of each of IP's extension headers, the first of which is at `at`."""
     while at < tcp and kind != TCP:
         memcpy(out + at, data + at, 2)
         at, kind = at + extension_size(data + at, kind), data[at]
@@ -124,7 +124,7 @@ cdef void set_checksums(uint8_t* data, const DraftHead* head) noexcept:
     cdef uint8_t[8] pseudo
     if data[ip] >> 4 == 4:
         put_sum(data + ip + 10, 0)
-        put_sum(data + ip + 10, checksum_of(words(data + ip, tcp - ip)))
+        put_sum(data + ip + 10, checksum_of(words(data + ip, header_size(data + ip))))
         end = be16(data + ip + 2)
         end = ip + (end if end else head.length - ip)
         total = words(data + ip + 12, 8)

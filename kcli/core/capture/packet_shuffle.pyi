@@ -32,7 +32,7 @@ class Scatter:
     def __init__(
         self,
         count: int,
-        write: Callable[[int, int, int, int, int, int, int, int, bytes], Any],
+        write: Callable[[int, int, bool, int, int, int, int, int, int, bytes], Any],
         *,
         only: int = -1,
         refer: bool = False,

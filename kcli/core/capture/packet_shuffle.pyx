@@ -11,6 +11,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from kcli.core.codec.messages cimport Out, out_free, out_reserve
+from kcli.core.capture.fragments cimport Fragments
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_OTHER, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
     Segment, dissect, hash_ends,
@@ -29,6 +30,7 @@ cdef extern from "packet_index.h" nogil:
 
 cdef enum:
     LINKS = 32            # link layers in one file: more than `dissect` knows
+    COPIED = 1 << 16      # beside a link layer's number: packets that do not stand in the file
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
     CHUNK = 1 << 20       # bytes of a bucket's packets after which they are handed on
@@ -55,7 +57,8 @@ cdef class Scatter:
     end: bytes of the file after which no packet begins any more that is to be read, counted from the first `run`.
     known, described: the blocks of a pcapng file that say what its packets are of, as they were before the first packet
     read here, and those that came since (if they begin with a section's, it replaces what was known).
-    write(bucket, link, first_ns, last_ns, packets, bytes, heavy, votes, memoryview of records) takes what is full.
+    write(bucket, link, copied, first_ns, last_ns, packets, bytes, heavy, votes, memoryview of records) takes what is full;
+    copied: these are records, as datagrams joined of fragments are in any case.
     """
 
     cdef Bucket* buckets
@@ -73,6 +76,7 @@ cdef class Scatter:
     cdef readonly object next_ns
     cdef public uint64_t place
     cdef list known_blocks, described_blocks
+    cdef Fragments joiner
 
     def __cinit__(self, int count, write, *, int only=-1, bint refer=False, sample=None):
         self.sampled = 0 if sample is None else sample_of(sample)
@@ -81,7 +85,7 @@ cdef class Scatter:
         if self.buckets == NULL:
             raise MemoryError
         self.end = None
-        self.known_blocks, self.described_blocks = [], []
+        self.known_blocks, self.described_blocks, self.joiner = [], [], Fragments()
 
     def __dealloc__(self):
         cdef int i
@@ -156,11 +160,12 @@ cdef class Scatter:
 
     cdef int packet(self, Packet* packet) except -1:
         cdef Segment s
-        cdef int kind
         cdef uint64_t hash
-        kind = dissect(packet, &s)
+        cdef int kind = dissect(packet, &s), copied = 0
         self.packets += 1
         self.wire_bytes += packet.length
+        if kind == KC_FRAGMENT:
+            kind, copied = self.joiner.join(packet, &s), COPIED
         if not self.first_ns or packet.ts < self.first_ns:
             self.first_ns = packet.ts
         self.last_ns = max(self.last_ns, packet.ts)
@@ -173,23 +178,23 @@ cdef class Scatter:
                 self.outside_bytes += s.captured
                 return 0
             # Not the low bits: the engine's own table of connections hangs on those.
-            return self.keep(packet, <int>((hash >> 40) % <uint64_t>self.count), hash)
+            return self.keep(packet, <int>((hash >> 40) % <uint64_t>self.count), hash, copied)
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
 
-    cdef int keep(self, Packet* packet, int number, uint64_t hash) except -1:
+    cdef int keep(self, Packet* packet, int number, uint64_t hash, int copied) except -1:
         cdef Bucket* bucket
         cdef int link
         if self.only >= 0 and number != self.only:
             return 0
-        link = self.link(packet.link)
+        link = self.link(packet.link | copied)
         bucket = &self.buckets[number * LINKS + link]
         if bucket.bytes > CHUNK:
             self.hand_on(number * LINKS + link)
-        if self.refer:
+        if self.refer and not copied:
             self.note(bucket, packet)
         else:
             self.copy(bucket, packet)
@@ -252,7 +257,7 @@ cdef class Scatter:
     cdef int hand_on(self, int i) except -1:
         cdef Bucket* b = &self.buckets[i]
         self.emit(
-            i // LINKS, self.links[i % LINKS], b.first_ns, b.last_ns, b.packets, b.bytes, b.heavy, b.votes,
+            i // LINKS, self.links[i % LINKS] & (COPIED - 1), not self.refer or self.links[i % LINKS] >= COPIED, b.first_ns, b.last_ns, b.packets, b.bytes, b.heavy, b.votes,
             PyBytes_FromStringAndSize(b.out.data, b.out.size),
         )
         b.out.size = 0

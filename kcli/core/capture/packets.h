@@ -12,6 +12,7 @@
 
 enum { KC_NOT_TCP = 0, KC_TCP = 1, KC_CUT = 2, KC_FRAGMENT = 3, KC_LINK_UNKNOWN = 4 };
 enum { KC_FIN = 1, KC_SYN = 2, KC_RST = 4, KC_ACK = 16 };
+enum { KC_MORE = 1 };                                 /* of a fragment: others follow */
 enum { KC_NO_SACK = 0, KC_SACK = 1, KC_DSACK = 2 };   /* selective acknowledgement: a hole, or bytes that came twice */
 
 typedef struct {
@@ -46,6 +47,9 @@ typedef struct {
     uint32_t unread;          /* of a packet without a segment: see KC_UNREAD */
     uint8_t wrapped;          /* more stands before IP than a link layer and VLAN tags */
 } kc_segment;
+/* Of an IP fragment (KC_FRAGMENT) `seq` is the identification, `ack` its place in the datagram's payload, `flags` KC_MORE or 0,
+ * `window` the protocol; ports are 0, `data`, `captured` and `length` are of its payload; `unread`: it may be, or is, of UDP
+ * that is no tunnel. */
 
 /* What a packet without a segment is: the tunnel that it is in, the registry that names what is in there, its number. The
  * names are those of kcli.grammar.files.tunnels. */
@@ -356,7 +360,7 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
     }
 
     case KC_L_IP: {
-        int cut = 0;
+        uint32_t cut = 0, id = 0, more;
         uint64_t a[2], b[2];
         KC_NEED(1);
         version = p[0] >> 4;
@@ -368,7 +372,8 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
             if (!total) total = length;                            /* segmentation offload leaves it so */
             next = p[9];
             if (size < 20 || total < size) KC_STOP(KC_ETHERTYPE, 0x0800);
-            cut = kc_be16(p + 6) & 0x3fff;
+            cut = kc_cut(kc_be16(p + 6) << 3, p[6] & 0x20);
+            id = kc_be16(p + 4);
             a[0] = b[0] = 0;
             a[1] = kc_be32(p + 12);
             b[1] = kc_be32(p + 16);
@@ -382,17 +387,18 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
             b[0] = kc_be64(p + 24), b[1] = kc_be64(p + 32);
         } else KC_STOP(KC_NAMELESS, 0);
         if (n > total) n = total;
-        while (version == 6 && kc_is_extension(next)) {
+        while (!cut && kc_is_extension(version, next)) {
             if (n < size + 8) return KC_CUT;
-            if (next == 44) cut = kc_be16(p + size + 2) & 0xfff9;
-            uint32_t more = next == 44 ? 8 : next == 51 ? ((uint32_t)p[size + 1] + 2) * 4 : ((uint32_t)p[size + 1] + 1) * 8;
+            if (next == 44) {
+                cut = kc_cut(kc_be16(p + size + 2), p[size + 3] & 1);
+                id = kc_be32(p + size + 4);
+            }
+            more = next == 44 ? 8 : next == 51 ? ((uint32_t)p[size + 1] + 2) * 4 : ((uint32_t)p[size + 1] + 1) * 8;
             next = p[size];
             size += more;
-            if (cut) break;
         }
         if (total < size) KC_STOP(KC_ETHERTYPE, version == 4 ? 0x0800 : 0x86dd);
-        if (next == 6) {
-            if (cut) return KC_FRAGMENT;
+        if (next == 6 && !cut) {
             if (n < size + 20) return KC_CUT;
             kc_set_ends(s, a, b, kc_be16(p + size), kc_be16(p + size + 2), version);
             s->path = path;
@@ -400,19 +406,31 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
             return kc_dissect_tcp(p + size, n - size, total - size, s);
         }
         length = total;
+        if (cut) {
+            if (next != 6 && next != 17 && kc_ip_layer(next) < 0 && !kc_is_extension(version, next)) KC_STOP(KC_IP_PROTOCOL, next);
+            if (next == 17) s->unread = KC_UNREAD(tunnel, KC_IP_PROTOCOL, 17);
+            if (next == 17 && !(cut & ~7U)) {
+                KC_NEED(size + 8);
+                s->unread = kc_udp_layer(kc_be16(p + size + 2)) < 0 ? KC_UNREAD(tunnel, KC_UDP_PORT, kc_least16(p + size)) : 0;
+            }
+            kc_set_ends(s, a, b, 0, 0, version);
+            s->seq = id, s->ack = cut & 0xfff8, s->flags = cut & KC_MORE, s->window = (uint16_t)next;
+            s->path = path;
+            s->length = total - size;
+            s->captured = n > size ? n - size : 0;
+            s->data = p + (n > size ? size : n);
+            return KC_FRAGMENT;
+        }
         if (next == 17) {
-            if (cut & (version == 4 ? 0x1fff : 0xfff8)) KC_STOP(KC_IP_PROTOCOL, 17);
             KC_NEED(size + 8);
-            uint16_t from = kc_be16(p + size), to = kc_be16(p + size + 2);
-            next = kc_udp_layer(to);
-            if (next < 0) KC_STOP(KC_UDP_PORT, from < to ? from : to);
+            next = kc_udp_layer(kc_be16(p + size + 2));
+            if (next < 0) KC_STOP(KC_UDP_PORT, kc_least16(p + size));
             size += 8;
         } else {
             int protocol = next;
             next = kc_ip_layer(protocol);
             if (next < 0) KC_STOP(KC_IP_PROTOCOL, protocol);
         }
-        if (cut) return KC_FRAGMENT;
         path = kc_path_between(path, 0x0800, kc_fold(a), kc_fold(b));
         KC_SKIP(size);
         layer = next;

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "packets.h" nogil:
     enum: KC_NOT_TCP, KC_TCP, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN
     enum: KC_FIN, KC_SYN, KC_RST, KC_ACK
+    enum: KC_MORE
     enum: KC_NO_SACK, KC_SACK, KC_DSACK
     enum: KC_END_ROOM
 

@@ -30,7 +30,7 @@ class Layers:
         self.path: tuple[Any, ...] = ()
         self.wrapped = False
         self.ip = 0
-        self.segment: Any = None  # a TcpSegment of kcli.grammar.files.network, in the end
+        self.segment: Any = None  # a TcpSegment of kcli.grammar.files.network, in the end, or a Fragment
 
     @property
     def left(self) -> int:

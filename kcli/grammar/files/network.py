@@ -13,6 +13,7 @@ from construct import BitsInteger, BitStruct, Bytes, Bytewise, Flag, Int8ub, Int
 
 from kcli.grammar.files import tunnels
 from kcli.grammar.files.layers import Layer, Layers, NoSegmentError
+from kcli.grammar.files.packet_outcomes import Fragment, NoSegment, TcpSegment
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 ipv4 = BitStruct(
@@ -45,34 +46,6 @@ EXTENSIONS = (0, 43, 44, 51, 60, 135, 139, 140)
 TCP, UDP, FRAGMENT, AUTHENTICATION = 6, 17, 44, 51
 
 
-class TcpSegment(NamedTuple):
-    """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here.
-
-    places: where the headers of IP and TCP and the payload begin in the packet.
-    path: the tags, labels and tunnels that it came by; wrapped: more than a link layer and VLAN tags stands before IP.
-    """
-
-    version: int
-    ends: tuple[tuple[bytes, int], tuple[bytes, int]]
-    seq: int
-    ack: int
-    flags: int
-    data: bytes
-    length: int
-    places: tuple[int, int, int]
-    path: tuple[Any, ...] = ()
-    wrapped: bool = False
-
-
-class NoSegment(str):
-    """The reason why a packet is no TCP segment: "other", "cut", "fragment" or "link".
-
-    unread: what it is, as a number of `tunnels`.
-    """
-
-    unread: int
-
-
 def dissect(link: int, data: bytes, length: int) -> TcpSegment | NoSegment:
     """Find the segment in a packet of a LINKTYPE_. length: on the wire."""
     layers = Layers(data, max(length, len(data)))
@@ -82,10 +55,15 @@ def dissect(link: int, data: bytes, length: int) -> TcpSegment | NoSegment:
             layer = layer(layers)
     except NoSegmentError as stop:
         found = NoSegment(stop.why)
-        found.unread = tunnels.unread_code(layers.tunnel, stop.registry, stop.number)
+        found.unread = 0 if stop.why == "fragment" and not stop.number else unread_code(layers, stop)
+        found.fragment = layers.segment
         return found
     assert isinstance(layers.segment, TcpSegment)
     return layers.segment
+
+
+def unread_code(layers: Layers, stop: NoSegmentError) -> int:
+    return tunnels.unread_code(layers.tunnel, stop.registry, stop.number)
 
 
 def link_layer(layers: Layers, link: int) -> Layer | None:
@@ -359,8 +337,8 @@ def ip4_packet(layers: Layers) -> Layer | None:
     if size < 20 or total < size:
         raise NoSegmentError("other", tunnels.ETHERTYPE, 0x0800)
     layers.limit(total)
-    pieces = Pieces(bool(header.more_fragments or header.fragment_offset), bool(header.fragment_offset))
-    return ip_payload(layers, header, size, header.protocol, pieces)
+    piece = Piece(header.fragment_offset * 8, header.more_fragments, header.identification)
+    return ip_payload(layers, header, size, header.protocol, piece)
 
 
 def ip6_packet(layers: Layers) -> Layer | None:
@@ -368,41 +346,44 @@ def ip6_packet(layers: Layers) -> Layer | None:
     header = layers.peek(ipv6)
     total = header.payload_length + 40 if header.payload_length else layers.length  # 0: a jumbogram, or offload
     layers.limit(total)
-    kind, size, pieces = header.next_header, 40, Pieces(False, False)
-    while kind in EXTENSIONS:
+    return ip_payload(layers, header, 40, header.next_header, Piece(0, False, 0))
+
+
+class Piece(NamedTuple):
+    """The part of a datagram in an IP packet: its first byte, whether more follows, and the datagram's number."""
+
+    start: int
+    more: bool
+    number: int
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.start and not self.more
+
+
+def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: Piece) -> Layer | None:
+    """Return what IP carries behind `size` bytes of header. Raises NoSegmentError."""
+    extensions = EXTENSIONS if header.version == 6 else (AUTHENTICATION,)
+    while piece.is_whole and protocol in extensions:
         if layers.left < size + 8:
             raise NoSegmentError("cut")
-        each = (fragment if kind == FRAGMENT else extension).parse(layers.data[layers.at + size :])
-        if kind == FRAGMENT:
-            pieces = Pieces(bool(each.fragment_offset or each.more_fragments), bool(each.fragment_offset))
+        each = (fragment if protocol == FRAGMENT else extension).parse(layers.data[layers.at + size :])
+        if protocol == FRAGMENT:
+            piece = Piece(each.fragment_offset * 8, each.more_fragments, each.identification)
             size += 8
         else:
-            size += (each.length + 2) * 4 if kind == AUTHENTICATION else (each.length + 1) * 8
-        kind = each.next_header
-        if pieces.is_fragment:
-            break
-    if total < size:
-        raise NoSegmentError("other", tunnels.ETHERTYPE, 0x86DD)
-    return ip_payload(layers, header, size, kind, pieces)
-
-
-class Pieces(NamedTuple):
-    """The fragmentation of an IP packet: whether it is a fragment, and one that is not the first."""
-
-    is_fragment: bool
-    is_later: bool
-
-
-def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pieces) -> Layer | None:
-    """Return what IP carries behind `size` bytes of headers. Raises NoSegmentError."""
+            size += (each.length + 2) * 4 if protocol == AUTHENTICATION else (each.length + 1) * 8
+        protocol = each.next_header
+    if layers.length < size:
+        raise NoSegmentError("other", tunnels.ETHERTYPE, 0x0800 if header.version == 4 else 0x86DD)
+    if not piece.is_whole:
+        if protocol not in (TCP, UDP, *IP_TUNNELS, *extensions):
+            raise NoSegmentError("other", tunnels.IP_PROTOCOL, protocol)
+        stop_at_fragment(layers, header, size, protocol, piece)
     if protocol == TCP:
-        if pieces.is_fragment:
-            raise NoSegmentError("fragment")
         tcp_segment(layers, header, size)
         return None
     if protocol == UDP:
-        if pieces.is_later:
-            raise NoSegmentError("other", tunnels.IP_PROTOCOL, UDP)
         ports = layers.peek(tunnels.udp, size)
         if ports.destination not in UDP_TUNNELS:
             raise NoSegmentError("other", tunnels.UDP_PORT, min(ports.source, ports.destination))
@@ -411,11 +392,31 @@ def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pi
         layer = IP_TUNNELS[protocol]
     else:
         raise NoSegmentError("other", tunnels.IP_PROTOCOL, protocol)
-    if pieces.is_fragment:
-        raise NoSegmentError("fragment")
     layers.between("IP", header.source, header.destination)
     layers.skip(size)
     return layer
+
+
+def stop_at_fragment(layers: Layers, ip: Any, size: int, protocol: int, piece: Piece) -> None:
+    """Note the fragment behind `size` bytes of headers, and raise NoSegmentError."""
+    registry, number = tunnels.NAMELESS, 0
+    if protocol == UDP:
+        registry, number = tunnels.IP_PROTOCOL, UDP
+        if not piece.start:
+            ports = layers.peek(tunnels.udp, size)
+            registry, number = tunnels.UDP_PORT, min(ports.source, ports.destination)
+            if ports.destination in UDP_TUNNELS:
+                registry, number = tunnels.NAMELESS, 0
+    at = layers.at + size
+    layers.segment = Fragment(
+        (ip.version, ip.source, ip.destination, protocol, piece.number, layers.path),
+        piece.start,
+        piece.more,
+        layers.data[at : max(at, layers.captured)],
+        layers.end - at,
+        (layers.ip, at),
+    )
+    raise NoSegmentError("fragment", registry, number)
 
 
 def tcp_segment(layers: Layers, ip: Any, size: int) -> None:

@@ -78,7 +78,7 @@ class Writer:
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = StoragePath(folder), name
         self.files: dict[tuple[int, int, str], StagedFile] = {}
-        self.sections: dict[tuple[int, int], ShuffleFile] = {}
+        self.sections: dict[tuple[int, int, str], ShuffleFile] = {}
         self.origin: Origin | None = None
         self.capture = ""
 
@@ -87,14 +87,15 @@ class Writer:
         self.sections, self.origin, self.capture = {}, origin, capture
 
     def write(
-        self, share: int, link: int, first: int, last: int, packets: int, size: int, heavy: int, votes: int, data: bytes
-    ) -> None:
-        kind = "pcap" if self.origin is None else "index"
+        self, share: int, link: int, copied: bool, first: int, last: int, packets: int, size: int,
+        heavy: int, votes: int, data: bytes,
+    ) -> None:  # fmt: skip
+        kind = "pcap" if copied else "index"
         staged = self.files.get((share, link, kind)) or self.open(share, link, kind)
-        section = self.sections.get((share, link))
+        section = self.sections.get((share, link, kind))
         if section is None:
-            section = ShuffleFile(share, link, staged.uri, self.origin, self.capture)
-            self.sections[share, link] = section
+            section = ShuffleFile(share, link, staged.uri, None if copied else self.origin, self.capture)
+            self.sections[share, link, kind] = section
         start = staged.size
         staged.write(data)
         section.add(Part(start, first, last, size), packets, heavy, votes, staged.size)

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.capture.io.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start
 from kcli.core.capture.checksums import sum_of
-from kcli.grammar.files import network
+from kcli.grammar.files import network, packet_outcomes
 from tests.capture.decoding import as_values, pieces
 from tests.oracle.tcp.packets import ReferenceReader
 
@@ -54,7 +54,7 @@ def test_headers_and_checksums(client: tuple[str, int], server: tuple[str, int])
     for ns, packet in packets_of(data):
         assert TIME <= ns <= TIME + 62
         segment = network.dissect(101, packet, len(packet))
-        assert isinstance(segment, network.TcpSegment)
+        assert isinstance(segment, packet_outcomes.TcpSegment)
         direction = segment.ends[0][1] == 9092
         assert segment.seq == expected[direction]
         assert segment.ack == (expected[1 - direction] if segment.flags & network.ACK else 0)

@@ -45,6 +45,7 @@ def run(*words: str) -> tuple[int, bytes, bytes]:
     [
         [TXN],
         [BOOT, "--records", "full"],
+        [str(DATA / "fragments.pcap.zst")],
         [CODECS, TXN, "--records", "batches", "--errors"],
         [TXN, "--topic", "pay-*"],
         [str(SAMPLES / "ipv6.pcapng"), "--port", "21300"],

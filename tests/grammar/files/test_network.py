@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.grammar.files import capture_formats, network
+from kcli.grammar.files import capture_formats, network, packet_outcomes
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
 
 V4 = ip4("10.0.0.1", "10.0.0.2", segment(1234, 9092, 7, 9, ACK, b"payload"))
@@ -35,6 +35,7 @@ PACKETS = {
     "ipv4": (228, V4),
     "ipv6": (229, V6),
     "options of ipv4": (101, ip4("10.0.0.1", "10.0.0.2", TCP, options=bytes(8))),
+    "authentication in ipv4": (101, V4[:2] + b"\0\x47" + V4[4:9] + b"\x33" + V4[10:20] + b"\6\4" + bytes(22) + TCP),
     "hop by hop": (101, ip6(HERE, THERE, TCP, extensions=[(0, OPTIONS)])),
     "routing and destination": (101, ip6(HERE, THERE, TCP, extensions=[(43, OPTIONS), (60, OPTIONS)])),
     "longer extension": (101, ip6(HERE, THERE, TCP, extensions=[(60, b"\2" + bytes(22))])),
@@ -68,7 +69,7 @@ OTHERS = {
 def test_a_segment_is_found(name: str) -> None:
     link, data = PACKETS[name]
     found = network.dissect(link, data, len(data))
-    assert isinstance(found, network.TcpSegment)
+    assert isinstance(found, packet_outcomes.TcpSegment)
     assert (found.seq, found.ack, found.flags, found.data, found.length) == (7, 9, ACK, b"payload", 7)
     assert [port for _, port in found.ends] == [1234, 9092]
 
@@ -82,7 +83,7 @@ def test_what_is_no_segment_is_named(name: str) -> None:
 def test_a_cut_packet_keeps_the_length_it_had() -> None:
     whole = ethernet(V4)
     found = network.dissect(1, whole[:-5], len(whole))
-    assert isinstance(found, network.TcpSegment)
+    assert isinstance(found, packet_outcomes.TcpSegment)
     assert (found.data, found.length) == (b"pa", 7)
 
 

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from kcli.core.capture.packets import dissected
-from kcli.grammar.files import network, tunnels
+from kcli.grammar.files import network, packet_outcomes, tunnels
 from tests.capture.tunnels import LINKS, TUNNELS, carried, erspan2, udp4, vlan, vxlan
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
 
@@ -21,10 +21,10 @@ ONLY_IP4 = ("vxlan-gpe with IPv4",)
 ABOUT_IP = {*ONLY_IP4, "pptp", "IP in IPv4", "IP in IPv6", "pppoe", "mpls", "mpls in udp", "nsh with IP"}
 
 
-def check(link: int, data: bytes) -> network.TcpSegment:
+def check(link: int, data: bytes) -> packet_outcomes.TcpSegment:
     """The segment that the grammar finds; the core finds the same."""
     found = network.dissect(link, data, len(data))
-    assert isinstance(found, network.TcpSegment), getattr(found, "unread", None)
+    assert isinstance(found, packet_outcomes.TcpSegment), getattr(found, "unread", None)
     assert (found.seq, found.ack, found.flags, found.data, found.length) == (7, 9, ACK, b"payload", 7)
     same(link, data, len(data))
     return found
@@ -33,7 +33,7 @@ def check(link: int, data: bytes) -> network.TcpSegment:
 def same(link: int, data: bytes, length: int) -> None:
     """The core finds in a packet what the grammar does."""
     found, made = network.dissect(link, data, length), dissected(data, link, length)
-    if isinstance(found, network.NoSegment):
+    if isinstance(found, packet_outcomes.NoSegment):
         words = {"other": 0, "cut": 2, "fragment": 3, "link": 4}
         assert made[0] == words[found], (found, made)
         assert found in ("cut", "fragment") or made[1] == found.unread, (tunnels.unread_name(made[1]), found.unread)
@@ -129,6 +129,6 @@ UNREAD = {
 def test_what_stays_unread_has_a_name(name: str) -> None:
     link, data, expected = UNREAD[name]
     found = network.dissect(link, data, len(data))
-    assert isinstance(found, network.NoSegment)
+    assert isinstance(found, packet_outcomes.NoSegment)
     assert tunnels.unread_name(found.unread) == expected
     same(link, data, len(data))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kcli.grammar.files import network
+from kcli.grammar.files import network, packet_outcomes
 from kcli.redact.draft import DraftPacket
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import PUSH, ConnectionDraft
@@ -54,7 +54,7 @@ class ReferenceDraftEngine(ReferenceEngine):
         """What knows the current connection: itself."""
         return self
 
-    def segment(self, packet: Packet, found: network.TcpSegment) -> None:
+    def segment(self, packet: Packet, found: packet_outcomes.TcpSegment) -> None:
         """See ReferenceEngine."""
         data = blank_packet(packet.link, packet.data, found, self.names, self.keep)
         self.packet_here = DraftPacket(packet.ns, packet.link, 0, packet.length, found.places, CAPTURED, data)

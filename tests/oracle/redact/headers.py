@@ -9,7 +9,7 @@ Ports, sequence numbers, flags, windows, times to live and VLAN tags stay. Of TC
 from __future__ import annotations
 
 from kcli.capture.io.packet_writing import checksum
-from kcli.grammar.files import network
+from kcli.grammar.files import network, packet_outcomes
 from kcli.redact.batches import BLANK
 from kcli.redact.pseudonyms import Pseudonyms
 from tests.oracle.checksums import sum_of
@@ -26,7 +26,9 @@ KNOWN_OPTIONS = {2: 4, 3: 3, 4: 2, 8: 10}  # sizes: segment size, window scale, 
 SACK, NOP = 5, 1
 
 
-def blank_packet(link: int, data: bytes, segment: network.TcpSegment, names: Pseudonyms, keep: bool) -> bytearray:
+def blank_packet(
+    link: int, data: bytes, segment: packet_outcomes.TcpSegment, names: Pseudonyms, keep: bool
+) -> bytearray:
     """A packet with its headers redacted and a blank payload, of the same size. keep: addresses stay."""
     ip, tcp, payload = segment.places
     out = bytearray(len(data))
@@ -38,12 +40,14 @@ def blank_packet(link: int, data: bytes, segment: network.TcpSegment, names: Pse
         out[start:end] = bytes(end - start)
     if segment.version == 4:
         out[ip : ip + IPV4] = data[ip : ip + IPV4]
-        out[ip + IPV4 : tcp] = bytes([NOP]) * (tcp - ip - IPV4)
+        start = ip + header_size(data[ip:])
+        out[ip + IPV4 : start] = bytes([NOP]) * (start - ip - IPV4)
+        copy_extensions(out, data, data[ip + 9], start, tcp)
         set_addresses(out, ip + 12, 4, names, keep)
     else:
         out[ip : ip + IPV6] = data[ip : ip + IPV6]
         set_addresses(out, ip + 8, 16, names, keep)
-        copy_extensions(out, data, ip, tcp)
+        copy_extensions(out, data, data[ip + 6], ip + IPV6, tcp)
     head = data[tcp : min(payload, len(data))]
     out[tcp : tcp + len(head)] = head[:TCP_HEAD] + clean_options(head[TCP_HEAD:])
     out[payload : payload + len(segment.data)] = BLANK * len(segment.data)
@@ -55,9 +59,12 @@ def set_addresses(out: bytearray, at: int, size: int, names: Pseudonyms, keep: b
         out[start : start + size] = names.address(bytes(out[start : start + size]))
 
 
-def copy_extensions(out: bytearray, data: bytes, ip: int, tcp: int) -> None:
-    """Copy type and size of each of IPv6's extension headers."""
-    kind, at = data[ip + 6], ip + IPV6
+def header_size(ip: bytes | bytearray) -> int:
+    return (ip[0] & 15) * 4 if ip[0] >> 4 == 4 else IPV6
+
+
+def copy_extensions(out: bytearray, data: bytes, kind: int, at: int, tcp: int) -> None:
+    """Copy type and size of each of IP's extension headers, the first of which is at `at`."""
     while at < tcp and kind != network.TCP:
         out[at : at + 2] = data[at : at + 2]
         size = (data[at + 1] + 2) * 4 if kind == network.AUTHENTICATION else (data[at + 1] + 1) * 8
@@ -83,7 +90,9 @@ def set_checksums(packet: bytearray, places: tuple[int, int, int], length: int) 
     is_v4 = packet[ip] >> 4 == 4
     if is_v4:
         packet[ip + 10 : ip + 12] = b"\0\0"
-        packet[ip + 10 : ip + 12] = checksum(sum_of(bytes(packet[ip:tcp]))).to_bytes(2, "big")
+        packet[ip + 10 : ip + 12] = checksum(sum_of(bytes(packet[ip : ip + header_size(packet[ip:])]))).to_bytes(
+            2, "big"
+        )
         total = int.from_bytes(packet[ip + 2 : ip + 4], "big") or length - ip
         addresses = packet[ip + 12 : ip + 20]
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.io import ranges
-from kcli.grammar.files import network
+from kcli.grammar.files import network, packet_outcomes
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import clean_segment
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
@@ -31,13 +31,15 @@ EVERY_KIND = [
 ]
 
 
-def dissected(link: int, data: bytes) -> network.TcpSegment:
+def dissected(link: int, data: bytes) -> packet_outcomes.TcpSegment:
     found = network.dissect(link, data, len(data))
-    assert isinstance(found, network.TcpSegment)
+    assert isinstance(found, packet_outcomes.TcpSegment)
     return found
 
 
-def redacted(link: int, data: bytes, keep: bool = False) -> tuple[network.TcpSegment, network.TcpSegment, bytes]:
+def redacted(
+    link: int, data: bytes, keep: bool = False
+) -> tuple[packet_outcomes.TcpSegment, packet_outcomes.TcpSegment, bytes]:
     found = dissected(link, data)
     made = blank_packet(link, data, found, NAMES, keep)
     set_checksums(made, found.places, len(data))
@@ -59,7 +61,7 @@ def test_every_kind(link: int, packet: bytes) -> None:
     check_sums(after, made)
 
 
-def check_sums(found: network.TcpSegment, made: bytes) -> None:
+def check_sums(found: packet_outcomes.TcpSegment, made: bytes) -> None:
     """What stands there makes the sum 0xFFFF, which is 0 there, as a receiver checks it (RFC 1071)."""
     ip, tcp, payload = found.places
     end = payload + found.length
@@ -74,7 +76,7 @@ def test_a_real_capture_has_the_same_checksums_where_nothing_changes(samples: Pa
     seen = 0
     for row in ranges.rows(str(samples / "ipv6.pcapng")):
         found = network.dissect(row.link, row.data, row.length)
-        if isinstance(found, network.TcpSegment):
+        if isinstance(found, packet_outcomes.TcpSegment):
             made = bytearray(row.data)
             set_checksums(made, found.places, row.length)
             check_sums(found, bytes(made))
@@ -99,7 +101,7 @@ def test_addresses_may_be_kept() -> None:
 def test_a_packet_that_was_cut_has_no_checksum_of_tcp() -> None:
     data = ethernet(ip4("10.1.2.3", "10.1.2.4", TCP))
     found = network.dissect(1, data[:60], len(data))
-    assert isinstance(found, network.TcpSegment)
+    assert isinstance(found, packet_outcomes.TcpSegment)
     made = blank_packet(1, data[:60], found, NAMES, False)
     set_checksums(made, found.places, len(data))
     assert made[50:52] == b"\0\0" and sum_of(bytes(made[14:34])) == 0 and made[54:] == b"\xff" * 6

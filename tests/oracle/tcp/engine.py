@@ -10,7 +10,7 @@ from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.events import Kind
 from kcli.capture.kafka.gaps import WHY_GIVEN_UP
 from kcli.capture.tls.layer import TlsLayer
-from kcli.grammar.files import network
+from kcli.grammar.files import network, packet_outcomes
 from tests.oracle.tcp.flows import End, Flow
 from tests.oracle.tcp.out_of_order import FlowSegment
 from tests.oracle.tcp.packets import DamagedError, Packet, ReferenceReader, ShortError
@@ -148,7 +148,7 @@ class ReferenceEngine:
         if self.first_ns is None:
             self.first_ns = packet.ns
         found = network.dissect(packet.link, packet.data, packet.length)
-        if isinstance(found, network.NoSegment):
+        if isinstance(found, packet_outcomes.NoSegment):
             self.unread[found.unread] = self.unread.get(found.unread, 0) + 1
             self.others += found == "other"
             self.cuts += found == "cut"
@@ -157,7 +157,7 @@ class ReferenceEngine:
         else:
             self.segment(packet, found)
 
-    def segment(self, packet: Packet, found: network.TcpSegment) -> None:
+    def segment(self, packet: Packet, found: packet_outcomes.TcpSegment) -> None:
         """Take in a packet's TCP segment."""
         ends = [(found.version, *end) for end in found.ends]
         first, second = sorted(ends, key=lambda end: (end[1], end[2]))

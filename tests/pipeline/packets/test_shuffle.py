@@ -8,6 +8,8 @@ from pathlib import Path
 from kcli.capture.api import read_capture
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.packets.shuffle import Dealing, gather_share, grouped, shuffle_ranges
+from tests.capture.fragmenting import fragmented
+from tests.capture.wires import packets_of, pcap
 from tests.pipeline.packets.shuffling import packets, shuffle_range
 
 
@@ -20,6 +22,25 @@ def test_staged_files_are_captures_of_whole_connections(samples: Path, tmp_path:
         item.connection or "" for item in read_capture([name]).items()
     )
     assert sum(len(set(part)) for part in parts) == len({c for part in parts for c in part})
+
+
+def test_datagrams_in_fragments_are_staged_whole(samples: Path, tmp_path: Path) -> None:
+    """Copied, where the other packets stay in the capture."""
+    whole = packets_of(samples / "java44-txn.pcap")
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(pcap(fragmented(whole, 200, lambda row: row[::-1]), nano=True))
+    for refer in (False, True):
+        made = shuffle_range(Range(str(path), 0), 0, 1, str(tmp_path / str(refer)), refer=refer)
+        assert made.tcp == sum(each.packets for each in made.staged) == len(whole) < made.packets
+        assert made.fragments == made.packets - made.tcp
+        assert sorted({each.origin is None for each in made.staged}) == ([False, True] if refer else [True])
+        found = [each for section in made.staged for each in packets(section.whole)]
+        assert sorted(map(payload, found)) == sorted((each.ns, each.data[34:]) for each in whole)
+
+
+def payload(packet: tuple[int, bytes]) -> tuple[int, bytes]:
+    """A packet's time, and what stands behind its IP header."""
+    return packet[0], packet[1][34:]
 
 
 def test_two_attempts_share_no_file(samples: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally
-from kcli.capture.unread import unread_phrases
+from kcli.capture.unread import fragment_phrases, unread_phrases
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
 from kcli.counting import bytes_text, counted, span_text
 from kcli.filelike import name_of
@@ -121,6 +121,6 @@ def oddities(tally: Tally, engine: Any) -> list[str]:
         (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
         *((True, phrase) for phrase in unread_phrases(engine)),
         (engine.cuts, f"{counted(engine.cuts, 'packet')} cut before the TCP header's end"),
-        (engine.fragments, f"{counted(engine.fragments, 'IP fragment')} not joined"),
+        *((True, phrase) for phrase in fragment_phrases(engine)),
     )
     return [text for number, text in phrases if number]
