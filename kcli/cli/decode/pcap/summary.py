@@ -58,9 +58,12 @@ def errors_text(request: Message | None, response: Message | None) -> str:
     """Return the errors in a response by name, each once, with their partitions where `places` of the request does not
     name just those.
     """
+    codes = dict.fromkeys(error_codes(response or {}))
+    if not codes:
+        return ""
     asked, failed = places(request or {}), error_places(request or {}, response or {})
     parts = []
-    for code in dict.fromkeys(error_codes(response or {})):
+    for code in codes:
         named = listed(failed.get(code, ()))
         parts.append(error_name(code) + (f" {named}" if named and named != asked else ""))
     return listed(parts, 5 * LONG)
