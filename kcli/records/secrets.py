@@ -36,7 +36,8 @@ CONFIG_RESOURCES = (
 )
 # The end of a SCRAM credential: a key of SHA-256 or SHA-512 behind its length, 4,096 to 16,384 iterations
 # (ScramMechanism), no tags. A hash hardly has two zeros side by side, as headers of batches have.
-SCRAM_END = rb"(?:\x21(?:(?!\0\0).){32}|\x41(?:(?!\0\0).){64})\0\0[\x10-\x40].\0"
+SCRAM_END = rb"(?:\x21(?:(?!\0\0).){31}|\x41(?:(?!\0\0).){63}).\0\0[\x10-\x40].\0"
+SCRAM_REST = rb"(?:(?!\0\0).){0,63}.\0\0[\x10-\x40].\0"  # such an end without the front of its key
 LONGEST = 1 << 16  # bytes of a record in which it has to end
 
 
@@ -128,6 +129,11 @@ def holds_secret(data: bytes | memoryview) -> bool:
         if tried == MOST_TRIED or follows_secret("ConfigRecord", data[match.start() : match.start() + LONGEST]):
             return True
     return False
+
+
+def is_rest(data: bytes | memoryview) -> bool:
+    """Return whether bytes that make no batch begin within the last key of a SCRAM credential: its front is lost."""
+    return re.match(SCRAM_REST, data, re.DOTALL) is not None
 
 
 def is_covered(batch: Batch) -> bool:

@@ -17,7 +17,7 @@ from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import DecodeTrace, Span, child
 from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
 from kcli.records.codecs import CODECS
-from kcli.records.secrets import holds_secret, is_covered, is_secret_value
+from kcli.records.secrets import holds_secret, is_covered, is_rest, is_secret_value
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:
@@ -27,7 +27,7 @@ def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeE
     """
     spans, problem = all_spans(data)
     if not secrets:
-        secret = holds_secret(data)
+        secret = holds_secret(data) or is_rest(data)
         spans = [
             shown for _, batch in groupby(spans, lambda span: span.path.partition(".")[0])
             for shown in shown_batch([*batch], data, secret)
@@ -68,7 +68,7 @@ def is_secret(span: Span, data: bytes) -> bool:
         return is_secret_value(value)
     if span.path.endswith(".records"):  # compressed: the batch's own bytes end with it
         return any(record.value is not None and is_secret_value(record.value) for record in records_before(data, span))
-    return span.path.endswith("._rest") and holds_secret(value)
+    return span.path.endswith("._rest") and (holds_secret(value) or is_rest(value))
 
 
 def records_before(data: bytes, span: Span) -> Iterator[Record]:

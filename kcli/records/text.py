@@ -12,7 +12,7 @@ from kcli.jsontext import dumps
 from kcli.records.chunks import Chunk
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
-from kcli.records.secrets import holds_secret, is_secret_value, secret_types
+from kcli.records.secrets import holds_secret, is_rest, is_secret_value, secret_types
 from kcli.records.unfolding import Unfolding
 
 Hook = Callable[[bytes | None, bytes | None], bytes]
@@ -163,7 +163,8 @@ def write_chunk(
         if full and writer.suspect is not None:
             if secret is None and (writer.wrong_checksums or not verdict.lawful):
                 secret = writer.suspect(data)
-            hidden = writer.suspect(data[verdict.start : verdict.end]) if secret is None else secret
+            rest = data[verdict.start : verdict.end]
+            hidden = is_rest(rest) or (writer.suspect(rest) if secret is None else secret)
         writer.append(event_text(chunk, verdict, full, hidden), lines)
         damages.append(Damage(verdict.event, chunk.base + at, chunk.base + verdict.end, verdict.reason))
         at = verdict.end

@@ -261,3 +261,22 @@ def test_metadata_records_decoded() -> None:
 
 def test_the_refusal_names_the_option() -> None:
     assert "--show-secrets" in NOT_HERE
+
+
+@pytest.mark.parametrize("last", [b"k", b"\0"])
+def test_what_is_left_of_a_credential_shows_no_key(last: bytes) -> None:
+    """Its front is lost, however much of it, in a file that does not bear the metadata log's name."""
+    key = KEY[:31] + last
+    value = {"name": "u", "mechanism": 1, "salt": MARK, "storedKey": key, "serverKey": key, "iterations": 4096}
+    rest = framed("UserScramCredentialRecord", value) + b"\0"
+    for cut in range(1, rest.rindex(key) + 31):
+        (event,) = json.loads(batches_json(rest[cut:]))
+        assert event["base64"] == redacted(len(rest) - cut)
+        spans, _ = batch_spans(rest[cut:])
+        assert all(isinstance(span.value, Hidden) for span in spans if isinstance(span.value, bytes))
+
+
+def test_bytes_behind_no_key_are_shown() -> None:
+    for rest in (b"text\0\0\0\x10\0", b"\0\0\0\0\0\0\0\5", b"x" * 70 + b"\0\0\x10\0\0"):
+        (event,) = json.loads(batches_json(rest))
+        assert b64decode(event["base64"]) == rest
