@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
-from kcli.cli.cluster.record_lines import NewRecord, records_in
+from kcli.cli.cluster.arriving_lines import ArrivingLines, arriving
+from kcli.cli.cluster.record_lines import Lines, NewRecord, records_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.inputs import check_files, format_option, quiet_option
 from kcli.cli.options.payloads import encoder_of, encoding_options
@@ -24,6 +26,7 @@ from kcli.client.producing.producer import DISCOVERIES, Producer
 from kcli.client.producing.statistics import Statistics
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError, UsageError
+from kcli.input_names import name_of
 from kcli.jsontext import dumps
 from kcli.records.codecs import CODECS
 
@@ -121,15 +124,26 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
         raise UsageError("--throughput 0: records a second, or -1 for no limit")
     check_files([file or "-"])
     if options.num_records is not None:
-        records: Iterable[NewRecord] = made_up(options.num_records, options.record_size)
-    elif options.jsonl:
-        records = lines(file or "-", lambda stream, name: records_in(stream, name, topic, encoder))
-    else:
-        records = lines(file or "-", lambda stream, name: pairs(stream, name, options.key_separator))
-    asyncio.run(run(config, topic, records, options))
+        asyncio.run(run(config, topic, made_up(options.num_records, options.record_size), None, options))
+        return
+    with contextlib.ExitStack() as closing:
+        source = sys.stdin.buffer if file in (None, "-") else closing.enter_context(Path(file).open("rb"))
+        name = name_of(file or "-")
+        coming = arriving(source)
+        stream = source if coming is None else coming
+        records = (
+            records_in(stream, name, topic, encoder) if options.jsonl else pairs(stream, name, options.key_separator)
+        )
+        asyncio.run(run(config, topic, records, coming, options))
 
 
-async def run(config: ClientConfig, topic: str, records: Iterable[NewRecord], options: ProduceOptions) -> None:
+async def run(
+    config: ClientConfig,
+    topic: str,
+    records: Iterable[NewRecord],
+    coming: ArrivingLines | None,
+    options: ProduceOptions,
+) -> None:
     async with Client(config) as client:
         producer = Producer(client, topic, discovery=options.discovery)
         start = time.perf_counter()
@@ -140,7 +154,7 @@ async def run(config: ClientConfig, topic: str, records: Iterable[NewRecord], op
                 start = time.perf_counter()
                 if not options.quiet and is_terminal(sys.stderr):
                     watching = asyncio.create_task(watch(producer.statistics))
-                await send_all(producer, records, options.throughput, options.partition)
+                await send_all(producer, records, coming, options.throughput, options.partition)
         finally:
             if watching is not None:
                 watching.cancel()
@@ -153,11 +167,23 @@ def check_partition(partition: int | None, producer: Producer, said: str = "--pa
         raise NetworkError(f"{said} {partition}: topic {producer.topic} has {have} (0 to {have - 1})")
 
 
-async def send_all(producer: Producer, records: Iterable[NewRecord], throughput: float, partition: int | None) -> None:
-    """Hand over every record, at the pace asked for."""
+async def send_all(
+    producer: Producer,
+    records: Iterable[NewRecord],
+    coming: ArrivingLines | None,
+    throughput: float,
+    partition: int | None,
+) -> None:
+    """Hand over every record, at the pace asked for. coming: the lines of these records, where they take their time."""
     loop = asyncio.get_running_loop()
     start = loop.time()
-    for number, record in enumerate(records):
+    each, number = iter(records), -1
+    while True:
+        if coming is not None and not coming.is_ready:
+            await coming.wait()
+        if (record := next(each, None)) is None:
+            return
+        number += 1
         if throughput > 0:
             ahead = start + number / throughput - loop.time()
             if ahead > 0.001:
@@ -178,16 +204,7 @@ def made_up(count: int, size: int) -> Iterator[NewRecord]:
         yield NewRecord(None, values[number % len(values)])
 
 
-def lines(file: str, read: Callable[[BinaryIO, str], Iterator[NewRecord]]) -> Iterator[NewRecord]:
-    """Yield the records of a file, or of standard input. Raises InputError for a line that is none."""
-    if file == "-":
-        yield from read(sys.stdin.buffer, "standard input")
-        return
-    with Path(file).open("rb") as stream:
-        yield from read(stream, file)
-
-
-def pairs(stream: BinaryIO, name: str, separator: str | None) -> Iterator[NewRecord]:
+def pairs(stream: Lines, name: str, separator: str | None) -> Iterator[NewRecord]:
     mark = separator.encode() if separator else None
     number = 0
     while line := stream.readline(LONGEST_LINE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kcli.cli.terminal.console import warn
 from kcli.counting import counted
@@ -22,6 +22,13 @@ LARGEST_TIME = (1 << 63) - 1
 Row = dict[str, Any]
 
 
+class Lines(Protocol):
+    """What lines are read from."""
+
+    def readline(self, most: int, /) -> bytes:
+        """Return the next line, `most` bytes of it."""
+
+
 class NewRecord(NamedTuple):
     """A record to produce. partition, timestamp (ms): None where the producer chooses."""
 
@@ -32,7 +39,7 @@ class NewRecord(NamedTuple):
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
 
 
-def records_in(stream: BinaryIO, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord]:
+def records_in(stream: Lines, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord]:
     """Yield the records of lines; those of control records are left out. decoder: writes what `_key` and `_value` say.
 
     Raises InputError for a line that is none, NetworkError: the registry can't be asked."""

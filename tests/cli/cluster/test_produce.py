@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from kcli.cli.cluster.produce import made_up
 from kcli.cli.main import main
 from tests.cli.cluster.test_send import Background
 from tests.client.producing.writable import Cluster
+from tests.processes import ended
 
 
 @pytest.fixture
@@ -97,3 +101,21 @@ def test_a_broker_that_refuses(cluster: Cluster, capsys: pytest.CaptureFixture[s
     captured = capsys.readouterr()
     assert json.loads(captured.out)["failed"] == 3
     assert "MESSAGE_TOO_LARGE (10)" in captured.err
+
+
+@pytest.mark.parametrize("words", [[], ["--jsonl"]])
+def test_a_line_of_a_pipe_is_sent_when_it_comes(words: list[str], cluster: Cluster) -> None:
+    """As of `tail -f`: the next may not come for long, and an interrupt is heard meanwhile."""
+    where = f"127.0.0.1:{cluster.brokers[1].port}"
+    command = [sys.executable, "-m", "kcli.cli", "produce", "t", "--bootstrap", where, "--partition", "0", *words]
+    with ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as kcli:
+        assert kcli.stdin is not None
+        kcli.stdin.write(b'{"value": "one"}\n{"value": ')
+        kcli.stdin.flush()
+        until = time.monotonic() + 20
+        while not cluster.values[0] and time.monotonic() < until:
+            time.sleep(0.01)
+        assert cluster.values[0] == [b"one" if words else b'{"value": "one"}']
+        kcli.send_signal(signal.SIGINT)
+        said, _ = kcli.communicate(timeout=20)
+    assert kcli.returncode == 130 and said.startswith(b"1 records sent, ")

@@ -1,0 +1,74 @@
+"""Lines of a pipe or a terminal, read as they come: what an event loop has to do goes on while there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import stat
+from collections import deque
+from typing import BinaryIO
+
+PIECE = 1 << 16
+
+
+class ArrivingLines:
+    """A stream of lines that a loop waits for before it reads them."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self.whole: deque[bytes] = deque()
+        self.rest: list[bytes] = []  # of a line whose end has not come
+        self.held = 0  # bytes of it
+        self.ended = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `readline` has something to return at once."""
+        return bool(self.whole) or self.ended
+
+    async def wait(self) -> None:
+        """Wait until a whole line is here, or the end."""
+        loop = asyncio.get_running_loop()
+        while not self.is_ready:
+            readable = asyncio.Event()
+            loop.add_reader(self.handle, readable.set)
+            try:
+                await readable.wait()
+            finally:
+                loop.remove_reader(self.handle)
+            self.read()
+
+    def readline(self, most: int) -> bytes:
+        """Return the next line, `most` bytes of it, with its end; nothing where there is no more."""
+        while not self.is_ready and self.held < most:
+            self.read()
+        if self.whole:
+            return self.whole.popleft()[:most]
+        line = b"".join(self.rest)[:most]
+        self.rest, self.held = [], 0
+        return line
+
+    def read(self) -> None:
+        """Take what is here; wait for it where nothing is."""
+        data = os.read(self.handle, PIECE)
+        first, *more = data.split(b"\n")
+        self.ended = not data
+        if not more:
+            self.rest.append(first)
+            self.held += len(first)
+            return
+        self.whole.append(b"".join([*self.rest, first, b"\n"]))
+        self.whole.extend(line + b"\n" for line in more[:-1])
+        self.rest, self.held = [more[-1]], len(more[-1])
+
+
+def arriving(stream: BinaryIO) -> ArrivingLines | None:
+    """Return the lines of a stream that may make its reader wait; None: it is a file's, or one within this process."""
+    try:
+        handle = stream.fileno()
+    except io.UnsupportedOperation:
+        return None
+    mode = os.fstat(handle).st_mode
+    waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(handle)
+    return ArrivingLines(handle) if waits else None
