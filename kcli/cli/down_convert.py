@@ -20,6 +20,7 @@ from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import standard_input
 from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.counting import counted
+from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
 from kcli.input_names import name_of
 
@@ -116,6 +117,7 @@ def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
         if whole:
             return Slice.of(sys.stdin.buffer.read())
         return Slice(lambda into, _position: standard_input().readinto1(into), 0, UNKNOWN_SIZE)
+    refuse_endless(file)
     handle = os.open(file, os.O_RDONLY)
     stack.callback(os.close, handle)
     status = os.fstat(handle)

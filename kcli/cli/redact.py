@@ -23,6 +23,7 @@ from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
+from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
 from kcli.redact.rules import KINDS
 
@@ -122,6 +123,7 @@ def key_of(file: str | None) -> bytes:
     """Read the key in a file; make a random one without. Raises UsageError for one that is too short."""
     if file is None:
         return os.urandom(32)
+    refuse_endless(file)
     key = Path(file).read_bytes()
     if len(key) < SHORTEST_KEY:
         raise UsageError(f"--key {file}: {len(key)} bytes ({SHORTEST_KEY} or more expected)")

@@ -13,6 +13,7 @@ from typing import Any
 
 from kcli.client.java_properties import parse
 from kcli.client.property_table import IGNORED, OF_LIBRDKAFKA, PROPERTIES, Property
+from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
 from kcli.nearest import suggestion
 
@@ -129,6 +130,7 @@ def without_value(setting: str) -> str:
 
 def read_file(path: Path) -> dict[str, str]:
     """Return the properties in a file; errors name the file and the line. Raises InputError or UsageError."""
+    refuse_endless(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 class Lines(Protocol):
-    """What lines are read from."""
+    """A stream of lines."""
 
     def readline(self, most: int, /) -> bytes:
         """Return the next line, `most` bytes of it."""

@@ -16,6 +16,7 @@ from kcli.cli.options import Command
 from kcli.cli.options.file_type import refuse_others
 from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
+from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
 from kcli.input_names import name_of
 from kcli.records.forms import BATCH_FORMS, FIELD_FORMS
@@ -136,11 +137,21 @@ def files_argument(
 
 
 def check_files(files: Iterable[str]) -> None:
-    """Raise OSError for a file that is missing, or may not be read; "-" is standard input."""
+    """Raise OSError for a file that is missing, or may not be read, InputError for a device without an end; "-" is
+    standard input.
+    """
     for file in files:
+        refuse_endless(file)
         if file != "-" and not os.access(file, os.R_OK):
             os.stat(file)  # noqa: PTH116
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
+
+
+def ended(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
+    """Return the files of an option, none of them a device without an end."""
+    for file in (given,) if isinstance(given, str) else given or ():
+        refuse_endless(file)
+    return given
 
 
 def key_log_option(command: Command) -> Command:
@@ -151,6 +162,7 @@ def key_log_option(command: Command) -> Command:
         type=click.Path(),
         multiple=True,
         metavar="FILE",
+        callback=ended,
         help="Secrets of TLS connections, as SSLKEYLOGFILE has them; again for more.",
     )(command)
 
@@ -242,6 +254,7 @@ def refuse_two_forms(hex_: bool, base64_: bool) -> None:
 def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     """Read the bytes of a file, or of standard input for "-"; decode text. Raises InputError, UsageError."""
     refuse_two_forms(hex_, base64_)
+    refuse_endless(file)
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if not hex_ and not base64_:
         return data

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
+from kcli.endless import refuse_endless
 from kcli.errors import InputError
 from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
@@ -54,6 +55,7 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
         return
     if Path(path).is_dir():
         raise InputError("is a directory (a file expected)", file=path)
+    refuse_endless(path)
     with (
         Path(path).open("rb") as stream,
         opened_map(stream, path, Path(path).name) if stream.seekable() else copied(stream, path) as file,

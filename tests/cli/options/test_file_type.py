@@ -102,3 +102,22 @@ def test_batches_may_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["check", "batch", str(tmp_path / "batch")]) == 0
     assert main(["check", "request", str(tmp_path / "batch")]) == 3
     assert "no message (record batches: kcli decode segment reads that)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "stats", "decode segment", "decode request", "encode batch", "snapshot image", "snapshot verify", "compare x",
+        "diff batch", "down-convert --to-magic 1 -o out", "decode pcap x --key-log", "redact x -o out --key",
+        "records --bootstrap localhost:1 --topic t --config",
+    ],
+)  # fmt: skip
+def test_a_device_without_an_end_is_not_read(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It filled the memory."""
+    monkeypatch.chdir(tmp_path)
+    Path("x").write_bytes((SAMPLES / "ipv6.pcapng").read_bytes())
+    Path("link").symlink_to("/dev/zero")
+    done = kcli(*command.split(), "link", *["link"] * (command == "diff batch"))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "kcli: link: a device without an end (a file or a pipe expected)\n"
+    assert sorted(path.name for path in Path().iterdir()) == ["link", "x"]
