@@ -142,12 +142,16 @@ def request_bytes(file: str, options: SendOptions) -> bytes:
     """Read FILE or standard input; with --api and neither of them return a request in which every field has its
     default.
 
-    Does not wait for a terminal.
+    Does not wait for a terminal. Raises InputError for an empty one.
     """
     if options.api is not None and file == "-" and sys.stdin.isatty():
         return b"{}"
     data = read_bytes(file, options.hex_, options.base64_)
-    return data if data.strip() or options.api is None or file != "-" else b"{}"
+    if data.strip():
+        return data
+    if options.api is None or file != "-":
+        raise InputError("no bytes: a message expected", file=name_of(file))
+    return b"{}"
 
 
 async def send_raw(talk: Talk, requests: list[Outgoing]) -> None:

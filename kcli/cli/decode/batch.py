@@ -63,9 +63,7 @@ def batch(file: str, **given: Any) -> None:
         base64 = given["base64_"]
         answer_lines(file, lambda text, n: batch_reply(text, n, base64, full, secrets, hook, slips), given["output"])
         return
-    data = read_message(file, given["hex_"], given["base64_"])
-    if not data:
-        raise InputError("no bytes: record batches expected", file=name_of(file))
+    data = read_message(file, given["hex_"], given["base64_"], what="record batches")
     with open_output(given["output"], [file]) as out:
         if format_ in ("tree", "hexdump"):
             show_spans(data, format_, out, name_of(file), secrets, quiet)

@@ -124,8 +124,9 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
         raise UsageError("EXPECTED and GOT expected, or with --as java GOT alone")
     if expected == got == "-":
         raise UsageError("EXPECTED and GOT: only one of them can be standard input")
-    other = read_message(got, options["hex_"], options["base64_"])
-    one: Given = other if expected is None else read_given(expected, options, java)
+    what = "record batches" if kind == "batch" else "a message"
+    other = read_message(got, options["hex_"], options["base64_"], what=what)
+    one: Given = other if expected is None else read_given(expected, options, java, what)
     sides: list[Side] = []
     for file, given, as_java in ((expected or got, one, java), (got, other, False)):
         try:
@@ -135,11 +136,11 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
     return sides
 
 
-def read_given(file: str, options: dict[str, Any], java: bool) -> Given:
-    """Read a message's bytes; java: or its JSON."""
+def read_given(file: str, options: dict[str, Any], java: bool, what: str) -> Given:
+    """Read a message's bytes; java: or its JSON. what: it should be."""
     hex_, base64_ = options["hex_"], options["base64_"]
     if not java:
-        return read_message(file, hex_, base64_)
+        return read_message(file, hex_, base64_, what=what)
     text = read_text(file)
     try:
         if text.lstrip()[:1] in (b"{", b"["):

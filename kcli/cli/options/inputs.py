@@ -266,9 +266,13 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
         raise error.within(name_of(file)) from None
 
 
-def read_message(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
-    """Read a message or record batches, as `read_bytes`. Raises InputError for anything else (`refuse_others`)."""
+def read_message(file: str, hex_: bool = False, base64_: bool = False, *, what: str = "a message") -> bytes:
+    """Read a message or record batches, as `read_bytes`. Raises InputError for anything else (`refuse_others`), and
+    where there is nothing. what: it should be.
+    """
     data = read_bytes(file, hex_, base64_)
+    if not data:
+        raise InputError(f"no bytes: {what} expected", file=name_of(file))
     if not (hex_ or base64_):
         refuse_others(data, name_of(file))
     return data

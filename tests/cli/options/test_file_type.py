@@ -64,7 +64,13 @@ def test_a_file_of_another_kind_is_recognized(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["given"]
 
 
-@pytest.mark.parametrize("command", ["encode request", "encode batch", "decode request", "decode batch"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "encode request", "encode batch", "decode request", "decode batch", "send --bootstrap localhost:1",
+        f"diff message {SAMPLES}/ipv6.pcapng", f"diff batch {LOG}",
+    ],
+)  # fmt: skip
 def test_no_bytes_are_no_input(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
