@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,7 +52,7 @@ def list_(
     dialect: str | None,
     form: str,
     quiet: bool,
-) -> None:
+) -> int:
     """List every API and message in the tables, or those with a WORD in their name.
 
     \b
@@ -64,21 +65,30 @@ def list_(
 
     if dialects:
         list_dialects(form)
-        return
+        return 0
     tables = catalog(dialect)
     if errors:
-        list_errors(tables, words, form)
-        return
+        return list_errors(tables, words, form, quiet)
     wanted = tables.release(release) if release else None
     rows = [row for row in listed(tables, wanted) if is_wanted(row, words, kinds)]
-    if not rows and kinds and not words:
-        known = sorted({row["kind"] for row in listed(tables, wanted)})
+    known = sorted({row["kind"] for row in listed(tables, wanted)}) if kinds and not rows else []
+    if known and not set(kinds).intersection(known):
         raise UsageError(f"--kind {', '.join(kinds)}: nothing is of that kind (there are {', '.join(known)})")
     if form == "table":
         print_rows(LIST_HEADINGS, [["" if cell is None else str(cell) for cell in row.values()] for row in rows])
     else:
         print_json(rows, form)
     say_findings(tables, quiet)
+    return answer(rows, words, "message", quiet)
+
+
+def answer(rows: Sequence[object], words: tuple[str, ...], what: str, quiet: bool) -> int:
+    """Return the exit code of a list; say that nothing is in it."""
+    if rows:
+        return 0
+    which = f"named like {' or '.join(words)}" if words else "of that kind"
+    warn(f"no {what} is {which}", quiet)
+    return 1
 
 
 def is_wanted(row: dict[str, Any], words: tuple[str, ...], kinds: tuple[str, ...]) -> bool:
@@ -96,7 +106,7 @@ def list_dialects(form: str) -> None:
         print_json(rows, form)
 
 
-def list_errors(tables: Catalog, words: tuple[str, ...], form: str) -> None:
+def list_errors(tables: Catalog, words: tuple[str, ...], form: str, quiet: bool) -> int:
     """List all error codes, or those of these numbers, or with one of the words in their name."""
     from kcli.schemas.errors import is_retriable
 
@@ -110,6 +120,7 @@ def list_errors(tables: Catalog, words: tuple[str, ...], form: str) -> None:
         print_rows(("code", "name", ""), [[str(r["code"]), str(r["name"]), marks[bool(r["retriable"])]] for r in rows])
     else:
         print_json(rows, form)
+    return answer(rows, words, "error", quiet)
 
 
 def say_findings(tables: Catalog, quiet: bool) -> None:

@@ -58,8 +58,23 @@ def test_list_in_a_pipe_is_in_columns(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_list_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "list", "xyzzy", "--format", "json")[0] == "[]\n"
+    assert run(capsys, "list", "xyzzy", "--format", "json", code=1)[0] == "[]\n"
     assert "nothing is of that kind (there are api, " in run(capsys, "list", "--kind", "x", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["xyz", "such"], "no message is named like xyz or such"),
+        (["fetch", "--kind", "header"], "no message is named like fetch"),
+        (["--errors", "99999"], "no error is named like 99999"),
+    ],
+)
+def test_a_list_without_a_hit_says_no(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "list", "--format", "jsonl", *words]) == 1
+    assert capsys.readouterr() == ("", f"kcli: {said}\n")
+    assert main(["schema", "list", "-q", *words]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_list_of_dialects(capsys: pytest.CaptureFixture[str]) -> None:
