@@ -104,6 +104,16 @@ FROM batches WHERE api = 'PRODUCE' GROUP BY ALL
 """, least=1.0, counts=True,
     ),
     Measure(
+        "partition-share", "share of the bytes written{topic} that its fullest partition gets", "", """
+WITH parts AS (SELECT topic, partition, block_of(ns) AS block, sum(size_in_bytes) AS bytes
+               FROM batches WHERE api = 'PRODUCE' GROUP BY ALL),
+     fullest AS (SELECT topic, max_by(partition, bytes) AS partition
+                 FROM (SELECT topic, partition, sum(bytes) AS bytes FROM parts GROUP BY ALL) AS p GROUP BY topic)
+SELECT p.topic, block, sum(CASE WHEN p.partition = f.partition THEN bytes ELSE 0 END) / sum(bytes) AS value
+FROM parts p JOIN fullest f USING (topic) GROUP BY ALL
+""", HIGHER, least=0.2, apart=1.5,
+    ),
+    Measure(
         "connections", "connections that a {role} opens a minute", "/min", """
 SELECT role, block_of(c.first_ns) AS block, count(*) / (minutes() * any_value(clients)) AS value
 FROM conns c JOIN roles USING (client_id) JOIN members_of USING (role) WHERE opened GROUP BY ALL
@@ -151,6 +161,7 @@ MEASURED = {
     "slow-broker": "latency", "slow-replication": "latency", "slow-network": "round-trip", "packet-loss": "resent",
     "rebalance-storm": "rebalances", "connection-churn": "connections", "throttled": "throttling",
     "tiny-batches": "batching", "errors-again": "errors", "fetch-session-evictions": "full-fetches",
+    "hot-partition": "partition-share",
 }  # fmt: skip
 # The API whose rate a finding is a limit of: likewise, where both captures have that rate.
 RATED = {"metadata-storm": "METADATA", "busy-fetch": "FETCH", "commit-per-record": "OFFSET_COMMIT"}

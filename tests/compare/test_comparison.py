@@ -20,7 +20,9 @@ from kcli.compare.measures import MEASURES
 from kcli.diagnose import Finding, Scope
 from kcli.diagnose.scope import ALL
 from kcli.errors import InputError
-from tests.capture.wires import rotated
+from tests.capture.wires import pcap, rotated
+from tests.records.slips.making import batch_bytes
+from tests.rules.test_by_hand import SECOND, Talk
 
 DATA = Path(__file__).parent / "data"
 
@@ -121,6 +123,27 @@ def test_a_rate_that_just_passes_a_limit_is_no_worse(verdict: str, api: str, gra
     one, other = (cast(Any, SimpleNamespace(diagnosis=SimpleNamespace(findings=each))) for each in ([], [storm]))
     [found] = findings_of(one, other, [change])
     assert (found.verdict, found.grave) == ("new", grave)
+
+
+def written(path: Path, weight: int) -> list[str]:
+    """Produce requests to four partitions over 24 s, of which one gets so many of ten."""
+    talk = Talk("shop")
+    for number in range(240):
+        partition = 1 if number % 10 < weight else number % 4
+        parts = [{"index": partition, "records": batch_bytes([(b"k", b"v" * 90)])}]
+        answer = {"name": "orders", "partitionResponses": [{"index": partition, "baseOffset": number}]}
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
+        talk.call(0, 9, asked, {"responses": [answer]}, SECOND // 10)
+    path.write_bytes(pcap(talk.wire.packets))
+    return [str(path)]
+
+
+def test_a_partition_that_gets_more_than_its_share_is_worse(tmp_path: Path) -> None:
+    even, hot = written(tmp_path / "even.pcap", 0), written(tmp_path / "hot.pcap", 8)
+    assert verdicts(compare(even, even), "partition-share") == {SAME}
+    found = compare(even, hot)
+    assert verdicts(found, "partition-share") == {WORSE} and found.is_worse
+    assert verdicts(compare(hot, even), "partition-share") == {BETTER}
 
 
 def test_what_clients_meet_as_they_start_is_not_new() -> None:

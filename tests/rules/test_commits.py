@@ -1,0 +1,49 @@
+"""Commits: of each record, or of what each Fetch brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import Finding, diagnose
+from tests.capture.wires import pcap
+from tests.records.slips.making import batch_bytes
+from tests.rules.test_by_hand import SECOND, Talk
+
+
+def reader(times: int, pairs_each: int, version: int, *, each: bool) -> Talk:
+    """A member that reads a record a Fetch, and two in each so many, and commits each of them, or the last alone."""
+    talk, offset = Talk("reader"), 0
+    for number in range(times):
+        records = 2 if pairs_each and number % pairs_each == 0 else 1
+        asked = {
+            "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+            "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": offset}]}],
+        }  # fmt: skip
+        part = {"partitionIndex": 0, "highWatermark": offset + records, "records": batch_bytes([(b"", b"v")] * records)}
+        talk.call(1, 11, asked, {"responses": [{"topic": "orders", "partitions": [part]}]}, SECOND // 40)
+        for done in range(1, records + 1) if each else (records,):
+            parts = [{"partitionIndex": 0, "committedOffset": offset + done}]
+            commit = {"groupId": "g", "generationIdOrMemberEpoch": 1, "memberId": "m",
+                      "topics": [{"name": "orders", "partitions": parts}]}  # fmt: skip
+            taken = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 0}]}]}
+            talk.call(8, version, commit, taken, SECOND // 40)
+        offset += records
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("pairs_each", "version", "each", "severity"),
+    [(20, 8, True, "warning"), (20, 8, False, "info"), (0, 8, False, "warning"), (0, 5, False, "info"),
+     (20, 5, True, "warning")],
+)  # fmt: skip
+def test_a_commit_for_what_a_fetch_brings(
+    tmp_path: Path, pairs_each: int, version: int, *, each: bool, severity: str
+) -> None:
+    """Where no Fetch brings two records, the library alone tells which it is: version 5 is asked by kafkajs."""
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(reader(300, pairs_each, version, each=each).wire.packets))
+    found: list[Finding] = diagnose([str(path)]).findings
+    assert [(one.finding, one.severity) for one in found] == [("commit-per-record", severity)], found
+    assert ("each record" in found[0].text) == (severity == "warning")
