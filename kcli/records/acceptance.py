@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
@@ -32,6 +32,7 @@ from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import Zigzag
 from kcli.records.batches import TRANSACTIONAL, Batch
 from kcli.records.codecs import CODECS, decompress
+from kcli.schemas.errors import error_code
 
 MAGIC_2_SINCE, ZSTD_SINCE = 3, 7  # versions of Produce
 MOST_BYTES = 1048588  # of a batch: max.message.bytes by default
@@ -49,6 +50,10 @@ class RefusedError(KcliError):
     def __init__(self, error: str, text: str, records: Mapping[int, str] | None = None) -> None:
         super().__init__(text)
         self.error, self.records = error, records or {}
+
+    def row(self) -> dict[str, Any]:
+        """Return the error as most responses have it."""
+        return {"errorCode": error_code(self.error), "errorMessage": str(self)}
 
 
 class TimeLimits(NamedTuple):

@@ -19,7 +19,6 @@ from kcli.broker.resource_configs import check_group, check_metrics
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation
-from kcli.schemas.errors import error_code
 from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import name_fault
 
@@ -67,7 +66,7 @@ def result(
         check_permission(request, wanted, Operation.ALTER_CONFIGS)
         apply(request, wanted, change)
     except RefusedError as refused:
-        return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+        return row | refused.row()
     return row | {"errorCode": 0}
 
 

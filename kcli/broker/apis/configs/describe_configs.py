@@ -30,7 +30,6 @@ from kcli.broker.security.acls import CLUSTER_NAME
 from kcli.legible import host_port
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
-from kcli.schemas.errors import error_code
 from kcli.schemas.field_codes import ConfigResource
 
 UNKNOWN = Kind(0, "unknown", str)
@@ -56,7 +55,7 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
         check_permission(request, wanted, Operation.DESCRIBE_CONFIGS)
         rows = list(configs(request, wanted["resourceType"], wanted["resourceName"]))
     except RefusedError as refused:
-        return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
+        return row | refused.row() | {"configs": []}
     if request.body.get("includeDocumentation") and wanted["resourceType"] != ConfigResource.BROKER_LOGGER:
         rows = [each | {"documentation": documentation(wanted["resourceType"], each["name"])} for each in rows]
     # No keys mean all, as the oldest clients name none.

@@ -16,7 +16,6 @@ from kcli.broker.request import Request
 from kcli.broker.resource_configs import TABLES, check_logger
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation
-from kcli.schemas.errors import error_code
 from kcli.schemas.field_codes import ConfigResource
 
 
@@ -33,7 +32,7 @@ def result(request: Request, wanted: Mapping[str, Any], repeated: set[tuple[int,
         check_permission(request, wanted, Operation.ALTER_CONFIGS)
         alter_loggers(request, wanted)
     except RefusedError as refused:
-        return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+        return row | refused.row()
     return row | {"errorCode": request.fault(), "errorMessage": None}
 
 

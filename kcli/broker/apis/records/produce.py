@@ -83,7 +83,7 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
         try:
             row.update(partition_row(request, topic, part, hints) if topic else {"errorCode": missing})
         except RefusedError as refused:
-            row.update(errorCode=error_code(refused.error), errorMessage=str(refused))
+            row |= refused.row()
             row["recordErrors"] = [
                 {"batchIndex": number, "batchIndexErrorMessage": text} for number, text in refused.records.items()
             ]

@@ -9,7 +9,6 @@ from kcli.broker.request import Request
 from kcli.broker.security.scram import ALGORITHMS, LEAST_ITERATIONS, MOST_ITERATIONS, credential_of
 from kcli.broker.security.state import Row, scram_record
 from kcli.records.acceptance import RefusedError
-from kcli.schemas.errors import error_code
 
 TWICE = "A user credential cannot be altered twice in the same request"
 
@@ -26,7 +25,7 @@ def result(request: Request, user: str) -> dict[str, Any]:
     try:
         request.metadata.secure(records(request, user))
     except RefusedError as refused:
-        return made | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+        return made | refused.row()
     return made | {"errorCode": 0}
 
 

@@ -18,7 +18,7 @@ def handle(request: Request) -> dict[str, Any]:
     try:
         group = empty_group(request, group_id, make=True)
     except RefusedError as refused:
-        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+        return refused.row() | {"responses": []}
     rows = []
     for topic in request.body["topics"]:
         known = request.topics.by_name.get(topic["topicName"])

@@ -19,7 +19,7 @@ def handle(request: Request) -> dict[str, Any]:
     try:
         group = empty_group(request, group_id)
     except RefusedError as refused:
-        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+        return refused.row() | {"responses": []}
     rows = [forget(request, group, each["topicName"]) for each in request.body["topics"]]
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
 

@@ -9,7 +9,6 @@ from kcli.broker.request import Request
 from kcli.broker.share.acknowledging import acknowledge, check, error_row, limits_of
 from kcli.broker.share.sessions import FIRST, LAST
 from kcli.records.acceptance import RefusedError
-from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -23,7 +22,7 @@ def handle(request: Request) -> dict[str, Any]:
             raise RefusedError("INVALID_SHARE_SESSION_EPOCH", "a session begins with a fetch")
         session = request.node.share_sessions.known(group, body["memberId"], epoch)
     except RefusedError as refused:
-        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+        return refused.row() | {"responses": []}
     done = acknowledge(request, group, body["topics"])
     if epoch == LAST:
         session.release()

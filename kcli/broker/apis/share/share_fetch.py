@@ -133,7 +133,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
         group = check(request)
         session = request.node.share_sessions.fetch(group, body["memberId"], epoch, request.client)
     except RefusedError as refused:
-        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+        return refused.row() | {"responses": []}
     work = ShareWork(request, group, session)
     work.acknowledged = acknowledge(request, group, body["topics"])
     added = ((topic["topicId"], each["partitionIndex"]) for topic in body["topics"] for each in topic["partitions"])
