@@ -36,7 +36,7 @@ Buckets of histograms end at {", ".join(f"{bound:g}" for bound in figures.BOUNDS
 Labels have bounded numbers of values, whatever clients call themselves: {limits}.
 Further names count as `{OTHER}`, which `kcli_names_refused_total` counts. There are at most
 {figures.MOST_SERIES:,} combinations of labels by metric; further ones count in one series whose labels are all
-`{OTHER}`. Names are cut behind {LONGEST} characters. Counters begin at 0 when kcli starts.
+`{OTHER}`. Names are cut after {LONGEST} characters. Counters begin at 0 when kcli starts.
 
 ## Of a pipeline
 

@@ -202,7 +202,7 @@ payload_bytes  int64    of TCP, captured
 exchange_bytes int64    of it in exchanges
 event_bytes    int64    of it in rows of `undecodable`
 duplicate_bytes int64   of it sent, or captured, more than once
-stray_bytes    int64    of it behind the end of its connection, or of connections on other ports or outside the sample
+stray_bytes    int64    of it after the end of its connection, or of connections on other ports or outside the sample
 tls_bytes      int64    of it TLS's own, of connections that were decrypted: handshakes, headers, tags
 carried_bytes  int64    of it kept for the run to come, less what the one before had kept
 exchanges      int64    rows of `exchanges`

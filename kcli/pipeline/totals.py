@@ -22,7 +22,7 @@ bytes          int64    of TCP, captured
 lost_bytes     int64    of TCP that no capture has: in gaps, or cut off by the snapshot length
 undecoded_bytes int64   captured, and in no exchange: rows of `undecodable`
 duplicate_bytes int64   sent, or captured, more than once
-stray_bytes    int64    behind the end of their connection, or of connections on other ports or outside the sample
+stray_bytes    int64    after the end of their connection, or of connections on other ports or outside the sample
 connections    int64    of Kafka
 exchanges      int64    rows of `exchanges`
 errors         int64    of them answered with an error

@@ -90,14 +90,14 @@ def still_ahead(level: int | None, target: int) -> Iterator[str]:
     release = release_of(target)
     if level is not None and level > newest_level(release):
         step = f"metadata.version {level_name(level)} is in force: nodes of {release} start once it is lowered"
-        yield f"{step}, and a snapshot stands behind the record that set it (kcli snapshot create --log DIR)"
+        yield f"{step}, and a snapshot stands after the record that set it (kcli snapshot create --log DIR)"
 
 
 def cures(found: list[Obstacle], source: str) -> Iterator[str]:
     """Yield what to do, so that the older nodes start."""
     if any(not each.is_bootstrap for each in found):
         log = shlex.quote(source.partition("@")[0])
-        text = "cure, on each node while it is stopped: a snapshot behind these records, which nodes begin with then"
+        text = "cure, on each node while it is stopped: a snapshot after these records, from which nodes start"
         yield f"{text}: kcli snapshot create --log {log}"
     for path in sorted({each.file for each in found if each.is_bootstrap}):
         yield f"cure: put {path} aside, which only an empty log needs"
