@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,9 @@ DATE = "date"  # the column that dated tables are partitioned by
 BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of columns with statistics
 EACH = {"delta.checkpointInterval": "25"}  # commits: whoever opens a table reads those since the last checkpoint
 UNFIT = re.compile(r"[%\\\x00-\x1f\x7f]")  # what deltalake takes for something else in a path
+OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
+COLOURED = re.compile(r"\x1b\[[0-9;]*m|↳")
+MOST_CAUSES = 3  # lines of an error; a backtrace may follow
 STORES = ("s3://", "gs://")
 
 
@@ -192,12 +196,22 @@ def location(place: StoragePath) -> tuple[str, dict[str, str] | None]:
 
 @contextlib.contextmanager
 def told(uri: str) -> Iterator[None]:
-    """Turn deltalake's errors into HeldError for a refused commit, and InputError for all others."""
+    """Turn deltalake's errors into HeldError for a refused commit, InputError for others (OSError of a store too)."""
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         yield
     except CommitFailedError:
         raise HeldError(f"{uri}: another run has written to it meanwhile (try again)") from None
-    except DeltaError as error:
-        raise InputError(str(error).splitlines()[0], file=uri) from None
+    except (DeltaError, OSError) as error:
+        raise InputError(cause_of(str(error)), file=uri) from None
+
+
+def cause_of(text: str) -> str:
+    """Return what deltalake says of an error in a line: the system's own error, where it names one. It colours the
+    causes below the first line for terminals.
+    """
+    if found := OF_SYSTEM.search(text):
+        return os.strerror(int(found[1]))
+    causes = [COLOURED.sub("", line).strip() for line in text.splitlines()[:MOST_CAUSES]]
+    return ": ".join(cause for cause in causes if cause)

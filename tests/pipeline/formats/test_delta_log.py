@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow
 import pytest
+from deltalake.exceptions import DeltaError
 from pyarrow import compute
 from pyarrow.parquet import read_metadata
 
 from kcli.errors import InputError, UsageError
-from kcli.pipeline.formats.delta_log import DeltaLog, location
+from kcli.pipeline.formats.delta_log import DeltaLog, cause_of, location, told
 from kcli.pipeline.formats.delta_stats import stats_of
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import TABLES
@@ -101,3 +102,18 @@ def test_where_tables_may_lie() -> None:
     for name, refused in (("/a%20b", "'%'"), ("/a\nb", r"'\\n'"), ("/a\\b", r"'\\\\'")):
         with pytest.raises(UsageError, match=rf"with {refused} in it \(--table-format parquet\)"):
             location(StoragePath(name))
+
+
+def test_an_error_of_the_library_is_a_line() -> None:
+    arrow = "\n  \x1b[31m\u21b3\x1b[0m "
+    full = (
+        f"Generic LocalFileSystem error{arrow}Unable to copy data to file{arrow}No space left on device (os error 28)"
+    )
+    assert cause_of(full + "\n") == "No space left on device"
+    assert (
+        cause_of(f"Generic S3 error{arrow}Error performing GET\n\n{arrow}more")
+        == "Generic S3 error: Error performing GET"
+    )
+    for error in (OSError(full), DeltaError(full)):
+        with pytest.raises(InputError, match=r"^fleet/exchanges: No space left on device$"), told("fleet/exchanges"):
+            raise error
