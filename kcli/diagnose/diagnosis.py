@@ -154,6 +154,7 @@ def read_facts(
             raise
         return source, error
     finally:
+        store.unjoined = source.engine.unjoined
         store.flush()
     return source, nothing_in(source.capture)
 

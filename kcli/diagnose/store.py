@@ -71,6 +71,7 @@ class FactStore(RuleTables):
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
+        self.unjoined = 0  # IP fragments whose datagram is not whole
         self.nameless = False  # whether a row has a topic by its id alone
         self.nameless_ids: set[str] = set()  # of partitions
         self.words: Words | None = None  # the numbers of texts; None: rows are few, and have the texts

@@ -30,6 +30,7 @@ def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudge
     """Name them, the largest first. seconds: how long the captures are. files: for commands."""
     return [
         *undecodable(store, files),
+        *unjoined(store),
         *one_way(store),
         *mid_stream(store),
         *unknown_schemas(store),
@@ -98,6 +99,15 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
                 "the table undecodable says where and why",
                 f"{SEE} {files}",
             )
+
+
+def unjoined(store: FactStore) -> Iterator[Unjudged]:
+    if store.unjoined:
+        yield Unjudged(
+            f"{counted(store.unjoined, 'IP fragment')} whose datagram is not whole in the capture",
+            "a filter that does not lose them, as only a datagram's first fragment has ports "
+            "(tcpdump 'port 9092 or ip[6:2] & 0x1fff != 0')",
+        )
 
 
 def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:

@@ -17,7 +17,9 @@ from kcli.diagnose.unjudged import NAMED, tls_text
 from kcli.errors import InputError
 from kcli.rules import RULES
 from kcli.rules.judgement import rules_to_ask
+from tests.capture.fragmenting import fragmented
 from tests.capture.wires import DATA as CAPTURED
+from tests.capture.wires import SAMPLES, packets_of, pcap
 from tests.diagnose.captured import DATA
 
 
@@ -70,3 +72,15 @@ def test_a_rule_that_is_not_asked_would_find_nothing(path: Path) -> None:
         asked = rules_to_ask(store)
         assert len(asked) < len(RULES) / 2, "most captures show no sign of most causes"
         assert not [rule.finding for rule in RULES if rule not in asked and [*store.ask(rule.sql)]]
+
+
+def test_fragments_that_are_not_joined_are_named(tmp_path: Path) -> None:
+    """As where a filter by port has lost all but the first fragment of each datagram."""
+    path = tmp_path / "first.pcap"
+    packets = fragmented(packets_of(SAMPLES / "java44-txn.pcap"), 400)
+    path.write_bytes(pcap([each for each in packets if not int.from_bytes(each.data[20:22], "big") & 0x1FFF]))
+    (part,) = (each for each in diagnose([str(path)]).unjudged if "fragment" in each.what)
+    lost = sum(bool(int.from_bytes(each.data[20:22], "big") & 0x3FFF) for each in packets_of(path))
+    assert part.what == f"{lost} IP fragments whose datagram is not whole in the capture" and lost > 10
+    path.write_bytes(pcap(packets))
+    assert not [each for each in diagnose([str(path)]).unjudged if "fragment" in each.what]
