@@ -59,7 +59,7 @@ cdef class Fragments:
 
     cdef bint add(self, Packet* packet, Segment* s) except -1:
         """Take a fragment; whether it made its datagram whole."""
-        cdef uint64_t hash = hash_ends(&s.ends) ^ <uint64_t>s.seq << 20 ^ s.path
+        cdef uint64_t hash = (hash_ends(&s.ends) ^ s.path) + s.seq * <uint64_t>0x9E3779B97F4A7C15
         cdef Datagram* d = self.find(packet.ts, hash, s)
         if d != NULL and d.queue == &self.settled:
             if not d.whole:
