@@ -168,7 +168,8 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
     if stat.S_ISDIR(there.st_mode):
         raise IsADirectoryError(errno.EISDIR, "a folder; the name of a file is expected", shown)
     if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), shown)
+        code = errno.EROFS if os.statvfs(target).f_flag & os.ST_RDONLY else errno.EACCES
+        raise OSError(code, os.strerror(code), shown)
     return there
 
 

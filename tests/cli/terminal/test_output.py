@@ -162,6 +162,17 @@ def test_a_file_that_is_not_to_be_written_stays(target: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize(("flags", "code"), [(0, errno.EACCES), (os.ST_RDONLY, errno.EROFS)])
+def test_why_a_file_is_not_to_be_written(target: Path, monkeypatch: pytest.MonkeyPatch, flags: int, code: int) -> None:
+    """Root may write to every file but those of a file system that is read-only."""
+    status = os.statvfs_result((0,) * 8 + (flags, 255))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "statvfs", lambda _: status)
+    with pytest.raises(OSError) as caught, open_output(target, ()):
+        raise AssertionError("opened")
+    assert caught.value.errno == code and target.read_bytes() == b"old"
+
+
 # Whole commands
 
 
