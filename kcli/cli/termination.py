@@ -8,7 +8,6 @@ import functools
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -55,13 +54,16 @@ def hold_interrupts_in_modules() -> None:
 
 
 def held(call: Callable[P, T]) -> Callable[P, T]:
-    """Return a function that an interrupt does not reach; the interrupt comes behind it."""
+    """Return a function that an interrupt does not reach; the interrupt comes after it.
+
+    Called in the main thread, which alone hears signals.
+    """
+    main = _thread.get_ident()
 
     @functools.wraps(call)
     def uninterrupted(*words: P.args, **named: P.kwargs) -> T:
         heard: list[int] = []
-        is_main = threading.current_thread() is threading.main_thread()
-        if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if _thread.get_ident() != main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return call(*words, **named)
         signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
         try:
