@@ -31,6 +31,8 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("hanging-transaction", "hanging-settler"),
         ("hanging-transaction", "hanging-begun-before"),
         ("under-min-isr", "under-min-isr-orders"),
+        ("slow-broker", "slow-broker-payments"),
+        ("commit-per-record", "commit-per-record-letters"),
         ("unknown-topic", "unknown-topic-returns"),
         ("hanging-transaction", "hanging-ended"),
         ("wrong-advertised-listener", "wrong-advertised-listener-kitchen"),
