@@ -15,12 +15,15 @@ from kcli.capture.handover import Handover
 from kcli.errors import InputError
 from kcli.redact import batches, messages, redacting
 from tests.capture.decoding import as_lines
+from tests.capture.wires import DATA, SAMPLES
 from tests.oracle.redact.draft import Draft
 from tests.oracle.redact.engine import ReferenceDraftEngine
 from tests.oracle.redact.records import fill_records
 from tests.oracle.tcp.engine import ReferenceEngine
 from tests.oracle.tcp.packets import ReferenceReader
 
+# Real captures; the oracle joins no IP fragments.
+CAPTURES = sorted({*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")} - {DATA / "fragments.pcap.zst"})
 COUNTED = (
     *("packets", "wire_bytes", "others", "cuts", "fragments", "unknown_links", "segments", "payload"),
     *("duplicate", "stray", "ignored", "connections"),

@@ -13,13 +13,12 @@ from kcli.cli.decode.pcap.rows import TableSink
 from kcli.cli.decode.pcap.table import Table
 from kcli.records import build_batch
 from tests.capture.messages import metadata, request, response
-from tests.capture.wires import DATA, SAMPLES, Wire, pcap
-from tests.oracle.captures import READERS
+from tests.capture.wires import Wire, pcap
+from tests.oracle.captures import CAPTURES, READERS
 
 IDS = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]  # the first one's name is known
 NAMES = ["orders", "a", "pay-in_2.x", "back\\slash", "naïve", "x" * 39, "y" * 60, "esc\x1b"]
 CODECS = ("none", "none", "gzip", "zstd")
-CAPTURES = sorted([*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")])
 
 
 def rows(path: Path, reader: str) -> list[str]:

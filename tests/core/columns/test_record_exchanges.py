@@ -11,10 +11,9 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from tests.capture.messages import metadata, produce, request, response
-from tests.capture.wires import DATA, SAMPLES, Wire, pcap
-from tests.oracle.captures import READERS
+from tests.capture.wires import Wire, pcap
+from tests.oracle.captures import CAPTURES, READERS
 
-CAPTURES = sorted([*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")])
 LARGE = ("kraft-boot.pcap.zst", "retransmissions.pcap.zst", "broker-0.10.2.pcap.zst")  # options are tried of others
 
 
