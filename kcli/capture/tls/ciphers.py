@@ -5,15 +5,21 @@ What is no such record, or has another number, does not open: the tag or MAC say
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Protocol
 
 from kcli.capture.tls.schedule import Keys
 from kcli.capture.tls.suites import Suite
+from kcli.core.capture.record_numbers import likely_numbers
+from kcli.grammar.files.tls import ALERT, APPLICATION_DATA, HANDSHAKE
 
 TLS_12, TLS_13 = 0x0303, 0x0304
 TAG = 16
+BLOCK = 16  # bytes, of AES
+AT_A_TIME = 1 << 12  # numbers: more do not fit into a processor's caches
+LAST_OF_DATA = bytes([APPLICATION_DATA])
+LASTS = bytes([0, ALERT, HANDSHAKE, APPLICATION_DATA])  # of what TLS 1.3 protects
 
 Buffer = bytes | memoryview
 
@@ -25,6 +31,11 @@ class RecordCipher(Protocol):
 
     def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
         """Decrypt record `number` to (type, contents); None if that fails. header: its 5 bytes."""
+
+    def likely(self, numbers: range, payload: bytes, far: bool) -> Iterator[Sequence[int]]:
+        """Yield those of these numbers that a record may have, some at a time: of most ciphers all. far: that one of
+        application data may have which is not padded; none where all are as likely.
+        """
 
 
 class AeadCipher:
@@ -45,6 +56,7 @@ class AeadCipher:
         self.decrypt = made.decrypt
         self.explicit = 8 if len(self.iv) == 4 else 0  # bytes of the nonce that stand in the record
         self.whole_iv = int.from_bytes(self.iv, "big")
+        self.block_key = key if self.is_13 and suite.cipher == "GCM" else None
         self.overhead = self.tag + self.explicit + self.is_13
 
     def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
@@ -68,6 +80,22 @@ class AeadCipher:
         if not text or not text[-1]:
             text = text.rstrip(b"\0")
         return (text[-1], memoryview(text)[:-1]) if text else (0, b"")
+
+    def likely(self, numbers: range, payload: bytes, far: bool) -> Iterator[Sequence[int]]:
+        """See RecordCipher. In TLS 1.3 the last byte of what is protected is its type, or padding (RFC 8446, 5.2)."""
+        if self.block_key is None:
+            yield from () if far else (numbers,)
+            return
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        last = len(payload) - TAG - 1
+        if last < 0:
+            return
+        encrypt = Cipher(algorithms.AES(self.block_key), modes.ECB()).encryptor().update
+        counter, at = 2 + last // BLOCK, last % BLOCK  # block 1 makes the tag
+        known = bytes(payload[last] ^ kind for kind in (LAST_OF_DATA if far else LASTS))
+        for first in range(numbers.start, numbers.stop, AT_A_TIME):
+            yield likely_numbers(encrypt, self.iv, first, min(AT_A_TIME, numbers.stop - first), counter, at, known)
 
 
 @cache
@@ -107,6 +135,10 @@ class CbcCipher:
             if not self.is_mac(mac, number, header, text):
                 return None
         return header[0], text
+
+    def likely(self, numbers: range, _payload: bytes, far: bool) -> Iterator[Sequence[int]]:
+        """See RecordCipher."""
+        return iter(() if far else (numbers,))
 
     def decrypted(self, sealed: bytes) -> bytes | None:
         """Return the text without its padding; None if the padding is wrong."""

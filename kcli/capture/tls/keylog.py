@@ -41,6 +41,11 @@ class Effort:
         self.left -= count + 256
         return self.left > 0
 
+    @property
+    def is_ample(self) -> bool:
+        """Whether a long search may go on: half of all is left to short ones."""
+        return self.left > self.most // 2
+
     def derive(self) -> bool:
         """Return whether deriving keys from a secret to try them is still allowed."""
         return self.spend(DERIVATION)

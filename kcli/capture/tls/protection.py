@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kcli.capture.tls.ciphers import TLS_13, RecordCipher, cipher_of
+from kcli.capture.tls.ciphers import AT_A_TIME, TLS_13, RecordCipher, cipher_of
 from kcli.capture.tls.handshake import Handshake
 from kcli.capture.tls.keylog import CLIENT_TRAFFIC, SERVER_TRAFFIC, Effort, KeyLog
 from kcli.capture.tls.schedule import keys_of_master, keys_of_traffic, next_traffic_secret
@@ -40,15 +40,23 @@ class Protection:
         self.number += 1
         return found[0], bytes(found[1])
 
-    def search(self, header: bytes, payload: bytes, most: int, effort: Effort) -> tuple[int, bytes] | None:
-        """Decrypt a record whose number is the next one or one of the `most` after it, to (type, contents)."""
-        for number in range(self.number, self.number + most + 1):
-            if not effort.spend(len(payload)):
+    def search(
+        self, header: bytes, payload: bytes, numbers: range, effort: Effort, far: bool = False
+    ) -> tuple[int, bytes] | None:
+        """Decrypt a record that has one of these numbers, to (type, contents). far: they are many; it is of application
+        data, and the cipher has to tell likely numbers.
+        """
+        for likely in self.cipher.likely(numbers, payload, far):
+            if far and not effort.is_ample:
                 return None
-            found = self.cipher.open(number, header, payload)
-            if found is not None:
-                self.number = number + 1
-                return found[0], bytes(found[1])
+            effort.spend(AT_A_TIME)
+            for number in likely:
+                if not effort.spend(len(payload)):
+                    return None
+                found = self.cipher.open(number, header, payload)
+                if found is not None:
+                    self.number = number + 1
+                    return found[0], bytes(found[1])
         return None
 
     def updated(self) -> Protection | None:

@@ -4,6 +4,7 @@ whole.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.capture.tls import protection
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
 
 MOST_NUMBERS = 4096  # that are tried for a record behind a loss whose size is unknown, or of an unseen handshake
+FARTHEST = 1 << 24  # number that is tried where the cipher tells likely ones
+# Numbers that are tried of all secrets before the next ones.
+STEPS = [range(*ends) for ends in pairwise((0, MOST_NUMBERS, 1 << 16, 1 << 18, 1 << 20, 1 << 22, FARTHEST))]
 MOST_GUESSED = 4  # records of a direction without a handshake that are tried against all keys
 
 
@@ -83,12 +87,14 @@ class Recovery:
         if end.keys is None and (not end.sealed or not self.session.find_keys(d, end)):
             return self.guess(d, end, header, payload)
         assert end.keys is not None
-        for keys in (end.keys, self.session.follow(d, end)):
+        most = FARTHEST if gap is None else gap // (end.keys.cipher.overhead + HEADER) + 1
+        for keys, is_far in ((end.keys, False), (self.session.follow(d, end), False), (end.keys, True)):
             if keys is None:
                 continue
             first = keys.number
-            most = MOST_NUMBERS if gap is None else gap // (keys.cipher.overhead + HEADER) + 1
-            found = keys.search(header, payload, min(most, MOST_NUMBERS), self.session.effort)
+            near = first + min(most, MOST_NUMBERS) + 1
+            numbers = range(near, first + min(most, FARTHEST)) if is_far else range(first, near)
+            found = keys.search(header, payload, numbers, self.session.effort, is_far)
             if found is not None:
                 missing = keys.number - 1 - first if keys is end.keys else None
                 end.keys, end.following = keys, None if keys is not end.keys else end.following
@@ -135,19 +141,32 @@ class Recovery:
             return None
         client = self.session.connection.client
         role = None if client is None or self.session.agreed.client_random == b"" else d == client
-        for random, suite, is_client, keys in protection.guesses(self.session.agreed, self.session.log, role):
-            found = keys.search(header, payload, MOST_NUMBERS, self.session.effort)
-            if found is None:
-                continue
-            self.session.connection.client = d if is_client else 1 - d
-            agreed = self.session.agreed
-            agreed.client_random, agreed.version, agreed.suite = random, TLS_13, suite
-            self.session.log.seen.add(random)
-            for each in self.session.ends:
-                each.sealed, each.guessed = True, 0
-            other = self.session.ends[1 - d]
-            other.keys, other.gap = protection.application_keys(agreed, self.session.log, not is_client), None
-            end.keys, end.gap = keys, 0
-            self.session.opened += 1
-            return found
+        opened = self.opened_by_log(header, payload, role)
+        if opened is None:
+            return None
+        random, suite, is_client, keys, found = opened
+        self.session.connection.client = d if is_client else 1 - d
+        agreed = self.session.agreed
+        agreed.client_random, agreed.version, agreed.suite = random, TLS_13, suite
+        self.session.log.seen.add(random)
+        for each in self.session.ends:
+            each.sealed, each.guessed = True, 0
+        other = self.session.ends[1 - d]
+        other.keys, other.gap = protection.application_keys(agreed, self.session.log, not is_client), None
+        end.keys, end.gap = keys, 0
+        self.session.opened += 1
+        return found
+
+    def opened_by_log(
+        self, header: bytes, payload: bytes, from_client: bool | None
+    ) -> tuple[bytes, int, bool, protection.Protection, tuple[int, bytes]] | None:
+        """Find the secret that opens a record, and its number, low ones first: (client's random, suite, whether it is
+        the client's direction, keys, (type, contents)).
+        """
+        session = self.session
+        for step, numbers in enumerate(STEPS):
+            for random, suite, is_client, keys in protection.guesses(session.agreed, session.log, from_client):
+                found = keys.search(header, payload, numbers, session.effort, step > 0)
+                if found is not None:
+                    return random, suite, is_client, keys, found
         return None

@@ -141,6 +141,40 @@ def test_a_connection_under_way_is_tried_against_the_keys(decrypt: Decrypting, t
     assert events == []
 
 
+@pytest.mark.parametrize(("client", "server"), [(0, 5_000), (300_000, 600_001), (12_345_678, 70_000)])
+def test_a_busy_connection_under_way_is_opened_far_on(
+    decrypt: Decrypting, tmp_path: Path, client: int, server: int
+) -> None:
+    """client, server: numbers of the first record of each direction."""
+    made = Talk(tmp_path).shake_hands()
+    secrets = [made.secret(f"{end}_TRAFFIC_SECRET_0") for end in ("CLIENT", "SERVER")]
+    for each in range(3 if client < 1 << 22 else 0):  # their keys are tried, too
+        Talk(tmp_path, port=50000 + each).shake_hands()
+    wire = Wire(client=("10.0.0.1", 40000)).open()
+    before = len(wire.packets)
+    for number in range(9):
+        for sender, (secret, first) in enumerate(zip(secrets, (client, server), strict=True)):
+            wire.add(sender, 16, sealed(secret, first + number, messages.metadata(number)[sender], 23))
+    exchanges, events = decrypt(wire.close().packets[before:], [made.key_log])
+    assert numbers(exchanges) == [(number, True) for number in range(9)]
+    assert events == []
+
+
+def test_a_long_search_leaves_effort_for_short_ones(decrypt: Decrypting, tmp_path: Path) -> None:
+    made = [Talk(tmp_path, port=40000 + each).shake_hands() for each in range(20)]
+    stranger = made[0].wire
+    before = len(stranger.packets)
+    for number in range(40):
+        stranger.client(sealed(bytes(48), number, messages.metadata(number)[0], 23))
+    packets = stranger.close().packets[before:]
+    last = made[-1]
+    before = len(last.wire.packets)
+    for number in range(1, 6):
+        last.exchange(messages.metadata(number))
+    exchanges, _ = decrypt([*packets, *last.wire.close().packets[before:]], [last.key_log])
+    assert numbers(exchanges) == [(number, True) for number in range(1, 6)]
+
+
 def test_a_connection_under_way_may_begin_within_a_record(decrypt: Decrypting, tmp_path: Path) -> None:
     made = Talk(tmp_path, mtu=500).shake_hands()
     before = len(made.wire.packets)
