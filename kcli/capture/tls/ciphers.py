@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from kcli.capture.tls.schedule import Keys
 from kcli.capture.tls.suites import Suite
-from kcli.core.capture.record_numbers import likely_numbers
+from kcli.core.tls.record_numbers import likely_numbers
 from kcli.grammar.files.tls import ALERT, APPLICATION_DATA, HANDSHAKE
 
 TLS_12, TLS_13 = 0x0303, 0x0304

@@ -1,0 +1,1 @@
+"""TLS: the numbers of protected records."""
