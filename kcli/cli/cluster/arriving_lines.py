@@ -13,10 +13,10 @@ PIECE = 1 << 16
 
 
 class ArrivingLines:
-    """A stream of lines that a loop waits for before it reads them."""
+    """A stream of lines that a loop waits for before it reads them. longest: bytes of a line that are waited for."""
 
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
+    def __init__(self, handle: int, longest: int) -> None:
+        self.handle, self.longest = handle, longest
         self.whole: deque[bytes] = deque()
         self.rest: list[bytes] = []  # of a line whose end has not come
         self.held = 0  # bytes of it
@@ -25,10 +25,10 @@ class ArrivingLines:
     @property
     def is_ready(self) -> bool:
         """Whether `readline` has something to return at once."""
-        return bool(self.whole) or self.ended
+        return bool(self.whole) or self.ended or self.held >= self.longest
 
     async def wait(self) -> None:
-        """Wait until a whole line is here, or the end."""
+        """Wait until a whole line is here, as much as is waited for, or the end."""
         loop = asyncio.get_running_loop()
         while not self.is_ready:
             readable = asyncio.Event()
@@ -63,12 +63,14 @@ class ArrivingLines:
         self.rest, self.held = [more[-1]], len(more[-1])
 
 
-def arriving(stream: BinaryIO) -> ArrivingLines | None:
-    """Return the lines of a stream that may make its reader wait; None: it is a file's, or one within this process."""
+def arriving(stream: BinaryIO, longest: int) -> ArrivingLines | None:
+    """Return the lines of a stream that may make its reader wait; None: it is a file's, or one within this process.
+    longest: bytes of a line that are waited for.
+    """
     try:
         handle = stream.fileno()
     except io.UnsupportedOperation:
         return None
     mode = os.fstat(handle).st_mode
     waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(handle)
-    return ArrivingLines(handle) if waits else None
+    return ArrivingLines(handle, longest) if waits else None

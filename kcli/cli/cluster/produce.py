@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from kcli.cli.cluster.arriving_lines import ArrivingLines, arriving
+from kcli.cli.cluster.record_lines import LONGEST_LINE as LONGEST_JSON
 from kcli.cli.cluster.record_lines import Lines, NewRecord, records_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.inputs import check_files, format_option, quiet_option
@@ -129,7 +130,7 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
     with contextlib.ExitStack() as closing:
         source = sys.stdin.buffer if file in (None, "-") else closing.enter_context(Path(file).open("rb"))
         name = name_of(file or "-")
-        coming = arriving(source)
+        coming = arriving(source, LONGEST_JSON if options.jsonl else LONGEST_LINE)
         stream = source if coming is None else coming
         records = (
             records_in(stream, name, topic, encoder) if options.jsonl else pairs(stream, name, options.key_separator)

@@ -38,7 +38,7 @@ def test_pieces_of_any_size(size: int) -> None:
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    assert asyncio.run(taken(ArrivingLines(read))) == [*io.BytesIO(text)]
+    assert asyncio.run(taken(ArrivingLines(read, 1 << 20))) == [*io.BytesIO(text)]
     feeder.join()
     os.close(read)
 
@@ -46,7 +46,7 @@ def test_pieces_of_any_size(size: int) -> None:
 def test_a_line_without_end_is_cut() -> None:
     read, write = os.pipe()
     os.write(write, b"abcdefgh")
-    lines = ArrivingLines(read)
+    lines = ArrivingLines(read, 1 << 20)
     assert lines.readline(5) == b"abcde"
     os.write(write, b"ijklmnop\nq")
     assert lines.readline(5) == b"ijklm"
@@ -55,11 +55,21 @@ def test_a_line_without_end_is_cut() -> None:
     os.close(read)
 
 
+def test_no_more_of_a_line_is_waited_for_than_is_read() -> None:
+    read, write = os.pipe()
+    os.write(write, b"abcdefgh")
+    lines = ArrivingLines(read, 5)
+    asyncio.run(asyncio.wait_for(lines.wait(), 10))
+    assert lines.readline(5) == b"abcde"
+    os.close(write)
+    os.close(read)
+
+
 def test_others_go_on_while_nothing_comes() -> None:
     read, write = os.pipe()
 
     async def raced() -> float:
-        lines = ArrivingLines(read)
+        lines = ArrivingLines(read, 1 << 20)
         waiting = asyncio.create_task(lines.wait())
         began = time.monotonic()
         await asyncio.sleep(0.01)
@@ -76,5 +86,5 @@ def test_others_go_on_while_nothing_comes() -> None:
 def test_a_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(b"x")
     with (tmp_path / "lines").open("rb") as file, Path(os.devnull).open("rb") as nothing:
-        assert arriving(file) is None and arriving(nothing) is None
-    assert arriving(io.BytesIO()) is None
+        assert arriving(file, 9) is None and arriving(nothing, 9) is None
+    assert arriving(io.BytesIO(), 9) is None
