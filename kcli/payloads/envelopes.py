@@ -33,4 +33,4 @@ def row_of(change: dict[str, Any]) -> dict[str, Any]:
     row = change.get("after") if change.get("after") is not None else change.get("before")
     made = dict(row) if isinstance(row, dict) else {} if row is None else {"row": row}
     made |= {META[name]: change[name] for name in META if name in change}
-    return made | {DELETED: change["op"] == "d"}
+    return made | {DELETED: "true" if change["op"] == "d" else "false"}  # text, as Debezium writes it

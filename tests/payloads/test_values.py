@@ -85,8 +85,8 @@ CHANGE = {"before": {"id": 1}, "after": {"id": 2, "b": None}, "source": {}, "op"
     ("value", "flat"),
     [
         ({"schema": {"type": "struct"}, "payload": {"id": 1}}, {"id": 1}),
-        ({"schema": None, "payload": CHANGE}, {"id": 2, "b": None, "__op": "u", "__ts_ms": 9, "__deleted": False}),
-        (CHANGE | {"op": "d", "after": None}, {"id": 1, "__op": "d", "__ts_ms": 9, "__deleted": True}),
+        ({"schema": None, "payload": CHANGE}, {"id": 2, "b": None, "__op": "u", "__ts_ms": 9, "__deleted": "false"}),
+        (CHANGE | {"op": "d", "after": None}, {"id": 1, "__op": "d", "__ts_ms": 9, "__deleted": "true"}),
         ({"op": "u", "x": 1}, {"op": "u", "x": 1}),
         ({"payload": 1, "schema": 2, "more": 3}, {"payload": 1, "schema": 2, "more": 3}),
         ([1], [1]),
