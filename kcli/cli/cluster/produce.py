@@ -132,7 +132,7 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
         name = name_of(file or "-")
         coming = arriving(source, LONGEST_JSON if options.jsonl else LONGEST_LINE)
         stream = source if coming is None else coming
-        records = (
+        records: Iterable[NewRecord | None] = (
             records_in(stream, name, topic, encoder) if options.jsonl else pairs(stream, name, options.key_separator)
         )
         asyncio.run(run(config, topic, records, coming, options))
@@ -141,7 +141,7 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
 async def run(
     config: ClientConfig,
     topic: str,
-    records: Iterable[NewRecord],
+    records: Iterable[NewRecord | None],
     coming: ArrivingLines | None,
     options: ProduceOptions,
 ) -> None:
@@ -170,7 +170,7 @@ def check_partition(partition: int | None, producer: Producer, said: str = "--pa
 
 async def send_all(
     producer: Producer,
-    records: Iterable[NewRecord],
+    records: Iterable[NewRecord | None],
     coming: ArrivingLines | None,
     throughput: float,
     partition: int | None,
@@ -182,8 +182,12 @@ async def send_all(
     while True:
         if coming is not None and not coming.is_ready:
             await coming.wait()
-        if (record := next(each, None)) is None:
+        try:
+            record = next(each)
+        except StopIteration:
             return
+        if record is None:
+            continue
         number += 1
         if throughput > 0:
             ahead = start + number / throughput - loop.time()

@@ -39,14 +39,16 @@ class NewRecord(NamedTuple):
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
 
 
-def records_in(stream: Lines, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord]:
-    """Yield the records of lines; those of control records are left out. decoder: writes what `_key` and `_value` say.
+def records_in(stream: Lines, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord | None]:
+    """Yield the record of each line; None: it is empty, or of a control record, which is left out. decoder: writes
+    what `_key` and `_value` say.
 
     Raises InputError for a line that is none, NetworkError: the registry can't be asked."""
     number = controls = 0
     while line := stream.readline(LONGEST_LINE):
         number += 1
         if not line.strip():
+            yield None
             continue
         try:
             if len(line) == LONGEST_LINE:
@@ -56,6 +58,7 @@ def records_in(stream: Lines, name: str, topic: str, decoder: PayloadDecoder | N
                 raise InputError("an object expected")
             if "_control" in row:
                 controls += 1
+                yield None
                 continue
             yield record_of(row, topic, decoder)
         except InputError as error:

@@ -110,7 +110,7 @@ def test_a_line_of_a_pipe_is_sent_when_it_comes(words: list[str], cluster: Clust
     command = [sys.executable, "-m", "kcli.cli", "produce", "t", "--bootstrap", where, "--partition", "0", *words]
     with ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as kcli:
         assert kcli.stdin is not None
-        kcli.stdin.write(b'{"value": "one"}\n{"value": ')
+        kcli.stdin.write(b'{"value": "one"}\n' + (b"\n" if words else b"") + b'{"value": ')
         kcli.stdin.flush()
         until = time.monotonic() + 20
         while not cluster.values[0] and time.monotonic() < until:
