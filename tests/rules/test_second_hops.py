@@ -10,7 +10,7 @@ from kcli.diagnose import diagnose
 from kcli.diagnose.diagnosis import diagnose_into
 from kcli.diagnose.store import FactStore
 from tests.capture.messages import request, response
-from tests.capture.wires import MILLISECOND, Wire, pcap
+from tests.capture.wires import MILLISECOND, START, Wire, pcap
 from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND
 
@@ -18,10 +18,12 @@ PROXY, SERVER = "10.0.0.5:9092", "10.0.0.2:9092"
 WROTE = {"acks": 1, "timeoutMs": 1000}
 
 
-def asked_twice(times: int, pause: int, *, behind: int = MILLISECOND // 4, client: str = "app") -> list[Wire]:
+def asked_twice(
+    times: int, pause: int, *, behind: int = MILLISECOND // 4, client: str = "app", start: int = START
+) -> list[Wire]:
     """A producer's connection to a proxy, and the proxy's own: it sends each request on, and each answer back."""
-    outer = Wire(client=("10.0.0.1", 40000), server=("10.0.0.5", 9092), seq=(1, 2)).open()
-    inner = Wire(client=("10.0.0.5", 50000), server=("10.0.0.2", 9092), seq=(3, 4)).open()
+    outer = Wire(client=("10.0.0.1", 40000), server=("10.0.0.5", 9092), start=start, seq=(1, 2)).open()
+    inner = Wire(client=("10.0.0.5", 50000), server=("10.0.0.2", 9092), start=start, seq=(3, 4)).open()
     for number in range(times):
         parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
         wrote = request(0, 9, number, {**WROTE, "topicData": [{"name": "orders", "partitionData": parts}]}, client)
@@ -52,6 +54,13 @@ def test_what_a_proxy_sends_on_counts_once(tmp_path: Path) -> None:
                for each in diagnosis.unjudged)  # fmt: skip
     [busiest] = diagnosis.overview.busiest
     assert busiest["requests"] == 900 and busiest["records"] == 1 and busiest["connections"] == 1
+
+
+@pytest.mark.parametrize("after", range(0, 2000, 50))
+def test_a_request_is_met_whenever_it_is_sent_on(tmp_path: Path, after: int) -> None:
+    """after: ms of two seconds, within which requests are looked for."""
+    wires = asked_twice(30, 2 * SECOND, behind=90 * MILLISECOND, start=START + after * MILLISECOND)
+    assert diagnose([captured(tmp_path, *wires)]).overview.exchanges == 30
 
 
 def test_the_rate_behind_a_proxy_is_that_of_one_hop(tmp_path: Path) -> None:
