@@ -23,6 +23,7 @@ from kcli.counting import counted
 from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
 from kcli.input_names import name_of
+from kcli.whole_file import WholeFile
 
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice
@@ -95,15 +96,15 @@ def down_convert(files: tuple[str, ...], **given: Any) -> None:
         raise UsageError("the output is binary, and standard output a terminal: -o OUT expected")
     with open_output(options.output, files) as out:
         for file in files:
-            with ExitStack() as stack:
-                try:
+            try:
+                with ExitStack() as stack:
                     if options.fetch_size is not None:
                         write_answer(out, open_source(file, stack, whole=True), options.fetch_size, options)
                     else:
                         convert_file(out, file, open_source(file, stack), options)
-                except InputError as error:
-                    out.flush()
-                    raise error.within(name_of(file)) from None
+            except InputError as error:
+                out.flush()
+                raise error.within(name_of(file)) from None
 
 
 def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
@@ -118,8 +119,7 @@ def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
             return Slice.of(sys.stdin.buffer.read())
         return Slice(lambda into, _position: standard_input().readinto1(into), 0, UNKNOWN_SIZE)
     refuse_endless(file)
-    handle = os.open(file, os.O_RDONLY)
-    stack.callback(os.close, handle)
+    handle = stack.enter_context(WholeFile(file)).fileno()
     status = os.fstat(handle)
     if stat.S_ISDIR(status.st_mode):
         raise InputError("a directory: a log segment expected")

@@ -14,6 +14,7 @@ from kcli.input_names import STDIN
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
 from kcli.records.segments import base_offset_of
+from kcli.whole_file import WholeFile
 
 
 def read_segment(files: Files) -> Iterator[Batch]:
@@ -37,6 +38,8 @@ def batches_of(files: list[str | Stream]) -> Iterator[Batch]:
                     yield from batches_in(raw, name_of(file), failures)
             except OSError as error:
                 failures.append(unreadable(error, name_of(file)))
+            except InputError as error:
+                failures.append(error)
     if failures:
         raise all_of(failures)
 
@@ -54,7 +57,7 @@ def logs_of(file: str | Stream, failures: list[InputError]) -> list[str | Stream
 def opened(file: str | Stream) -> io.RawIOBase:
     if isinstance(file, Stream):
         return file
-    return io.FileIO(0, closefd=False) if file == STDIN else io.FileIO(file)
+    return io.FileIO(0, closefd=False) if file == STDIN else WholeFile(file)
 
 
 def batches_in(raw: io.RawIOBase, name: str, failures: list[InputError]) -> Iterator[Batch]:

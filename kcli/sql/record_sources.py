@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from kcli.payloads.record_table import Gathered, RecordsOrigin, asked, count_bat
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
 from kcli.topic_names import partition_of
+from kcli.whole_file import WholeFile
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
@@ -34,7 +34,10 @@ def segment_records(paths: Sequence[str], secrets: bool, reader: PayloadDecoder 
         for path in paths:
             topic, partition = partition_of(Path(path).absolute().parent.name)
             values = {"topic": topic, "partition": partition, "file": path}
-            yield from log_batches(path, values, secrets, failures, decoder)
+            try:
+                yield from log_batches(path, values, secrets, failures, decoder)
+            except InputError as error:
+                failures.append(error)
         if failures:
             raise all_of(failures)
 
@@ -49,7 +52,7 @@ def log_batches(
     decoder: PayloadDecoder | None = None,
 ) -> Iterator[Any]:
     """Yield the records of one log."""
-    with io.FileIO(path) as raw:
+    with WholeFile(path) as raw:
         for chunk, start, stop, damage in stretches(lambda into, _at: raw.readinto(into) or 0, CHUNK):
             found: list[tuple[int, int, str]] = []
             data = memoryview(chunk.data)[start:stop]

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
+from kcli.whole_file import WholeFile
 
 PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
@@ -54,7 +55,7 @@ class CaptureFile:
         """Open the bytes as they are stored; a subclass may take them from elsewhere."""
         if isinstance(self.path, Stream):
             return self.path
-        return StandardInput() if self.path == STDIN else io.FileIO(self.path)
+        return StandardInput() if self.path == STDIN else WholeFile(self.path)
 
     def rewound(self, raw: Any) -> Any:
         """Return the compressed stream from its first byte on, even where it can't seek (a pipe)."""
@@ -105,6 +106,20 @@ class CaptureFile:
             return False
         self.end += count or 0
         return bool(count != 0)
+
+    @property
+    def size(self) -> int:
+        """The file's size in bytes when it was opened; 0 where it has none that is known."""
+        return self.raw.size if isinstance(self.raw, WholeFile) else 0
+
+    def expect(self, size: int) -> None:
+        """Expect as many bytes as the file had before."""
+        if isinstance(self.raw, WholeFile):
+            self.raw.size = max(self.raw.size, size)
+
+    def cut_meanwhile(self) -> str | None:
+        """Return what to say of a file that another program has cut off since it was first looked at."""
+        return self.raw.cut() if isinstance(self.raw, WholeFile) else None
 
     def close(self) -> None:
         """Close the file, if it was opened here."""

@@ -56,11 +56,13 @@ class FileCursor:
         self.file: CaptureFile | None = None
         self.reader = new_reader()
         self.begun = False
+        self.size = 0  # bytes, when it was looked at
         self.first = self.look()
 
     def look(self) -> int:
         """Return the time (ns) of the first packet; 0 for a file without any. Raises InputError: not a capture."""
         self.file = self.open_file(self.path)
+        self.size = self.file.size
         if is_piped(self.path):
             return 0  # a pipe may take its time, and can't be read twice
         try:
@@ -92,6 +94,7 @@ class FileCursor:
         """Return the file, opened at its start or where it was left."""
         if self.file is None:
             self.file = self.open_file(self.path)
+            self.file.expect(self.size)
         return self.file
 
 
@@ -266,7 +269,10 @@ def skip_damage(
 
 def report_end(file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]) -> None:
     left = len(file.data)
-    if file.failure is not None:
+    if text := file.cut_meanwhile():
+        failures.append(InputError(text, file=file.name))
+        emit(Event("truncated", None, 0, file.offset, left, text, file=file.name))
+    elif file.failure is not None:
         failures.append(
             InputError(f"can't be decompressed beyond {file.offset + left:,} bytes: {file.failure}", file=file.name)
         )

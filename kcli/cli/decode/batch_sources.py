@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.terminal.streams import standard_input
 from kcli.errors import InputError
+from kcli.whole_file import WholeFile
 
 if TYPE_CHECKING:
     from kcli.records.chunks import ReadInto
@@ -32,19 +33,16 @@ class OpenSource:
 
 @contextmanager
 def open_source(path: str) -> Iterator[OpenSource]:
-    """Open a file, a pipe, or standard input ("-"). Raises OSError."""
+    """Open a file, a pipe, or standard input ("-"). Raises OSError; InputError at the end for a file that was cut."""
     if path == "-":
         yield OpenSource(lambda into, _position: standard_input().readinto1(into), None, False)
         return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        status = os.fstat(handle)
-        if stat.S_ISREG(status.st_mode):
-            yield OpenSource(lambda into, position: os.preadv(handle, [into], position), status.st_size, True)
+    with WholeFile(path) as file:
+        handle = file.fileno()
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            yield OpenSource(lambda into, position: os.preadv(handle, [into], position), file.size, True)
         else:
             yield OpenSource(lambda into, _position: os.readv(handle, [into]), None, False)
-    finally:
-        os.close(handle)
 
 
 def memory_source(data: bytes) -> OpenSource:

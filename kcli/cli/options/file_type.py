@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kcli.cli.terminal.streams import standard_input
 from kcli.errors import InputError
-from kcli.input_names import name_of
+from kcli.input_names import STDIN, name_of
 
 LOOKED_AT = 1 << 12  # bytes of a file, to say what it is, as in kcli.records.recognition
 HEADER = 61  # bytes, of a record batch
@@ -28,11 +28,16 @@ def refuse_others(data: bytes, name: str, why: str = "neither a message nor reco
 
 
 def refuse_other_files(files: Iterable[str], why: str) -> None:
-    """Call `refuse_others` for the first bytes of files and of standard input, which lose none; pipes are not read."""
+    """Call `refuse_others` for the first bytes of files and of standard input, which lose none; pipes are not read.
+
+    An empty file is a log segment by its name alone.
+    """
     for file in files:
         start = start_of(file)
         if start:
             refuse_others(start, name_of(file), why)
+        elif start == b"" and file != STDIN and not file.endswith(".log"):
+            raise InputError(f"{why} (empty)", file=name_of(file))
 
 
 def start_of(file: str) -> bytes | None:

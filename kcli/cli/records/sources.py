@@ -28,6 +28,7 @@ from kcli.records.rows import batch_rows, field_rows
 from kcli.records.unfolding import Unfolding
 from kcli.schemas.apikeys import PRODUCE
 from kcli.topic_names import partition_of
+from kcli.whole_file import WholeFile
 
 MOST_PROBLEMS = 20
 Row = dict[str, Any]
@@ -245,7 +246,7 @@ def segment_groups(
     seen = {"api": None, "client_id": None, "connection": None, "file": name_of(file)}
     empty, unfold = True, Unfolding()
     try:
-        with io.FileIO(0, closefd=False) if file == "-" else io.FileIO(file) as raw:
+        with io.FileIO(0, closefd=False) if file == "-" else WholeFile(file) as raw:
             read = standard_input().readinto1 if file == "-" else raw.readinto
             for chunk, start, stop, damage in stretches(lambda into, _at: read(into) or 0, kept=True):
                 data = memoryview(chunk.data)[start:stop]
@@ -262,3 +263,5 @@ def segment_groups(
                 warn(f"{name_of(file)}: no record batches (empty)", quiet)
     except OSError as error:
         problems.add(unreadable(error, name_of(file)))
+    except InputError as error:
+        problems.add(error)

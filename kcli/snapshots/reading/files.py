@@ -19,6 +19,7 @@ from kcli.records.recognition import LOOKED_AT, segment_name
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 from kcli.temporary import temporary_file
 from kcli.topic_names import METADATA_FOLDER
+from kcli.whole_file import cut_text
 
 if TYPE_CHECKING:
     import mmap
@@ -138,8 +139,7 @@ def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard)
     """Raise OSError where a file does not have what was mapped any more: zeros may have been read in its place."""
     left = os.fstat(stream.fileno()).st_size
     if left < len(data) or guard.was_cut:
-        text = f"another program cut it off while it was read: from {len(data)} to {left} bytes"
-        raise OSError(errno.EIO, text, path) from None
+        raise OSError(errno.EIO, cut_text(len(data), left), path) from None
 
 
 def close(data: memoryview, mapped: mmap.mmap) -> None:
