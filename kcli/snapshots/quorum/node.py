@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from kcli.core.codec.values import uuid_text
 from kcli.errors import InputError
 from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
@@ -17,6 +19,7 @@ from kcli.snapshots.rules.verification import verify
 
 # How the property is named that holds the node's id, by the version of the file (Kafka's MetaProperties).
 NODE_NAMES = {0: "broker.id", 1: "node.id"}
+RESERVED = 100  # the uuids below it as a number are none of a directory (Kafka's DirectoryId)
 
 
 class Identity(NamedTuple):
@@ -93,7 +96,7 @@ def identity_of(log_dir: Path) -> Identity:
     if not path.is_file():
         return Identity()
     known = read_properties(path)
-    directory, cluster = known.get("directory.id") or None, known.get("cluster.id") or None
+    directory, cluster = directory_in(known.get("directory.id")), known.get("cluster.id") or None
     version = number_in(known.get("version", "0"))
     name = NODE_NAMES.get(-1 if version is None else version)
     if name is None:
@@ -102,7 +105,19 @@ def identity_of(log_dir: Path) -> Identity:
     if node is None or "cluster.id" not in known:
         lacks = name if node is None else "cluster.id"
         return Identity(None, directory, cluster, f"no {lacks}, which version {version} needs")
+    if directory is None and "directory.id" in known:
+        text = f"directory.id {known['directory.id']!r} (a uuid that is not reserved expected, by Kafka 3.7 and later)"
+        return Identity(None, None, cluster, text)
     return Identity(node, directory, cluster)
+
+
+def directory_in(text: str | None) -> str | None:
+    """Return a directory's uuid in the form of logs, from text that Kafka's `Uuid.fromString` takes; else None."""
+    if text is None or not re.fullmatch("[A-Za-z0-9_-]{22}(==)?", text):
+        return None
+    data = urlsafe_b64decode(text[:22] + "==")  # bits behind the last byte count for nothing
+    low = int.from_bytes(data[8:], signed=True)
+    return None if data[:8] == bytes(8) and low < RESERVED else uuid_text(data)
 
 
 def number_in(text: str) -> int | None:

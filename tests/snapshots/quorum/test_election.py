@@ -238,6 +238,36 @@ def test_properties_that_kafka_starts_with(properties: str, refusal: str | None,
     assert identity_of(tmp_path).node_id is None
 
 
+# By MetaProperties and MetaPropertiesEnsemble.verify of 3.7.2, 3.8.1, 3.9.1 and 4.4.0; 3.6 does not know the property.
+@pytest.mark.parametrize(
+    ("text", "directory"),
+    [
+        ("ffZvKiaNReeZKpFYS5w3iQ", "ffZvKiaNReeZKpFYS5w3iQ"),
+        ("ffZvKiaNReeZKpFYS5w3iQ==", "ffZvKiaNReeZKpFYS5w3iQ"),
+        ("ffZvKiaNReeZKpFYS5w3iR", "ffZvKiaNReeZKpFYS5w3iQ"),
+        ("_____________________w", "_____________________w"),
+        ("AAAAAAAAAAAAAAAAAAAAZA", "AAAAAAAAAAAAAAAAAAAAZA"),
+        ("AAAAAAAAAAAAAAAAAAAAYw", None),
+        ("AAAAAAAAAAD__________w", None),
+        ("AAAAAAAAAAAAAAAAAAAAAA", None),
+        ("", None),
+        ("hello", None),
+        ("ffZvKiaNReeZKpFYS5w3i", None),
+        ("ffZvKiaNReeZKpFYS5w3iQA", None),
+        ("ffZvKiaNReeZKpFYS5w3iQ=", None),
+        ("ffZv+iaNReeZKpFYS5w3iQ", None),
+        ("7df66f2a-268d-45e7-992a-91584b9c3789", None),
+    ],
+)
+def test_a_directory_id_that_kafka_starts_with(text: str, directory: str | None, tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text(f"version=1\nnode.id=1\ncluster.id=c\ndirectory.id={text}\n")
+    identity = identity_of(tmp_path)
+    assert (identity.node_id, identity.directory_id) == (1 if directory else None, directory)
+    assert (identity.refusal or "").startswith(
+        "" if directory else f"directory.id {text!r} (a uuid that is not reserved"
+    )
+
+
 def test_a_node_that_does_not_start_is_not_elected(tmp_path: Path) -> None:
     nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
     properties = Path(nodes[0]) / "meta.properties"
