@@ -16,7 +16,7 @@ from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.decode.message import begins_request, reads_request
 from kcli.cli.decode.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text
-from kcli.cli.options.inputs import binary_input, dialect_option, format_option, quiet_option
+from kcli.cli.options.inputs import binary_input, dialect_option, quiet_option, text_format_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
@@ -38,7 +38,7 @@ class CheckOptions:
     base64_: bool
     dialect: str | None
     release: str | None
-    format_: str
+    form: str
     quiet: bool
     lines: bool
 
@@ -47,7 +47,7 @@ def check_options(command: Command) -> Command:
     for option in (
         quiet_option("Print nothing: the exit code is the answer."),
         lines_option("Answer each line, of hex or base64 text or JSON, by a line of JSON"),
-        format_option(("text", "jsonl"), "The form of the output.", default="text"),
+        text_format_option(),
         click.option("--release", metavar="RELEASE", help="The broker's release; the newest in the tables by default."),
         dialect_option,
         binary_input,
@@ -111,7 +111,7 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
             except DecodeError as error:
                 yield place, [Verdict("", "", str(error))]
 
-    code = show(verdicts(), options.format_, options.quiet)
+    code = show(verdicts(), options.form, options.quiet)
     conclude(bad, options.quiet)
     return code
 
@@ -155,7 +155,7 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
         for place, data in readable(found, file, bad):
             yield place, [verdict(data, now)]
 
-    code = show(verdicts(), options.format_, options.quiet)
+    code = show(verdicts(), options.form, options.quiet)
     conclude(bad, options.quiet)
     return code
 
@@ -226,7 +226,7 @@ def is_batch(data: bytes) -> bool:
     return len(data) > 16 and int.from_bytes(data[8:12], "big") == len(data) - 12
 
 
-def show(found: Iterator[tuple[str, list[Verdict]]], format_: str, quiet: bool) -> int:
+def show(found: Iterator[tuple[str, list[Verdict]]], form: str, quiet: bool) -> int:
     """Print the verdicts; 1: not all are taken."""
     refused = False
     for place, verdicts in found:
@@ -235,7 +235,7 @@ def show(found: Iterator[tuple[str, list[Verdict]]], format_: str, quiet: bool) 
             if quiet:
                 continue
             where = ": ".join(part for part in (place, each.place) if part)
-            print_line(dumps(verdict_row(where, each)) if format_ == "jsonl" else text_line(where, each))
+            print_line(dumps(verdict_row(where, each)) if form == "jsonl" else text_line(where, each))
     return int(refused)
 
 

@@ -117,7 +117,6 @@ def build_message_set(
     codec: str = "none",
     append_time: int | None = None,
     offsets: Sequence[int] | None = None,
-    level: int | None = None,
 ) -> bytes:
     """Build messages of magic 0 or 1 from (timestamp ms, key, value): one after another, or wrapped in a compressed
     one.
@@ -139,5 +138,5 @@ def build_message_set(
     )
     if number == 0 or not rows:
         return inner
-    folded = compress(number, inner, magic, level)
+    folded = compress(number, inner, magic, None)
     return record_values.write_message(places[-1], magic, flag | number, max(times), None, folded)

@@ -128,9 +128,7 @@ class DraftTracker:
     def _check_request(self, session: ObservedSession, x: FetchExchange) -> None:
         registry = self.registry
         incremental_checks.same_client(registry, session, x)
-        if x.ns and x.ns < session.answered_ns:
-            ms = (session.answered_ns - x.ns) / 1e6
-            registry.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+        incremental_checks.one_under_way(registry, session, x)
         if (x.server, x.session_id) in self.lost:
             text = "goes on after a fetch without an answer: nobody knows what the broker has taken in"
             registry.find(x, "not-begun-anew", x.session_id, text)

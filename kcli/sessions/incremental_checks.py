@@ -52,14 +52,20 @@ def epoch(registry: SessionRegistry, session: ObservedSession, x: FetchExchange)
         registry.find(x, "epoch-jump", x.session_id, text)
         if x.answered and not x.error:
             registry.find(x, "epoch-accepted", x.session_id, f"{text} is answered without an error")
-    if x.ns and x.ns < session.answered_ns and expected >= 0:
-        ms = (session.answered_ns - x.ns) / 1e6
-        registry.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+    if expected >= 0:
+        one_under_way(registry, session, x)
     if session.topic_ids != (x.version >= TOPIC_IDS_SINCE):
         text = f"Fetch v{x.version} in a session that began with v{session.version}"
         registry.find(x, "naming-switched", x.session_id, text)
         if x.answered and not x.error:
             registry.find(x, "naming-accepted", x.session_id, f"{text} is answered without an error")
+
+
+def one_under_way(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """Check that the fetch before was answered when this one was sent."""
+    if x.ns and x.ns < session.answered_ns:
+        ms = (session.answered_ns - x.ns) / 1e6
+        registry.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
 
 
 def check_request(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:

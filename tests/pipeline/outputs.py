@@ -138,6 +138,8 @@ def unaccounted(output: Path) -> int:
     assert sum(row["payload_bytes"] for row in files) == sum(row["payload_bytes"] for row in shares)
     assert sum(row["exchanges"] for row in shares) == len(rows_of(output, "exchanges"))
     assert sum(row["events"] for row in rows) == len(rows_of(output, "undecodable"))
+    first, last = min(row["first"] for row in files if row["packets"]), max(row["last"] for row in files)
+    assert all(first <= row["first"] <= row["last"] <= last for row in shares if row["scope"] == "share")
     known = ("exchange_bytes", "event_bytes", "duplicate_bytes", "stray_bytes", "tls_bytes", "carried_bytes")
     return int(sum(row["payload_bytes"] - sum(row[name] for name in known) for row in shares))
 

@@ -120,8 +120,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
         prove(connection)
     connection.answered = ns
     connection.exchange(request, ns, frame)
-    if connection.trial is not None:
-        decide(connection)
+    decide(connection)
 
 
 def pass_unanswered(connection: ConnectionState, number: int) -> None:

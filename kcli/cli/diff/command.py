@@ -14,11 +14,11 @@ from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
-    format_option,
     quiet_option,
     read_message,
     read_text,
     secrets_option,
+    text_format_option,
     unbase64,
 )
 from kcli.cli.terminal.lines import print_line
@@ -39,7 +39,7 @@ def diff_options(command: Command) -> Command:
     for option in (
         quiet_option("No warnings.", used=False),
         lines_option("Answer each line, EXPECTED and GOT as text or JSON, by a line of JSON"),
-        format_option(("text", "jsonl"), "The form of the output.", default="text"),
+        text_format_option(),
         click.option(
             "--as",
             "as_",
@@ -62,7 +62,7 @@ def diff_options(command: Command) -> Command:
 @click.option(
     "--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the responses' request."
 )
-def message(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
+def message(expected: str | None, got: str | None, form: str, lines: bool, **options: Any) -> int:
     """Show the fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with a request each, or with --api and --api-version a response ("-": standard input).
@@ -81,12 +81,12 @@ def message(expected: str | None, got: str | None, format_: str, lines: bool, **
         from kcli.cli.diff.lines import messages_reply
 
         return answer_pairs(expected, got, messages_reply, options)
-    return show(sides_of(expected, got, "request" if options["api"] is None else "response", options), format_)
+    return show(sides_of(expected, got, "request" if options["api"] is None else "response", options), form)
 
 
 @click.command()
 @diff_options
-def batch(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
+def batch(expected: str | None, got: str | None, form: str, lines: bool, **options: Any) -> int:
     """Show the fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with batches ("-": standard input); with --lines the one file ("-", the default) has both
@@ -101,7 +101,7 @@ def batch(expected: str | None, got: str | None, format_: str, lines: bool, **op
         from kcli.cli.diff.lines import batches_reply
 
         return answer_pairs(expected, got, batches_reply, options)
-    return show(sides_of(expected, got, "batch", options), format_)
+    return show(sides_of(expected, got, "batch", options), form)
 
 
 def answer_pairs(file: str | None, other: str | None, reply: PairReply, options: dict[str, Any]) -> int:
@@ -164,18 +164,18 @@ def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Sid
     return batch_side(data, options["secrets"]) if kind == "batch" else message_side(data, options)
 
 
-def show(sides: list[Side], format_: str) -> int:
+def show(sides: list[Side], form: str) -> int:
     """Print what differs; 1: something does."""
     (one, expected, wrong), (other, got, broken) = sides
     from kcli.cli.diff.lines import difference_row
 
     found = [*differences(expected, one, got, other)]
     for each in found:
-        print_line(dumps(difference_row(each, one, other)) if format_ == "jsonl" else text_line(each, one, other))
+        print_line(dumps(difference_row(each, one, other)) if form == "jsonl" else text_line(each, one, other))
     for side, problem in (("expected", wrong), ("got", broken)):
         if problem:
             row = dumps({"path": "_error", side: problem})
-            print_line(row if format_ == "jsonl" else f"{side} ends early: {problem}")
+            print_line(row if form == "jsonl" else f"{side} ends early: {problem}")
     return int(bool(found or wrong or broken))
 
 

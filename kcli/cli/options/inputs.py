@@ -96,6 +96,12 @@ def format_option(
     return lambda command: form(pager_option(command) if paged else command)
 
 
+def text_format_option(*, paged: bool = True) -> Callable[[Command], Command]:
+    """Add --format, as `form`: lines to read, or jsonl."""
+    text = "Lines to read, or one JSON object each."
+    return format_option(("text", "jsonl"), text, default="text", name="form", paged=paged)
+
+
 def pager_option(command: Command) -> Command:
     """Add --no-pager; without it the command's output is paged on a terminal."""
 

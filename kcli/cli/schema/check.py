@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kcli.cli.options.inputs import format_option, quiet_option
+from kcli.cli.options.inputs import quiet_option, text_format_option
 from kcli.cli.terminal.lines import print_line
 from kcli.jsontext import dumps
 
@@ -16,9 +16,9 @@ from kcli.jsontext import dumps
 @click.option(
     "--against", metavar="RELEASE", help="Release that keeps its versions; the newest in the tables by default."
 )
-@format_option(("text", "jsonl"), "The form of the output.", default="text")
+@text_format_option()
 @quiet_option("Print nothing: the exit code is the answer.")
-def check(folder: Path, against: str | None, format_: str, quiet: bool) -> int:
+def check(folder: Path, against: str | None, form: str, quiet: bool) -> int:
     """Check the message definitions (*.json) in DIR: all that Kafka's generator refuses, and the rules of evolution.
 
     A finding names file, line, message and field. The format that a release has spoken may not change: types,
@@ -35,5 +35,5 @@ def check(folder: Path, against: str | None, format_: str, quiet: bool) -> int:
     release = tables.release(against or tables.releases[-1])
     found = check_folder(folder, tables, release)
     for each in found if not quiet else ():
-        print_line(dumps(each._asdict()) if format_ == "jsonl" else str(each))
+        print_line(dumps(each._asdict()) if form == "jsonl" else str(each))
     return int(bool(found))

@@ -20,6 +20,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     read_of,
     reading_options,
+    text_format_option,
 )
 from kcli.cli.session.choice import SessionChoice
 from kcli.cli.terminal.console import is_terminal, progress, warn
@@ -108,14 +109,14 @@ def explain(
 @click.command(cls=FilterCommand)
 @FILES
 @port_option
-@format_option(("text", "jsonl"), "Findings to read, or one JSON object a line.", default="text")
+@text_format_option()
 @click.option(
     "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
 )
 @filter_options
 @reading_options
 @QUIET
-def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> int:
+def lint(files: tuple[str, ...], form: str, notes: bool, **options: Any) -> int:
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
     One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
@@ -136,7 +137,7 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
         severity = finding.verdict.severity
         counts[severity] += 1
         if severity == "error" or notes:
-            print_line(line_of(finding, tracker, format_))
+            print_line(line_of(finding, tracker, form))
 
     evicted: list[ObservedSession] = []
 
@@ -162,9 +163,9 @@ def read_options(options: dict[str, Any], *, prints: bool) -> dict[str, Any]:
     return chosen | {"quiet": options["quiet"] or (prints and is_terminal(sys.stdout))}
 
 
-def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
+def line_of(finding: SessionFinding, tracker: Tracker, form: str) -> str:
     names = tracker.offsets.names
-    if format_ == "jsonl":
+    if form == "jsonl":
         return dumps(finding.as_dict(when(finding.ns), names))
     who = f"{finding.client_id} " if finding.client_id else ""
     return (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, text_format_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.errors import InputError
@@ -32,7 +32,7 @@ MOST = 20  # records that are named
 @click.option(
     "--against", required=True, metavar="VERSION", help="A release (3.9), a metadata.version (3.9-IV0), a level."
 )
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@text_format_option()
 @quiet_option("No summary, no warnings.")
 @dialect_option
 def check(source: str, against: str, form: str, quiet: bool, dialect: str | None) -> int:

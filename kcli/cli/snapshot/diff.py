@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
@@ -38,7 +38,7 @@ class DiffOptions:
 @click.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@text_format_option()
 @output_option
 @secrets_option("--secrets")
 @click.option("--commands", is_flag=True, help="Print the lines for Kafka's tools that bring A's state back.")

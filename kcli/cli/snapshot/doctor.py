@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, text_format_option
 from kcli.cli.snapshot.live import client_config_option, is_live
 from kcli.cli.terminal.cells import broken, hanging
 from kcli.cli.terminal.columns import print_rows
@@ -32,7 +32,7 @@ INDENT = " " * 10  # below a finding's severity
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="HOST:PORT|DIR...")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@text_format_option()
 @client_config_option
 @quiet_option("Only findings.")
 @dialect_option

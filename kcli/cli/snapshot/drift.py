@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
 from kcli.cli.snapshot.live import client_config_option, is_live
 from kcli.cli.terminal.columns import row_lines
 from kcli.cli.terminal.console import terminal_room
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR|HOST:PORT...")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@text_format_option()
 @output_option
 @client_config_option
 @secrets_option()

@@ -19,10 +19,9 @@ from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_opt
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.snapshot.files import private_part, publish, settle
-from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import refuse_inputs
-from kcli.errors import InputError
+from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
 from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.live.extract import Assembly, Key, Piece, pieces_of
@@ -45,7 +44,8 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
     `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory for each server.
-    A snapshot that is not whole stays as `.part`, and the exit code is 3.
+    A snapshot that is not whole stays as `.part`, and the exit code is 3; of a capture that breaks off, the whole ones
+    are written as well.
 
     \b
     kcli snapshot extract night.pcap -o snapshots/
@@ -53,10 +53,15 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
     quiet, chosen = options["quiet"], filter_of_times(options, captures)
     folder = Path(output)
     with ExitStack() as stack:
-        files = Files(folder, stack, captures)
-        for piece in pieces_of(only_exchanges(captures, chosen, options)):
-            files.write(piece)
+        files, problems = Files(folder, stack, captures), list[InputError]()
+        try:
+            for piece in pieces_of(only_exchanges(captures, chosen, options)):
+                files.write(piece)
+        except InputError as error:
+            problems.append(error)
         files.settle()
+    if problems and not files.parts:
+        raise problems[0]
     if not files.parts and not chosen.takes_all:
         say_what_there_is(captures, chosen, options, OF_SNAPSHOTS)
         return 1
@@ -64,15 +69,13 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
         raise InputError(
             "no snapshot in this capture (no FetchSnapshot response with bytes)", file=name_of(captures[0])
         )
-    broken = []
     for path, reason in files.finish():
         if reason:
-            broken.append(f"{path}: {reason}")
-            warn(broken[-1], quiet)
+            problems.append(InputError(reason, file=str(path)))
         elif not quiet:
             print_line(str(path))
-    if broken:
-        raise InputError(broken[0])
+    if problems:
+        raise all_of(problems)
     return 0
 
 

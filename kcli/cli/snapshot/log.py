@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
 from kcli.cli.snapshot.changes import ShownOptions, change_options, event_line, is_implied, take_filters
 from kcli.cli.snapshot.live import client_config_option, folder_of
 from kcli.cli.terminal.error_summary import conclude
@@ -39,7 +39,7 @@ class LogOptions(ShownOptions):
 @click.option("--to", "end", metavar="OFFSET|TIME", help="Up to this log offset (not included), or this time.")
 @change_options
 @click.option("--commands", is_flag=True, help="Print the lines for Kafka's tools that undo the changes.")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@text_format_option()
 @output_option
 @client_config_option
 @secrets_option()

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, text_format_option
 from kcli.cli.terminal.cells import hanging
 from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line, print_note
@@ -57,7 +57,7 @@ class RestoreOptions:
 @click.option("--release", metavar="RELEASE", help="The release of Kafka that is to load it.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done to LOGDIR.")
 @click.option("--force", is_flag=True, help="Remove the metadata log that is in LOGDIR.")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form", paged=False)
+@text_format_option(paged=False)
 @quiet_option("Only errors, and what was done.")
 @dialect_option
 def restore(sources: tuple[str, ...], **given: Any) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.options.client import configure
-from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
 from kcli.cli.snapshot.changes import ShownOptions, change_options, event_line, is_implied, take_filters
 from kcli.cli.snapshot.live import client_config_option, committed
 from kcli.cli.snapshot.quorum_calls import describe_quorum, find_controllers
@@ -51,7 +51,7 @@ class WatchOptions(ShownOptions):
 @click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="SECONDS",
               help="How often the state of the quorum is looked at; it is shown when it has changed.")  # fmt: skip
 @click.option("--duration", type=click.FloatRange(0), metavar="SECONDS", help="End by itself; by default with Ctrl-C.")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form", paged=False)
+@text_format_option(paged=False)
 @output_option
 @client_config_option
 @secrets_option()

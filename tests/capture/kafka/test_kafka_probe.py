@@ -11,7 +11,7 @@ import pytest
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.kafka.kafka_probe import ITEM_SIZE, Trial
+from kcli.capture.kafka.kafka_probe import ENOUGH_SIGNS, ITEM_SIZE, Trial
 from kcli.capture.kafka.pending import Pending
 from tests.capture.messages import metadata, produce, request
 from tests.capture.wires import Wire, frame
@@ -82,6 +82,16 @@ def test_a_connection_that_begins_with_an_unknown_version_is_kafkas(read: Read, 
     assert isinstance(item, Exchange) and item.request is None and item.response is None
     assert f"Produce has no version {version} (known: 0-" in item.failures[0].reason
     assert kinds(read(Wire().open().client(asked).close())) == ["undecodable"]
+
+
+def test_enough_signs_are_proof_by_the_last_answer(read: Read) -> None:
+    misfit = metadata(9)[0][:-3] + b"\xff\xff\xff"
+    for answers, proof in ((ENOUGH_SIGNS // 2, True), (ENOUGH_SIGNS // 2 - 1, False)):
+        wire = Wire().open()
+        for number in range(answers):
+            wire.client(odd_request(99, number)).server(frame(struct.pack(">ii", number, 0)))
+        items = read(wire.client(misfit).close())
+        assert kinds(items) == (["PRODUCE"] * answers + ["METADATA", "unanswered-at-end"] if proof else ["not-kafka"])
 
 
 def smpp(command: int, status: int, number: int, body: bytes = b"") -> bytes:

@@ -115,6 +115,11 @@ def test_a_short_frame_of_ethernet_is_filled_up() -> None:
     assert unhex((frame + b"\0").hex().encode()) == frame + b"\0"
 
 
+def test_digits_in_front_are_an_offset_only_where_a_text_follows() -> None:
+    assert unhex(b"000000 01 02") == bytes.fromhex("0000000102")
+    assert unhex(b"000000 01 02  >..<") == b"\1\2"
+
+
 def test_a_dump_is_told_by_its_first_line() -> None:
     for form in ("od -Ax -tx1z", "od -Ad -tx1", "hexdump"):
         assert is_dump(FORMS[form].encode().splitlines()[0])

@@ -56,6 +56,14 @@ def test_a_finding_is_a_line_that_names_frame_session_and_rule(
         assert part in out
 
 
+def test_what_was_read_is_summed_up_beside_what_was_not(refused: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path(refused).open("a") as file:
+        file.write("not JSON\n")
+    assert main([*LINT, refused]) == 3
+    err = capsys.readouterr().err
+    assert "1 error" in err and "not a line of JSON" in err
+
+
 def test_findings_as_json(refused: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*LINT, "--format", "jsonl", refused]) == 1
     found = json.loads(capsys.readouterr().out)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from tests.capture.wires import packets_of, pcap
 from tests.snapshots.files import unpacked
 
 CAPTURE = unpacked("wire") / "440-three-fetchsnapshot.pcap"
@@ -43,17 +44,21 @@ def test_a_capture_is_not_written_over(name: str, tmp_path: Path, capfd: Capture
 
 
 def test_a_capture_that_ends_early(tmp_path: Path, capfd: Captured) -> None:
-    """Cut where the third answer has not come."""
-    data = CAPTURE.read_bytes()
-    cut = tmp_path / "cut.pcap"
-    for size in range(len(data) - 2000, 0, -4000):
-        cut.write_bytes(data[:size])
-        if main(["snapshot", "extract", str(cut), "-o", str(tmp_path / "out"), "--quiet"]) == 3 and (
-            list((tmp_path / "out").glob("*.part"))
-        ):
-            break
-    assert list((tmp_path / "out").glob("*.part"))
-    assert not list((tmp_path / "out").glob("*.checkpoint"))
+    """Cut behind the snapshot's last packet, in the middle of another; and behind the last answer but one."""
+    packets, cut = packets_of(CAPTURE), tmp_path / "cut.pcap"
+    cut.write_bytes(CAPTURE.read_bytes()[:-2000])
+    assert main(["snapshot", "extract", str(cut), "-o", str(tmp_path / "whole")]) == 3
+    out, err = capfd.readouterr()
+    assert out.strip() == str(tmp_path / "whole" / NAME) and "the file ends in the middle of a packet" in err
+    whole = (tmp_path / "whole" / NAME).read_bytes()
+    last = max(at for at, packet in enumerate(packets) if whole[-40:] in packet.data)
+    cut.write_bytes(pcap(packets[:last]))
+    assert main(["snapshot", "extract", str(cut), "-o", str(tmp_path / "out")]) == 3
+    [part] = (tmp_path / "out").iterdir()
+    there = part.read_bytes()
+    assert part.suffix == ".part" and 0 < len(there) < len(whole) and whole.startswith(there)
+    missing = f"{part}: {len(whole) - len(there):,} of {len(whole):,} bytes did not cross the wire here"
+    assert capfd.readouterr() == ("", f"kcli: {missing}\n")
 
 
 def test_only_what_was_asked_for_in_a_time(tmp_path: Path, capfd: Captured) -> None:
