@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from kcli.payloads.framing import IdType, SchemaId
 from kcli.payloads.schema import AVRO, TYPES, PayloadError, Schema
 
 MOST_REFERENCES = 100
+NEWEST = -1  # of the versions of a subject
 
 Row = dict[str, Any]
-Find = Callable[[str, int], Row | None]  # (subject, version) -> an entry
+Find = Callable[[str, int], Row | None]  # (subject, version or NEWEST) -> an entry
 
 
 def is_entry(value: Any) -> bool:
@@ -51,7 +53,7 @@ def references_of(entry: Row, find: Find) -> dict[str, str]:
             begun.add(name)
             if len(begun) > MOST_REFERENCES:
                 raise PayloadError(f"a schema with more than {MOST_REFERENCES} references")
-            other = find(subject, version if isinstance(version, int) else -1)
+            other = find(subject, version if isinstance(version, int) else NEWEST)
             if other is None or not is_entry(other):
                 raise PayloadError(f"it refers to version {version} of {subject}, which is not there")
             add(other)
@@ -64,6 +66,23 @@ def references_of(entry: Row, find: Find) -> dict[str, str]:
     return found
 
 
+def native_references(said: Any) -> list[Row]:
+    """Return the references that Apicurio's own API says, as an entry has them; their paths there are the subjects."""
+    return [
+        {"name": each.get("name"), "subject": native_path(each)}
+        for each in (said if isinstance(said, list) else ())
+        if isinstance(each, dict)
+    ]
+
+
+def native_path(version: Row) -> str:
+    """Return where Apicurio's own API has a version of an artifact."""
+    names = ("groupId", "artifactId", "version")
+    return "/groups/{}/artifacts/{}/versions/{}".format(
+        *(quote(str(version.get(name) or "default"), safe="") for name in names)
+    )
+
+
 @dataclass
 class Entries:
     """Entries by their ids, and by subject and version."""
@@ -71,6 +90,7 @@ class Entries:
     def __post_init__(self) -> None:
         self.by_id: dict[SchemaId, Row] = {}
         self.by_version: dict[tuple[str, int], Row] = {}
+        self.kinds: tuple[IdType, ...] = ("schemaId", "globalId", "contentId")  # of an id of no kind, the likely first
 
     def add(self, entry: Row, number: int | None = None) -> None:
         """Add an entry. number: its id, where it does not say it."""
@@ -87,7 +107,7 @@ class Entries:
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema of that name; an id of Apicurio's is looked for among all ids. PayloadError."""
-        kinds: tuple[IdType, ...] = (schema.type, "schemaId", "globalId", "contentId")
+        kinds = (schema.type, *self.kinds)
         entry = next(
             (self.by_id[name] for name in (SchemaId(kind, schema.value) for kind in kinds) if name in self.by_id), None
         )

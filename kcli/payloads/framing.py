@@ -24,14 +24,13 @@ class SchemaId(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The place of a payload, and its schema. wide: Apicurio's manner, in the bytes or in headers.
+    """The place of a payload, and its schema.
 
     message: the name of a Protobuf message, where a header says it. json: the header says that it is JSON.
     """
 
     schema: SchemaId
     start: int
-    wide: bool = False
     message: str | None = None
     json: bool = False
 
@@ -48,7 +47,7 @@ def frame_in_bytes(data: bytes) -> Frame | None:
     if number := int.from_bytes(data[1:CONFLUENT], "big", signed=True):
         return Frame(SchemaId("schemaId", number), CONFLUENT) if number > 0 else None
     if len(data) >= APICURIO and (number := int.from_bytes(data[1:APICURIO], "big", signed=True)) > 0:
-        return Frame(SchemaId("schemaId", number), APICURIO, wide=True)
+        return Frame(SchemaId("schemaId", number), APICURIO)
     return None
 
 
@@ -66,7 +65,7 @@ def frame_in_headers(which: Which, headers: Mapping[str, bytes]) -> Frame | None
         if len(named := headers.get(f"apicurio.{which}.{kind}", b"")) == 8:
             number = int.from_bytes(named, "big", signed=True)
             text = None if message is None else message.decode("utf-8", "replace")
-            return Frame(SchemaId(kind, number), 0, True, text, json)
+            return Frame(SchemaId(kind, number), 0, text, json)
     return None
 
 

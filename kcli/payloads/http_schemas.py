@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.first_bytes import HTTP
@@ -20,7 +20,7 @@ from kcli.capture.sink import Sink
 from kcli.capture.tls.layer import TlsLayer
 from kcli.errors import InputError
 from kcli.jsontext import loads
-from kcli.payloads.entries import Entries, is_entry
+from kcli.payloads.entries import NEWEST, Entries, is_entry, native_path, native_references
 from kcli.payloads.framing import SchemaId
 from kcli.payloads.http import Answer, Exchanges, Request
 from kcli.payloads.schema import Schema
@@ -30,7 +30,11 @@ MOST_ENTRIES = 10_000
 MOST_TEXT = 64 << 20  # bytes of schemas that are kept
 BY_ID = re.compile(r".*/schemas/(ids|guids)/([\w-]{1,40})")
 OF_SUBJECT = re.compile(r".*/subjects/([^/]+)(?:/versions(?:/[^/]+)?)?")
-NATIVE_ID = re.compile(r".*/apis/registry/v\d/ids/(globalId|contentId)s/(\d{1,19})")
+NATIVE = re.compile(
+    r".*/apis/registry/v(\d)(/ids/(globalId|contentId)s/(\d{1,19})|/groups/[^/]+/artifacts/[^/]+/versions/[^/]+)"
+    r"(/content|/references)?"
+)
+NEWER = re.compile(r".*/apis/registry/v[3-9]/")  # whose serializers write the numbers of contents
 NATIVE_NEW = re.compile(r".*/apis/registry/v\d/groups/[^/]+/artifacts(?:/[^/]+/versions)?")
 
 Row = dict[str, Any]
@@ -52,6 +56,7 @@ class CapturedSchemas:
             with contextlib.suppress(InputError):  # who reads the records says it
                 for _ in CaptureDecoder(self.paths, tap, self.options).read():
                     pass
+        tap.join()
         return tap.entries
 
     def find(self, schema: SchemaId) -> Schema | None:
@@ -66,6 +71,8 @@ class Tap(Sink):
 
     def __init__(self) -> None:
         self.entries, self.size, self.count = Entries(), 0, 0
+        self.native: list[Row] = []
+        self.references: dict[str, list[Row]] = {}  # by path
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
         """See Sink."""
@@ -92,6 +99,21 @@ class Tap(Sink):
             self.count += 1
             self.size += len(entry["schema"])
             self.entries.add(entry)
+            self.native += [entry] if places(entry) else []
+        if NEWER.match(request.path):
+            self.entries.kinds = ("schemaId", "contentId", "globalId")
+        if (found := references_of(request, answer)) is not None:
+            self.count += 1
+            self.references[found[0]] = found[1]
+
+    def join(self) -> None:
+        """Give schemas of Apicurio's own API what they refer to, which other exchanges say, or that of their birth."""
+        for entry in self.native:
+            for place in places(entry) if "references" in entry else ():
+                self.references.setdefault(place, entry["references"])
+        for entry in self.native:
+            known = [self.references[place] for place in places(entry) if place in self.references]
+            entry.setdefault("references", known[0] if known else [])
 
 
 class HttpConnection(CapturedConnection):
@@ -140,10 +162,9 @@ class HttpConnection(CapturedConnection):
 
 def entries_of(request: Request, answer: Answer) -> list[Row]:
     """Return the schemas in an exchange with a registry, as entries."""
+    if (native := NATIVE.fullmatch(request.path)) is not None:
+        return native_entries(native, answer)
     path = unquote(request.path)
-    if (native := NATIVE_ID.fullmatch(path)) is not None:
-        text = answer.body.decode("utf-8", "replace")
-        return [{native[1]: int(native[2]), "schema": text, "schemaType": type_of_text(text, answer.kind)}]
     try:
         said: Any = loads(answer.body)
         asked: Any = loads(request.body) if request.body else None
@@ -164,13 +185,53 @@ def entries_of(request: Request, answer: Answer) -> list[Row]:
     return []
 
 
+def native_entries(asked: re.Match[str], answer: Answer) -> list[Row]:
+    """Return the schema that Apicurio's own API answers with. Version 3 has data about one where 2 has the schema."""
+    version, path, kind, number, part = asked.groups()
+    if part == "/references" or (part is None and kind is None and version != "2"):
+        return []
+    text = answer.body.decode("utf-8", "replace")
+    name: Row = {"subject": same_path(path), "version": NEWEST} if kind is None else {kind: int(number)}
+    return [name | {"schema": text, "schemaType": type_of_text(text, answer.kind)}]
+
+
+def references_of(request: Request, answer: Answer) -> tuple[str, list[Row]] | None:
+    """Return the place of a schema in Apicurio's own API and what it refers to; None: the exchange is about others."""
+    asked = NATIVE.fullmatch(request.path)
+    if asked is None or asked[5] != "/references":
+        return None
+    try:
+        return same_path(asked[2]), native_references(loads(answer.body))
+    except InputError:
+        return None
+
+
+def same_path(path: str) -> str:
+    """Return a path as `native_path` quotes it."""
+    return "/".join(quote(unquote(part), safe="") for part in path.split("/"))
+
+
+def places(entry: Row) -> list[str]:
+    """Return where Apicurio's own API has a schema: by each of its numbers, and as a version."""
+    paths = [f"/ids/{kind}s/{entry[kind]}" for kind in ("contentId", "globalId") if kind in entry]
+    return paths + ([entry["subject"]] if str(entry.get("subject", "")).startswith("/groups/") else [])
+
+
 def created(body: bytes, asked: Any, said: Row) -> list[Row]:
     """Return the schema that a client registered by Apicurio's own API: the request's body, or part of it."""
     inner = said.get("version")
-    version: Row = inner if isinstance(inner, dict) else said
+    version: Row = inner if isinstance(inner, dict) else said | {"artifactId": said.get("id")}
     first = asked.get("firstVersion", asked) if isinstance(asked, dict) else None
     content = first.get("content") if isinstance(first, dict) else None
+    if isinstance(content, str) and asked.keys() <= {"content", "references"}:
+        content = asked  # of version 2
     text = content.get("content") if isinstance(content, dict) else body.decode("utf-8", "replace")
-    ids: Row = {name: version[name] for name in ("globalId", "contentId") if isinstance(version.get(name), int)}
+    made: Row = {name: version[name] for name in ("globalId", "contentId") if isinstance(version.get(name), int)}
+    if not made or not isinstance(text, str):
+        return []
+    if version.get("artifactId") and version.get("version"):
+        made |= {"subject": native_path(version), "version": NEWEST}
+    if isinstance(content, dict) and content.get("references"):
+        made["references"] = native_references(content["references"])
     kind = str(said.get("type") or version.get("artifactType") or "")
-    return [ids | {"schema": text, "schemaType": type_of_text(text, kind)}] if ids and isinstance(text, str) else []
+    return [made | {"schema": text, "schemaType": type_of_text(text, kind)}]

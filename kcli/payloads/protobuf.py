@@ -11,7 +11,7 @@ import base64
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -51,6 +51,7 @@ class ProtobufCodec:
                 self.pool.Add(file)
             self.file = self.pool.FindFileByName(files.file[-1].name)
             self.messages = [*self.file.message_types_by_name.values()]
+            self.names = {name: kind for kind in self.all_messages() for name in (kind.name, kind.full_name)}
             self.first = self.named(schema.message) if schema.message else self.messages[0]
         except WRONG as error:
             raise PayloadError(f"not a schema of Protobuf: {' '.join(str(error).split())[:200]}") from None
@@ -70,12 +71,21 @@ class ProtobufCodec:
         return data[frame.start : at] + self.encoded(value, kind)
 
     def place(self, frame: Frame, data: bytes) -> tuple[Descriptor, int]:
-        """Return which message a payload is, and where it begins. PayloadError."""
-        if frame.wide:
-            return self.apicurio(data, frame.start, frame.message)
-        return self.confluent(data, frame.start)
+        """Return which message a payload is, and where it begins. PayloadError.
 
-    def confluent(self, data: bytes, start: int) -> tuple[Descriptor, int]:
+        Confluent's serializers write its indexes, Apicurio's its name or a header; those of version 3 write the name
+        beside a header, too, and behind indexes where they are told to write both.
+        """
+        found, at = self.behind_name(data, frame.start), frame.start
+        if frame.message is None:
+            if found is not None:
+                return found
+            kind, at = self.behind_indexes(data, at)
+            return self.behind_name(data, at) or (kind, at)
+        kind = self.named(frame.message)
+        return found if found is not None and found[0] is kind else (kind, at)
+
+    def behind_indexes(self, data: bytes, start: int) -> tuple[Descriptor, int]:
         """Return the message that indexes name, as Confluent's serializers write them, and where they end.
 
         Raises PayloadError.
@@ -90,32 +100,27 @@ class ProtobufCodec:
             kinds = [each for each in found.nested_types if not each.GetOptions().map_entry]
         return found or self.first, at
 
-    def apicurio(self, data: bytes, start: int, message: str | None) -> tuple[Descriptor, int]:
-        """Return the message that Apicurio's serializer names, and where its name ends. message: it is in a header.
-
-        Raises PayloadError.
-        """
-        if message is not None:
-            return self.named(message), start
+    def behind_name(self, data: bytes, start: int) -> tuple[Descriptor, int] | None:
+        """Return the message that Apicurio's serializer names, and where its name ends; None: there is no such name."""
+        if data[start + 1 : start + 2] != b"\n":
+            return None
         size, at = varint(data, start)
-        name = data[at : at + size]
-        if len(name) < size or name[:1] != b"\n":
-            raise PayloadError("no name of a message in front of it")
-        return self.named(name[2:].decode("utf-8", "replace")), at + size
+        name = data[at + 2 : at + size]
+        kind = self.names.get(name.decode("utf-8", "replace"))
+        return None if kind is None or size != len(name) + 2 or data[at + 1] != len(name) else (kind, at + size)
 
     def named(self, name: str) -> Descriptor:
         """Return a message by its full or short name. Raises PayloadError."""
-        for kind in self.all_messages():
-            if name in (kind.full_name, kind.name):
-                return kind
-        raise PayloadError(f"the schema has no message {name!r}")
+        if name not in self.names:
+            raise PayloadError(f"the schema has no message {name!r}")
+        return self.names[name]
 
-    def all_messages(self) -> Iterator[Descriptor]:
-        """Yield all messages of the file, those within others after them."""
-        waiting = [*self.messages]
-        while waiting:
-            yield (kind := waiting.pop(0))
-            waiting += kind.nested_types
+    def all_messages(self) -> list[Descriptor]:
+        """Return all messages of the file, those within others before them: of a short name the outer one counts."""
+        found = [*self.messages]
+        for kind in found:
+            found += kind.nested_types
+        return found[::-1]
 
     def message(self, data: bytes, start: int, kind: Descriptor) -> Any:
         """Read a message of that kind. Raises PayloadError if it is none."""

@@ -16,7 +16,7 @@ from kcli.client.java_properties import parse
 from kcli.client.web_address import WebAddress, reason_of
 from kcli.errors import InputError, NetworkError, UsageError, unreadable
 from kcli.jsontext import loads
-from kcli.payloads.entries import is_entry, schema_of
+from kcli.payloads.entries import is_entry, native_references, schema_of
 from kcli.payloads.framing import SchemaId
 from kcli.payloads.schema import LONGEST, PayloadError, Schema
 from kcli.payloads.schema_files import type_of_text
@@ -28,9 +28,10 @@ REDIRECTS = 3
 NATIVE = re.compile(r"/apis/registry/v(\d)/?$")  # Apicurio's own API
 ACCEPT = "application/vnd.schemaregistry.v1+json, application/json, */*"
 URL = "schema.registry.url"
+USE_ID = "apicurio.registry.use-id"  # which of its numbers stands in front of payloads, as Apicurio's serdes are told
 PROPERTIES = {
     "basic.auth.user.info", "basic.auth.credentials.source", "bearer.auth.token", "bearer.auth.credentials.source",
-    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", URL,
+    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", URL, USE_ID,
 }  # fmt: skip
 
 
@@ -66,6 +67,12 @@ class Registry:
         address = WebAddress.parse((url or said.get(URL) or "").rstrip("/"), "--schema-registry")
         self.url = address.shown
         self.native = NATIVE.search(address.path)
+        self.newer = self.native is not None and int(self.native[1]) >= 3
+        self.number = said.get(USE_ID, "contentId" if self.newer else "globalId")
+        if self.number not in ("contentId", "globalId") or (USE_ID in said and self.native is None):
+            raise UsageError(
+                f"--registry-config {USE_ID}: globalId or contentId, of Apicurio's own API (.../apis/registry/v3)"
+            )
         self.failure: NetworkError | None = None
         self.asked = 0
         self.headers = {"Accept": ACCEPT} | authorization(said, address.user)
@@ -85,7 +92,7 @@ class Registry:
         if self.native:
             return self.native_schema(schema)
         if schema.type == "globalId":
-            raise PayloadError("a globalId, which Apicurio's own API knows (.../apis/registry/v2), not Confluent's")
+            raise PayloadError("a globalId, which Apicurio's own API knows (.../apis/registry/v3), not Confluent's")
         kind = "guids" if schema.type == "guid" else "ids"
         found: Any = self.json(f"/schemas/{kind}/{schema.value}")
         if found is None:
@@ -100,16 +107,14 @@ class Registry:
 
     def native_schema(self, schema: SchemaId) -> Schema | None:
         """Return a schema by Apicurio's own API. An id of no kind is a content's in version 3, a version's before."""
-        assert self.native is not None
-        newer = int(self.native[1]) >= 3
-        kind = schema.type if schema.type != "schemaId" else "contentId" if newer else "globalId"
+        kind = schema.type if schema.type != "schemaId" else self.number
         path = f"/ids/{kind}s/{schema.value}"
         entry = self.artifact(path, path)
         if entry is None:
             return None
 
         def find(subject: str, _version: int) -> Any:
-            return self.artifact(f"{subject}/content" if newer else subject, subject)
+            return self.artifact(f"{subject}/content" if self.newer else subject, subject)
 
         return schema_of(entry, find)
 
@@ -118,17 +123,7 @@ class Registry:
         if (answer := self.get(content)) is None:
             return None
         text, headers = answer
-        found = self.json(f"{about}/references")
-        references = [
-            {
-                "name": each.get("name"),
-                "subject": "/groups/{}/artifacts/{}/versions/{}".format(
-                    *(quote(str(each.get(name) or "default"), safe="") for name in ("groupId", "artifactId", "version"))
-                ),
-            }
-            for each in (found if isinstance(found, list) else ())
-            if isinstance(each, dict)
-        ]
+        references = native_references(self.json(f"{about}/references"))
         kind = type_of_text(text, str(headers.get("X-Registry-ArtifactType") or ""))
         return {"schema": text, "references": references, "schemaType": kind}
 

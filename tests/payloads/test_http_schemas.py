@@ -17,7 +17,7 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.cli.main import main
 from kcli.payloads.framing import SchemaId
 from kcli.payloads.http import Answer, Exchanges, Request
-from kcli.payloads.http_schemas import CapturedSchemas, entries_of
+from kcli.payloads.http_schemas import CapturedSchemas, Tap, entries_of
 
 SHOP = Path(__file__).parent / "data" / "shop.pcap"
 
@@ -94,6 +94,15 @@ ENTRY = {**SCHEMA, "id": 7, "subject": "t-value", "version": 2}
          [{"globalId": 3, "schema": '"int"', "schemaType": "AVRO"}]),
         ("GET", "/apis/registry/v2/ids/globalIds/3", b"", "int",
          [{"globalId": 3, "schema": '"int"', "schemaType": "JSON"}]),
+        ("POST", "/apis/registry/v2/groups/g/artifacts", b'{"content": "\\"int\\"", "references": []}',
+         {"globalId": 3, "type": "AVRO", "groupId": "g", "id": "t/x", "version": "2"},
+         [{"globalId": 3, "subject": "/groups/g/artifacts/t%2Fx/versions/2", "version": -1, "schema": '"int"',
+           "schemaType": "AVRO"}]),
+        ("GET", "/apis/registry/v3/groups/default/artifacts/t/versions/2/content", b"", "int",
+         [{"subject": "/groups/default/artifacts/t/versions/2", "version": -1, "schema": '"int"',
+           "schemaType": "JSON"}]),
+        ("GET", "/apis/registry/v3/groups/default/artifacts/t/versions/2", b"", {"artifactId": "t"}, []),
+        ("GET", "/apis/registry/v3/ids/contentIds/2/references", b"", [], []),
         ("GET", "/metrics", b"", {"id": 7}, []),
         ("POST", "/subjects/t-value/versions", b"{", {"id": 7}, []),
     ],
@@ -101,6 +110,35 @@ ENTRY = {**SCHEMA, "id": 7, "subject": "t-value", "version": 2}
 def test_exchanges_with_a_registry(method: str, path: str, body: bytes, said: Any, entries: list[Any]) -> None:
     answer = Answer(200, json.dumps(said).encode(), "")
     assert entries_of(Request(method, path, body), answer) == entries
+
+
+VISIT = '{"type": "record", "name": "Visit", "fields": [{"name": "who", "type": "shop.Who"}]}'
+WHO = '{"type": "enum", "name": "Who", "namespace": "shop", "symbols": ["A", "B"]}'
+REFERENCES = [{"groupId": None, "artifactId": "shop.Who", "version": "1", "name": "shop.Who"}]
+CREATED = {"content": {"content": VISIT, "references": REFERENCES}}
+
+
+@pytest.mark.parametrize(
+    "exchanges",
+    [
+        [("GET", "/ids/contentIds/4/references", None, REFERENCES), ("GET", "/ids/contentIds/4", None, VISIT),
+         ("GET", "/groups/default/artifacts/shop.Who/versions/1/content", None, WHO)],
+        [("POST", "/groups/default/artifacts", {"firstVersion": {"content": {"content": WHO}}}, {"version":
+           {"version": "1", "artifactId": "shop.Who", "globalId": 4, "contentId": 3, "artifactType": "AVRO"}}),
+         ("POST", "/groups/default/artifacts/t/versions", CREATED, {"version": "1", "globalId": 9, "contentId": 4}),
+         ("GET", "/ids/contentIds/4", None, VISIT)],
+    ],
+)  # fmt: skip
+def test_references_come_from_exchanges_of_their_own(exchanges: list[tuple[str, str, Any, Any]]) -> None:
+    """By Apicurio's own API: beside the schema, or as it was registered. A number of no kind is a content's."""
+    tap = Tap()
+    for method, path, asked, said in exchanges:
+        answer = said if isinstance(said, str) else json.dumps(said)
+        request = Request(method, "/apis/registry/v3" + path, json.dumps(asked).encode() if asked else b"")
+        tap.pair(request, Answer(200, answer.encode(), ""))
+    tap.join()
+    found = tap.entries.find(SchemaId("schemaId", 4))
+    assert found is not None and (found.text, found.references) == (VISIT, (("shop.Who", WHO),))
 
 
 def message(start: str, body: bytes, *headers: str) -> bytes:

@@ -53,9 +53,9 @@ def codec() -> ProtobufCodec:
     return ProtobufCodec(SCHEMA)
 
 
-def read(codec: ProtobufCodec, data: bytes, wide: bool = False, message: str | None = None) -> Any:
+def read(codec: ProtobufCodec, data: bytes, message: str | None = None) -> Any:
     """What stands behind a frame."""
-    return codec.behind(Frame(SchemaId("schemaId", 7), 0, wide, message), data)
+    return codec.behind(Frame(SchemaId("schemaId", 7), 0, message), data)
 
 
 def test_a_descriptor_as_base64_imports(codec: ProtobufCodec) -> None:
@@ -106,13 +106,17 @@ def test_indexes_and_names_choose_a_message(codec: ProtobufCodec) -> None:
     deep, other = b"\x08\x05", b"\x12\x01t"
     assert read(codec, write_indexes([0, 0, 0]) + deep) == {"n": 5}
     assert read(codec, write_indexes([1]) + other) == {"text": "t"}
-    assert read(codec, b"\x07\n\x05Other" + other, wide=True) == {"text": "t"}
-    assert read(codec, other, wide=True, message="shop.Other") == {"text": "t"}
+    assert read(codec, b"\x07\n\x05Other" + other) == {"text": "t"}
+    named = (
+        b"\x07\n\x05Other" + other
+    )  # as version 3 writes it: behind a number of four bytes, indexes and headers, too
+    assert read(codec, write_indexes([1]) + named) == read(codec, named, message="Other") == {"text": "t"}
+    assert read(codec, other, message="shop.Other") == {"text": "t"}
     for wrong in (b"", b"\x01", b"\x80" * 11, write_indexes([7]) + other, write_indexes([1, 0]) + other):
         with pytest.raises(PayloadError):
             read(codec, wrong)
     with pytest.raises(PayloadError, match="no message 'Nobody'"):
-        read(codec, other, wide=True, message="Nobody")
+        read(codec, other, message="Nobody")
     assert [read_indexes(write_indexes(each), 0)[0] for each in ([], [3], [1, 200])] == [[], [3], [1, 200]]
 
 
@@ -189,8 +193,11 @@ def test_the_way_back_has_the_frame_and_the_message_that_it_came_in(tmp_path: Pa
     for data, headers in (
         (framed(7, write_indexes([2]) + other), []),
         (framed(7, front + other, 8), []),
+        (framed(7, front + other), []),
+        (framed(7, write_indexes([2]) + front + other), []),
         (front + other, eight),
         (other, named),
+        (front + other, named),
     ):
         row: dict[str, Any] = {"value": {"base64": base64.b64encode(data).decode()}, "headers": headers}
         decoder.add_to(row, "t")

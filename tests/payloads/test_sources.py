@@ -15,6 +15,7 @@ import pytest
 
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.payloads import PayloadDecoder, PayloadOptions
+from kcli.payloads.registry import USE_ID
 from tests.payloads.values import ORDER, VALUE, avro, framed, members
 
 UNIT = {"type": "enum", "name": "shop.Unit", "symbols": ["KG"]}
@@ -181,6 +182,9 @@ def test_properties_that_are_none() -> None:
         PayloadDecoder(PayloadOptions(registry="http://x", registry_config=("basic.auth=x",)))
     with pytest.raises(InputError):
         PayloadDecoder(PayloadOptions(registry="http://x", registry_config=("nowhere.properties",)))
+    for url, number in ("http://x", "globalId"), ("http://x/apis/registry/v3", "id"):
+        with pytest.raises(UsageError, match="globalId or contentId"):
+            PayloadDecoder(PayloadOptions(registry=url, registry_config=(f"{USE_ID}={number}",)))
 
 
 def test_apicurios_own_api_has_references(stub: tuple[str, type[Stub]]) -> None:
@@ -201,3 +205,7 @@ def test_apicurios_own_api_has_references(stub: tuple[str, type[Stub]]) -> None:
         assert members(decoder, framed(9, b"\x06\n\x04Cart" + b"\n\x03\n\x01x", 8)) == {
             "schemaId": 9, "format": "protobuf", "data": {"items": [{"sku": "x"}]},
         }  # fmt: skip
+        other = {"globalIds": "contentId", "contentIds": "globalId"}[ids]
+        decoder = PayloadDecoder(PayloadOptions(registry=url + base, registry_config=(f"{USE_ID}={other}",)))
+        assert members(decoder, framed(9, b"\0")) == {"schemaId": 9, "reason": "its schema is not there"}
+        assert kind.seen[-1][0] == f"{base}/ids/{other}s/9"
