@@ -16,8 +16,8 @@ from kcli.records.control import (
 
 
 def test_a_marker() -> None:
-    text = control_members(end_transaction_key(False), end_transaction_value(9))
-    assert text == b',"_control":{"type":"ABORT","version":0,"data":{"coordinatorEpoch":9}}'
+    text = control_members(end_transaction_key(False), end_transaction_value(0x1020304))
+    assert text == b',"_control":{"type":"ABORT","version":0,"data":{"coordinatorEpoch":16909060}}'
 
 
 def test_a_leader_change_is_decoded_by_its_own_message() -> None:

@@ -32,6 +32,14 @@ def test_an_offset_commit() -> None:
     assert decoded("__consumer_offsets", int16(1) + key, None)["value"] is None
 
 
+def test_a_value_that_the_message_of_its_old_key_lacks_is_of_the_newer_one() -> None:
+    old = int16(0) + KEY[2:]
+    assert decoded("__consumer_offsets", old, VALUE)["value"]["data"] == VALUE_1
+    value = {"offset": 42, "metadata": "m", "commitTimestamp": 9}
+    written = int16(0) + messages.data("LegacyOffsetCommitValue", 0).write(value)
+    assert decoded("__consumer_offsets", old, written)["value"]["data"] == value
+
+
 def test_a_transaction() -> None:
     key = messages.data("TransactionLogKey", 0).write({"transactionalId": "tx"})
     value = messages.data("TransactionLogValue", 0).write(
@@ -83,9 +91,8 @@ def test_the_folder_says_which_topic() -> None:
 
 
 KEY = int16(1) + messages.data("OffsetCommitKey", 0).write({"group": "g", "topic": "t", "partition": 3})
-VALUE = int16(1) + messages.data("OffsetCommitValue", 1).write(
-    {"offset": 42, "metadata": "", "commitTimestamp": 9, "expireTimestamp": -1}
-)
+VALUE_1 = {"offset": 42, "metadata": "", "commitTimestamp": 9, "expireTimestamp": -1}
+VALUE = int16(1) + messages.data("OffsetCommitValue", 1).write(VALUE_1)
 
 
 @pytest.mark.parametrize(

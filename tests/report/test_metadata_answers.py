@@ -56,6 +56,8 @@ def test_real_nodes_of_one_quorum() -> None:
     report = read_metadata([str(folder), str(folder.parent)])
     assert rows(report, "nodes")[1]["behind"] == 0
     assert report.image.provenance.end_offset == 3443
+    moved = [(-row["changes"], row["topic"], row["partition"]) for row in rows(report, "leaders")]
+    assert moved == sorted(moved) and len({changes for changes, *_ in moved}) < len({topic for _, topic, _ in moved})
     assert rows(report, "epochs")[0]["leader"] == 1  # by its quorum-state: the log begins later
 
 

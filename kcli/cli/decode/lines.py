@@ -118,7 +118,7 @@ class DecodedLines:
         if not found:
             return Reply(dumps(row).encode())
         problem = self.finish(found[0], data[slice(*frame)], frame.start, options)
-        return error_reply(problem if len(found) == 1 else all_of([problem, *found[1:]]), number, row)
+        return error_reply(all_of([problem, *found[1:]]), number, row)
 
 
 def api_in(row: dict[str, Any]) -> dict[str, Any]:

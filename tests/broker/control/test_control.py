@@ -95,7 +95,7 @@ def test_a_fault_ends_with_its_block() -> None:
         for parts in ({"error": "NOPE"}, {"api": "Gret", "drop": True}, {"topic": "a,b", "drop": True}, {"x": 1}):
             with pytest.raises(UsageError):
                 kafka.fault(**parts)
-        kept = kafka.fault(api="Produce", drop=True)
+        kept = kafka.fault(api="Produce", drop=True, error=None, close=False)
     kept.remove()
 
 
