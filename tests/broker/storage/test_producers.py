@@ -20,6 +20,19 @@ def test_a_snapshot_is_read_back() -> None:
     assert again.last_stable_offset(500) == 100
 
 
+def test_aborted_transactions_with_records_in_a_range() -> None:
+    states = ProducerStates()
+    for number in range(3):
+        states.note(7, 0, number, (10 * number, 10 * number + 4, 1000), True)
+        states.end_transaction(7, 0, 10 * number + 5, commit=False)
+    spans = {(0, 5): [0], (5, 10): [0], (5, 11): [0, 10], (6, 20): [10], (16, 20): [], (0, 99): [0, 10, 20]}
+    assert {span: [each.first_offset for each in states.aborted_between(*span)] for span in spans} == spans
+    states.forget_before(15)
+    assert [each.first_offset for each in states.aborted_between(0, 99)] == [10, 20]
+    states.forget_before(16)
+    assert [each.first_offset for each in states.aborted_between(0, 99)] == [20]
+
+
 def test_where_an_unknown_producer_may_begin() -> None:
     """Anywhere, as Kafka can't know its past; at 0 where it is known to have none."""
     states = ProducerStates()

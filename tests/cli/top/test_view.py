@@ -125,10 +125,20 @@ def test_a_row_opens_to_its_exchanges_and_these_to_their_bytes(view: View) -> No
     assert texts(view)[2].startswith("[clients]")
 
 
-@pytest.mark.parametrize(("tab", "least"), [("2", 600), ("3", 300), ("4", 300), ("5", 300)])
-def test_each_kind_of_row_opens(view: View, tab: str, least: int) -> None:
+@pytest.mark.parametrize(
+    ("tab", "about", "value"),
+    [
+        ("1", lambda each: {each.client_id}, {"pageview-live-1"}),
+        ("2", lambda each: {each.link.server}, {"127.0.0.1:26000"}),
+        ("3", lambda each: {topic["name"] for topic in each.request.get("topicData", ())}, {"pageviews"}),
+        ("4", lambda each: {each.client_id}, {"pageview-live-1"}),
+        ("5", lambda each: {each.api_name}, {"FETCH"}),
+    ],
+)
+def test_a_row_opens_to_those_that_are_about_it(view: View, tab: str, about: Any, value: set[str]) -> None:
     press(view, tab, "enter")
-    assert len(view.pages[-1].exchanges) == 200, least
+    exchanges = view.pages[-1].exchanges
+    assert len(exchanges) == 200 and set().union(*map(about, exchanges)) == value
 
 
 def test_it_stands_still_and_ends(view: View) -> None:
