@@ -28,7 +28,10 @@ def few_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]
     with monkeypatch.context() as patched:
         patched.setattr(site, "captures", lambda: [site.CAPTURES / "slow-broker-payments.pcap.zst"])
         for name, lines in site.pages():
-            yield name, list(lines) if Path(name).stem in (*SOME, "index", "rules") else [f"# {Path(name).stem}"]
+            yield (
+                name,
+                list(lines) if Path(name).stem in (*SOME, "index", "rules", "errors") else [f"# {Path(name).stem}"],
+            )
 
 
 def test_every_link_leads_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +52,10 @@ def test_every_link_leads_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "In slow-broker-payments.pcap" in page
     found = json.loads((tmp_path / "search/search_index.json").read_text("utf-8"))["docs"]
     boosts = {each["title"]: each.get("boost", 1) for each in found}
-    assert boosts["slow-broker"] > boosts["FetchRequest"] == boosts["Messages"]
+    assert boosts["slow-broker"] > boosts["Messages"] == boosts["Installing"] > boosts["FetchRequest"]
+    coded = (tmp_path / "reference/errors.html").read_text("utf-8")
+    assert re.search(r"<td>74</td>\s*<td>FENCED_LEADER_EPOCH</td>\s*<td>yes</td>", coded)
+    assert re.search(r"<td>NOT_LEADER_OR_FOLLOWER</td>.*rules\.html#leader-moves", coded, re.DOTALL)
 
 
 def names(folder: Path, kind: str) -> set[str]:

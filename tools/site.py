@@ -1,4 +1,4 @@
-"""The pages of the site that are made from kcli's own tables: messages, and rules of diagnose. A hook of mkdocs.yml.
+"""The pages of the site that are made from kcli's own tables: messages, errors, rules. A hook of mkdocs.yml.
 
 `make docs` builds the site into build/site; nothing of these pages is kept in docs/.
 """
@@ -15,6 +15,7 @@ from kcli.cli.schema.views import provenance
 from kcli.diagnose import Finding, diagnose
 from kcli.rules import RULES
 from kcli.rules.rule import Rule
+from kcli.schemas import errors
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Api, Message
@@ -30,8 +31,11 @@ CAPTURES = Path(__file__).resolve().parents[1] / "tests" / "diagnose" / "data"
 ASSETS = Path(__file__).parent / "site_assets"
 SHIM, WORKER = "https://unpkg.com/iframe-worker/shim", "assets/worker.js"
 MESSAGES, RULES_PAGE = "reference/messages", "reference/rules.md"
-# Who searches for a rule wants it before the messages whose names begin with one of its words.
+ERRORS_PAGE = "reference/errors.md"
+OTHERS = "errors-again"  # the rule of all other errors: it names those that it leaves out
+# Who searches for a rule wants it before all else, and who asks in words not the messages whose names begin with one.
 FIRST_FOUND = ("---", "search:", "  boost: 4", "---")
+LAST_FOUND = ("---", "search:", "  boost: 0.3", "---")
 OUTSIDE = (
     "https://github.com/kcli-kafka/kcli/blob/main/"  # files that docs/ points to and that are not part of the site
 )
@@ -78,6 +82,7 @@ def pages() -> Iterator[tuple[str, Iterable[str]]]:
     for name in others(tables):
         yield f"{MESSAGES}/{name}.md", message_page(tables, name, [tables.message(name)])
     yield RULES_PAGE, rules_page()
+    yield ERRORS_PAGE, errors_page()
 
 
 def others(tables: Catalog) -> list[str]:
@@ -115,6 +120,7 @@ def ranges(api: Api, request: Message) -> str:
 
 def message_page(tables: Catalog, title: str, messages: Iterable[Message]) -> Iterator[str]:
     """Yield the page of an API, or of one message."""
+    yield from LAST_FOUND
     yield f"# {title}"
     for message in messages:
         yield ""
@@ -140,6 +146,23 @@ def rules_page() -> Iterator[str]:
         yield f"## {rule.finding}"
         yield ""
         yield from rule_lines(rule, shown.get(rule.finding))
+
+
+def errors_page() -> Iterator[str]:
+    """Yield the page of all error codes, with the rules that speak of them."""
+    yield "# Error codes"
+    yield ""
+    yield "Kafka's error codes by number and name, as kcli shows them; `kcli decode pcap FILE --errors` lists the"
+    yield "answers that have one. Retriable: the same request may succeed later. A rule of `kcli diagnose` that looks"
+    yield "for an error says whose fault it is and what to do."
+    yield ""
+    yield "| code | name | retriable | in earlier releases | rules |"
+    yield "| --- | --- | --- | --- | --- |"
+    for code, name, retriable, former in errors.rows:
+        said = re.compile(rf"\b{name}\b")
+        rules = (each.finding for each in RULES if each.finding != OTHERS and said.search(each.sql))
+        links = ", ".join(f"[{each}]({Path(RULES_PAGE).name}#{each})" for each in sorted(rules))
+        yield f"| {code} | {name} | {'yes' if retriable else ''} | {', '.join(former)} | {links} |"
 
 
 def rule_lines(rule: Rule, example: tuple[str, Finding] | None) -> Iterator[str]:
