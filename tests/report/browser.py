@@ -61,6 +61,12 @@ class Page:
         """What a script returns."""
         return self.driver.execute_script(script, *values)
 
+    def press(self, key: str) -> None:
+        """Press a key where the focus is."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver).send_keys(key).perform()
+
     def tables(self) -> dict[str, dict[str, Any]]:
         """By section: heads, and the rows that are shown."""
         made: dict[str, dict[str, Any]] = self.run(TABLES)

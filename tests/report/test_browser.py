@@ -143,6 +143,43 @@ def test_the_chart_shows_what_is_asked(page: Page, report: Path) -> None:
     assert page.complaints() == []
 
 
+FOCUS = "const it = document.activeElement; return [it.className, it.textContent, it.getAttribute('aria-pressed')]"
+
+
+def test_by_the_keyboard_alone(page: Page, report: Path) -> None:
+    """Values of a chart by the arrows; who presses a button that is made anew stays at it, or at what it picked."""
+    page.open(report)
+    tip = "const tip = document.querySelector('#errors_over_time .tip'); return tip.hidden ? '' : tip.textContent"
+    page.run("document.querySelector('#errors_over_time .u-over').focus()")
+    seen = []
+    for key in ("\ue014", "\ue014", "\ue012"):  # right, right, left
+        page.press(key)
+        seen.append(page.run(tip))
+    assert seen[0] == seen[2] != seen[1] and all(seen)
+    page.press("\t")
+    assert page.run(FOCUS)[0] == "key" and not page.run(tip)
+    name = page.run(FOCUS)[1]
+    page.press(" ")
+    assert page.run(FOCUS) == ["key", name, "false"]
+    page.run("document.querySelectorAll('#api_over_time .seg button')[1].focus()")
+    page.press(" ")
+    assert page.run(FOCUS)[1:] == ["p99", "true"]
+    page.run("document.querySelector('#clients .drill').focus()")
+    name = page.run(FOCUS)[1]
+    page.press(" ")
+    assert page.run(FOCUS)[:2] == ["chip", f"client id: {name}  ✕"]
+    page.press(" ")
+    assert page.run("return document.activeElement.closest('nav') !== null")
+
+
+def test_letters_of_twice_the_size_fit(page: Page, report: Path) -> None:
+    page.open(report)
+    small = page.run("return getComputedStyle(document.body).fontSize")
+    page.run("document.documentElement.style.fontSize = '200%'")
+    assert page.run("return getComputedStyle(document.body).fontSize") == f"{2 * float(small[:-2]):g}px"
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 820, 1320])
 def test_dark_and_light_narrow_and_wide(width: int, dark: bool, page: Page, report: Path) -> None:

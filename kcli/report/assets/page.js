@@ -72,11 +72,15 @@
   const pick = (name, value) => {
     if (picks.get(name) === value) picks.delete(name);
     else picks.set(name, value);
-    showPicks();
+    const chips = document.getElementById("chips");
+    showPicks(chips);
     redraws.forEach((redraw) => redraw());
+    // What was pressed is gone with its table: who works by the keyboard goes on at what was picked.
+    if (document.activeElement === document.body)
+      (chips.children[[...picks.keys()].indexOf(name)] || chips.lastChild || document.querySelector("nav a")).focus({ preventScroll: true });
   };
-  const showPicks = () => {
-    document.getElementById("chips").replaceChildren(...[...picks].map(([name, value]) => {
+  const showPicks = (chips) => {
+    chips.replaceChildren(...[...picks].map(([name, value]) => {
       const chip = button("chip", `${title(name)}: ${shown(name, false, value)}  ✕`, () => pick(name, value));
       chip.title = "Show all again";
       return chip;
@@ -181,6 +185,7 @@
   const tip = (plot, format) => {
     const box = make("div", "tip");
     box.hidden = true;
+    box.setAttribute("role", "status");
     plot.over.append(box);
     return () => {
       const at = plot.cursor.idx, left = plot.cursor.left;
@@ -202,6 +207,30 @@
       box.style.right = right ? `${plot.over.clientWidth - left + 14}px` : "";
       box.style.top = "8px";
     };
+  };
+
+  // The values of a chart by the arrow keys: those of the next time that has some.
+  const walked = (plot, title) => {
+    plot.over.tabIndex = 0;
+    plot.over.setAttribute("role", "group");
+    plot.over.setAttribute("aria-label", `${title}: values by the arrow keys`);
+    const filled = (at) => plot.series.some((series, index) => index && series.show && plot.data[index][at]);
+    plot.over.onkeydown = (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key], times = plot.data[0];
+      if (!by) return;
+      event.preventDefault();
+      let at = plot.cursor.left >= 0 ? plot.cursor.idx : by > 0 ? -1 : times.length;
+      do at += by; while (at in times && !filled(at));
+      if (at in times) plot.setCursor({ left: plot.valToPos(times[at], "x"), top: plot.over.clientHeight / 2 });
+    };
+    plot.over.onblur = () => plot.setCursor({ left: -10, top: -10 });
+  };
+
+  // Another content for a box; who was at one of its buttons by the keyboard stays there.
+  const renew = (box, made) => {
+    const at = [...box.children].indexOf(document.activeElement);
+    box.replaceChildren(...made);
+    if (at >= 0) box.children[Math.min(at, box.children.length - 1)]?.focus();
   };
 
   // One chart over time. answer: rows of (time, key, values...); options: () => { answer, key, value, format, log }.
@@ -231,8 +260,8 @@
       });
       const picked = (each) => !hidden.has(each) && (!picks.has(key) || !names.includes(picks.get(key)) || picks.get(key) === each);
       const style = getComputedStyle(root), ink = style.getPropertyValue("--soft"), grid = style.getPropertyValue("--line");
-      const palette = dark ? DARK : LIGHT;
-      const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: "12px system-ui, sans-serif" };
+      const palette = dark ? DARK : LIGHT, em = parseFloat(style.fontSize) / 16; // of a reader who wants larger letters
+      const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: `${12 * em}px system-ui, sans-serif` };
       const series = names.map((each, at) => ({
         label: String(each), colour: palette[at % palette.length], stroke: palette[at % palette.length], width: 2,
         fill: zero ? palette[at % palette.length] + "22" : undefined, show: picked(each),
@@ -249,15 +278,16 @@
           y: log ? { distr: 3 } : { range: (_, least, most) => [0, Math.max(most || 0, zero ? 1 : 0.001) * 1.08] },
         },
         axes: [
-          { ...axis, space: 84, values: (_, ticks, _axis, _space, width) => ticks.map((tick) => when(tick, width)) },
-          { ...axis, size: 64, ...(zero ? { incrs: WHOLE } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : brief(tick, format))) },
+          { ...axis, space: 84 * em, size: 50 * em, values: (_, ticks, _axis, _space, width) => ticks.map((tick) => when(tick, width)) },
+          { ...axis, size: 64 * em, ...(zero ? { incrs: WHOLE } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : brief(tick, format))) },
         ],
         series: [{}, ...series],
         hooks: { setCursor: [() => move()] },
       }, [xs, ...lines.values()], place);
       move = tip(plot, format);
+      walked(plot, section.querySelector("h2").textContent);
       plots.push(plot);
-      keys.replaceChildren(...names.map((each, at) => {
+      renew(keys, names.map((each, at) => {
         const made = button("key", shown(key, false, each), () => {
           if (hidden.has(each)) hidden.delete(each);
           else hidden.add(each);
@@ -276,7 +306,7 @@
   };
   const choice = (tools, options, chosen, action) => {
     const box = make("div", "seg");
-    const draw = (now) => box.replaceChildren(...options.map(([value, text]) => {
+    const draw = (now) => renew(box, options.map(([value, text]) => {
       const made = button("", text, () => { draw(value); action(value); });
       made.setAttribute("aria-pressed", String(value === now));
       return made;
