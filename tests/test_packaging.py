@@ -28,6 +28,16 @@ def test_all_is_every_extra_of_users() -> None:
     assert extras_in(line) == EXTRAS.keys() - FOR_DEVELOPERS
 
 
+def test_every_library_that_a_user_installs_is_imported() -> None:
+    given = {"google-re2": "re2", "grpcio-tools": "grpc_tools", "opentelemetry-proto": "opentelemetry", "pyjwt": "jwt"}
+    given["protobuf"] = "google.protobuf"
+    lines = [*PROJECT["dependencies"], *(line for name in EXTRAS.keys() - FOR_DEVELOPERS for line in EXTRAS[name])]
+    names = {re.split(r"[<>=]", line)[0] for line in lines}
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "kcli").rglob("*.py"))
+    imported = {name: re.compile(rf"^\s*(?:import|from) {given.get(name, name)}\b", re.MULTILINE) for name in names}
+    assert len(names) > 20 and not [name for name, line in imported.items() if not line.search(sources)]
+
+
 @pytest.mark.parametrize("name", ["Containerfile", "packaging/kcli-kafka.rb", "docs/how-to/install.md", "README.md"])
 def test_extras_that_are_named_exist(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
