@@ -40,7 +40,9 @@ def found(folder: Path, *talks: Talk | Wire) -> list[Finding]:
     wires = [each.wire if isinstance(each, Talk) else each for each in talks]
     path = folder / "a.pcap"
     path.write_bytes(pcap(sorted(packet for wire in wires for packet in wire.packets)))
-    return [each for each in diagnose([str(path)]).findings if each.severity != INFO]
+    made = diagnose([str(path)])
+    assert made.judged and (made.findings or made.trouble is None)
+    return [each for each in made.findings if each.severity != INFO]
 
 
 def told(findings: list[Finding], cause: str, **subject: Any) -> Finding:
