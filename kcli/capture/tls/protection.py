@@ -84,10 +84,15 @@ def application_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Prote
     """
     if agreed.version == TLS_13:
         return of_label(agreed, log, TRAFFIC_LABELS[not from_client], True)
-    suite = suite_of(agreed.suite)
     ticket = b"" if agreed.certified else agreed.ticket
     master = log.master(agreed.client_random, agreed.session_id, ticket)
-    if suite is None or master is None:
+    return None if master is None else of_master(agreed, master, from_client)
+
+
+def of_master(agreed: Handshake, master: bytes, from_client: bool) -> Protection | None:
+    """Return the keys that a master secret of TLS 1.2 gives; None for a suite that kcli can't decrypt."""
+    suite = suite_of(agreed.suite)
+    if suite is None:
         return None
     keys = keys_of_master(suite, master, agreed.client_random, agreed.server_random)
     cipher = cipher_of(suite, agreed.version, keys[not from_client], agreed.mac_outside)

@@ -39,6 +39,7 @@ class Session(Protocol):
     data_bytes: int
     foreign: str | None
 
+    def is_client(self, d: int) -> bool: ...
     def find_keys(self, d: int, end: TlsEnd) -> bool: ...
     def follow(self, d: int, end: TlsEnd) -> protection.Protection | None: ...
     def contents(self, d: int, end: TlsEnd, kind: int, text: bytes) -> None: ...
@@ -51,6 +52,7 @@ class Recovery:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.tried = 0  # secrets that the log had when they were last tried
 
     def resume(self, d: int, end: TlsEnd) -> bool:
         """Find the next record that opens, or, where there are no keys, that may be one."""
@@ -123,6 +125,23 @@ class Recovery:
                     return found
         self.session.agreed.client_random, end.keys = b"", None
         return None
+
+    def resumed_later(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> bool:
+        """Find the keys of a session of TLS 1.2 to which the server gave no id, but a ticket: agents of Java write its
+        secret by the id of whichever connection resumes it. header, payload: the first record that they protect.
+        """
+        session, agreed = self.session, self.session.agreed
+        if agreed.session_id or agreed.version == TLS_13 or self.tried == session.log.count:
+            return False
+        self.tried = session.log.count
+        for master in {*session.log.sessions.values()}:
+            keys = protection.of_master(agreed, master, session.is_client(d))
+            if keys is None or not session.effort.is_ample or not session.effort.derive():
+                break
+            if keys.open(header, payload) is not None:
+                session.log.secrets.setdefault(agreed.client_random, {})["CLIENT_RANDOM"] = master
+                return session.find_keys(d, end)
+        return False
 
     def unseen(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
         """Read data whose handshake was not captured whole."""

@@ -230,7 +230,7 @@ class TlsSession:
         if header[0] == CHANGE_CIPHER_SPEC or (header[0] == ALERT and len(payload) == ALERT_MESSAGE.sizeof()):
             return False
         if end.keys is None:
-            return not self.find_keys(d, end)
+            return not (self.find_keys(d, end) or self.recovery.resumed_later(d, end, header, payload))
         if not self.in_handshake(end):
             return not self.data_bytes and not self.has_both_secrets
         if self.follow(d, end) is not None and (self.data_bytes or self.has_both_secrets):

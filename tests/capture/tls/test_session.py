@@ -100,6 +100,24 @@ def test_a_ticket_leads_to_the_secret_of_its_session(decrypt: Decrypting, tmp_pa
     assert events == []
 
 
+@pytest.mark.parametrize("suite", ["ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"])
+def test_a_session_without_an_id_has_the_secret_of_what_resumes_it(
+    decrypt: Decrypting, tmp_path: Path, suite: str
+) -> None:
+    """As an agent of Java writes it beside a server with tickets: a line by the id with which the ticket was taken."""
+    (tmp_path / "other").mkdir()
+    first, other = talk(tmp_path, suite=suite), talk(tmp_path / "other", suite=suite)
+    log = tmp_path / "java.log"
+    log.write_text(of_broker(other.key_log, "cd" * 32))
+    packets = first.wire.close().packets
+    exchanges, events = decrypt(packets, [log])
+    assert exchanges == [] and [each.reason.partition(": ")[2] for each in events] == ["its keys are in no key log"]
+    log.write_text(of_broker(other.key_log, "cd" * 32) + of_broker(first.key_log, "ab" * 32))
+    exchanges, events = decrypt(packets, [log])
+    assert numbers(exchanges) == [(number, True) for number in range(1, 7)]
+    assert events == []
+
+
 @pytest.mark.parametrize("suite", [None, "ECDHE-RSA-CHACHA20-POLY1305", "ECDHE-RSA-AES128-SHA"])
 def test_a_lost_packet_costs_its_records_and_no_more(decrypt: Decrypting, tmp_path: Path, suite: str | None) -> None:
     made = Talk(tmp_path, suite=suite).shake_hands()
