@@ -10,6 +10,7 @@ from kcli.rules.prepared import PREPARED
 from kcli.tables.duckdb_engine import SOURCES
 
 LEAN = ("fetched", "produced", "batches", "conns")  # whose queries name each column
+NO_WORD = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 
 @cache
@@ -62,7 +63,7 @@ def in_turn(queries: Iterable[str]) -> list[str]:
 @cache
 def words_of(sql: str) -> frozenset[str]:
     """Return the words of a query."""
-    return frozenset(re.findall(r"\w+", sql))
+    return frozenset(sql.translate(NO_WORD).split())
 
 
 @cache

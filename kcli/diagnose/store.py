@@ -279,14 +279,15 @@ class FactStore(RuleTables):
                 for batch in self.batches(table):
                     numbers.numbers_of([each for each in batch.column(name).to_pylist() if each])
         self.kinds_made.add(kind)
-        self.connection.register("words_given", numbers.table())
         if self.is_typed(kind):
-            self.execute(f"CREATE TYPE {kind}_word AS ENUM (SELECT DISTINCT word FROM words_given ORDER BY 1)")
-            listed = f"SELECT list(CAST(word AS {kind}_word) ORDER BY number) FROM words_given WHERE number > 0"
-            self.execute(f"SET VARIABLE {kind}_words = ({listed})")
-        else:
-            number = "USMALLINT" if numbers.kind.itemsize == 2 else "UINTEGER"
-            self.execute(f"""
+            words = numbers.table().column("word").to_pylist()  # by number, from 0 on
+            self.execute(f"SET VARIABLE {kind}_words = ?", sorted({*words}))
+            self.execute(f"CREATE TYPE {kind}_word AS ENUM (SELECT unnest(getvariable('{kind}_words')))")
+            self.execute(f"SET VARIABLE {kind}_words = CAST(? AS {kind}_word[])", words[1:])
+            return
+        self.connection.register("words_given", numbers.table())
+        number = "USMALLINT" if numbers.kind.itemsize == 2 else "UINTEGER"
+        self.execute(f"""
 CREATE TABLE {kind}_words AS
 SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS word FROM words_given
 """)

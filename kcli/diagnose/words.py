@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 
 import numpy
@@ -29,7 +31,7 @@ class Numbers:
 
     def __init__(self, *, is_key: bool = False) -> None:
         self.is_key = is_key
-        self.numbers: dict[str, int] = {}
+        self.numbers: dict[str, int] = defaultdict(count(1).__next__)
         self.packed: list[Any] = []  # record batches of WORD
         self.size = 0
         self.last: Any = None  # the dictionary whose texts stand at `places`
@@ -47,15 +49,15 @@ class Numbers:
 
     def numbers_of(self, words: list[str]) -> list[int]:
         """Return the numbers of texts."""
-        fresh = [*dict.fromkeys(word for word in words if word not in self.numbers)]
-        self.numbers.update(zip(fresh, range(self.size + 1, self.size + len(fresh) + 1), strict=True))
-        self.size += len(fresh)
-        return [*map(self.numbers.__getitem__, words)]
+        before = len(self.numbers)
+        found = [*map(self.numbers.__getitem__, words)]
+        self.size += len(self.numbers) - before
+        return found
 
     def pack(self) -> None:
         """Pack the texts."""
         self.packed.append(batch_of_columns(self.columns(), schema_of(WORD)))
-        self.numbers = {}
+        self.numbers.clear()
 
     def columns(self) -> tuple[list[int], list[str]]:
         """Return the texts that are not packed, behind their numbers."""

@@ -9,8 +9,9 @@ from functools import cache
 
 from kcli.tables.duckdb_engine import SOURCES
 
-PAREN = re.compile(r"'(?:[^']|'')*'|[()]")
-COMMENT = re.compile(r"('(?:[^']|'')*')|--[^\n]*")
+# A text with a quote in it is two here.
+PAREN = re.compile(r"'[^']*'|[()]")
+COMMENT = re.compile(r"('[^']*')|--[^\n]*")
 NAMED = re.compile(r"\s*(\w+) AS \(")
 
 

@@ -15,7 +15,7 @@ from kcli.temporary import TemporaryFolder
 QUERY_MEMORY = 512  # for a query of `kcli sql`, for tables that it makes of facts, and for rules over tables
 STORE_MEMORY = 320  # for rules over rows that this process holds, too (`HELD` of kcli/diagnose/store.py)
 TABLES_MEMORY = 1024  # for the report, and for a task that makes the pipeline's tables
-SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")  # of a query: tables, and functions that make one
+SOURCES = re.compile(r"(?:FROM|JOIN)\s+(\w+)")  # of a query: tables, and functions that make one
 
 
 def open_duckdb(macros: Iterable[str], memory: int, folder: str, **config: Any) -> Any:
@@ -59,10 +59,11 @@ class DuckDbSession:
         del self.connection
         self.folder.cleanup()
 
-    def execute(self, sql: str) -> Any:
-        """Run a statement and return its result. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
+    def execute(self, sql: str, *values: Any) -> Any:
+        """Run a statement and return its result. values: of its ?s. Raises KeyboardInterrupt for Ctrl-C while DuckDB was
+        busy."""
         try:
-            return self.connection.execute(sql)
+            return self.connection.execute(sql, values or None)
         except Exception as error:
             if is_interrupt(error):
                 raise KeyboardInterrupt from None

@@ -10,11 +10,16 @@ RULE = Rule(
     when="left_connections >= 3 AND left_seconds >= 2",
     sql="""
 WITH hung AS (
-  SELECT c.connection, coalesce(c.client_id, '') AS client_id,
-         least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS end_ns,
-         least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns, c_unacked_resent
-  FROM conns c
-  WHERE NOT inner_client AND requests > 0
+  SELECT *
+  FROM (
+    SELECT c.connection, coalesce(c.client_id, '') AS client_id,
+           least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS end_ns,
+           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns, c.unanswered,
+           l.last_ns AS answered_ns
+    FROM conns c JOIN links l ON c.connection = l.connection
+    WHERE NOT c.inner_client AND c_unacked_resent = 0
+  ) AS e
+  WHERE end_ns IS NOT NULL AND (server_ns IS NULL OR server_ns >= end_ns) AND (unanswered > 0 OR answered_ns > end_ns)
 ),
 open AS (
   SELECT h.client_id, h.connection, h.end_ns, x.server, x.api, x.ns, x.max_wait_ms, x.completed_ns, x.response_bytes
@@ -23,8 +28,7 @@ open AS (
     ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
     AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
   LEFT JOIN heard a ON a.connection = h.connection AND x.response_bytes IS NULL AND x.ns <= a.ns
-  WHERE a.connection IS NULL AND h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns)
-    AND h.c_unacked_resent = 0
+  WHERE a.connection IS NULL
 ),
 answered AS (
   SELECT DISTINCT server, floor(completed_ns / 1e9) AS second
@@ -100,4 +104,5 @@ WHERE gave_up >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
         "fetch-session-evictions": ("client",),
         "sessions-never-reused": ("client",),
     },
+    rests_on=("hung",),
 )

@@ -9,16 +9,25 @@ RULE = Rule(
     title="members that poll too late",
     when="leaves > 0",
     sql="""
-WITH leaves AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id, connection, ns, reason
-  FROM (SELECT *, unix_micros(timestamp) * 1000 AS ns FROM group_calls) AS c
-  WHERE api = 'LEAVE_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)
-),
-joins AS (
+WITH joins AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns,
          rebalance_timeout_ms
   FROM group_calls
   WHERE api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)
+),
+leaves AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns, reason,
+         lower(coalesce(reason, '')) LIKE '%poll timeout%'
+           OR lower(coalesce(reason, '')) LIKE '%max.poll.interval%' AS is_said
+  FROM group_calls
+  WHERE api = 'LEAVE_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)
+),
+suspects AS (
+  SELECT l.*
+  FROM leaves l
+  LEFT JOIN (SELECT connection, group_id, max(ns) AS ns FROM joins GROUP BY connection, group_id) AS j
+    ON l.connection = j.connection AND l.group_id = j.group_id
+  WHERE is_said OR j.ns >= l.ns + 200000000
 ),
 limits AS (SELECT group_id, client_id, max(rebalance_timeout_ms) AS limit_ms FROM joins GROUP BY group_id, client_id),
 ends AS (SELECT client_id, max(ns) AS alive_ns FROM calls GROUP BY client_id),
@@ -30,9 +39,9 @@ steps AS (
          min(join_ns) OVER (PARTITION BY connection, group_id
                             ORDER BY ns RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS same_ns
   FROM (
-    SELECT group_id, client_id, connection, ns, reason, CAST(NULL AS BIGINT) AS join_ns FROM leaves
+    SELECT group_id, client_id, connection, ns, reason, is_said, CAST(NULL AS BIGINT) AS join_ns FROM suspects
     UNION ALL
-    SELECT group_id, client_id, connection, ns, NULL, ns FROM joins WHERE group_id IS NOT NULL
+    SELECT group_id, client_id, connection, ns, NULL, NULL, ns FROM joins WHERE group_id IS NOT NULL
   ) AS asked
 ),
 seen AS (
@@ -45,7 +54,7 @@ seen AS (
 late AS (
   SELECT *, (coalesce(again_ns, ns) - ns) / 1e6 AS pause_ms
   FROM seen
-  WHERE lower(coalesce(reason, '')) LIKE '%poll timeout%' OR lower(coalesce(reason, '')) LIKE '%max.poll.interval%'
+  WHERE is_said
     OR (alive_ns > ns + 1000000 AND same_ns IS NOT NULL
         AND (ns - coalesce(joined_ns, (SELECT first_ns FROM span))) / 1e6 >= 0.9 * coalesce(limit_ms, 3000)
         AND (same_ns - ns) / 1e6 >= 200)
@@ -85,4 +94,5 @@ GROUP BY l.client_id, l.group_id
         "lagging-consumer": ("client",),
         "connection-churn": ("client",),
     },
+    rests_on=("suspects",),
 )
