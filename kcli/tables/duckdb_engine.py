@@ -60,8 +60,9 @@ class DuckDbSession:
         self.folder.cleanup()
 
     def execute(self, sql: str, *values: Any) -> Any:
-        """Run a statement and return its result. values: of its ?s. Raises KeyboardInterrupt for Ctrl-C while DuckDB was
-        busy."""
+        """Run a statement and return its result. values: of its ?s. Raises KeyboardInterrupt for Ctrl-C while DuckDB is
+        busy.
+        """
         try:
             return self.connection.execute(sql, values or None)
         except Exception as error:

@@ -16,7 +16,8 @@ from tests.diagnose.captured import DATA
 
 WITH_HEADS = [each for each in RULES if each.rests_on]
 # Of what these rules find, and of what is like it.
-NAMES = sorted(each.name for each in DATA.glob("*.pcap*") if re.search("lagging|rebalance|stuck|storm|timeout|poll", each.name))
+LIKE = re.compile("lagging|rebalance|stuck|storm|timeout|poll")
+NAMES = sorted(each.name for each in DATA.glob("*.pcap*") if LIKE.search(each.name))
 SQL = """
 WITH one AS (SELECT ' (it''s' AS a), -- isn't ( closed
 -- two needs it
