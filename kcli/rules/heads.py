@@ -4,7 +4,7 @@ of a rule that finds nothing."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from kcli.tables.duckdb_engine import SOURCES
@@ -13,6 +13,7 @@ from kcli.tables.duckdb_engine import SOURCES
 PAREN = re.compile(r"'[^']*'|[()]")
 COMMENT = re.compile(r"('[^']*')|--[^\n]*")
 NAMED = re.compile(r"\s*(\w+) AS \(")
+FIRST = "first_rows"  # the table of the first part's rows
 
 
 @cache
@@ -20,26 +21,45 @@ def head_of(sql: str, names: Sequence[str]) -> str:
     """Return a query of one row, whose `found` says whether any of these queries in the WITH of another has a row.
     KeyError: there is none of that name.
     """
-    every = with_of(sql)
-    needed = {name: every[name] for name in names}
-    for name in reversed(every):
+    every, _ = parts_of(sql)
+    rows = " UNION ALL ".join(f"SELECT 1 AS one FROM {name}" for name in names if every[name])
+    return with_needed(every, f"SELECT count(*) > 0 AS found FROM ({rows}) AS given")
+
+
+@cache
+def first_of(sql: str, name: str) -> str:
+    """Return a statement that keeps the rows of this query in the WITH of another. KeyError: there is none."""
+    every, _ = parts_of(sql)
+    return f"CREATE TABLE {FIRST} AS {with_needed(every, every[name])}"
+
+
+@cache
+def rest_of(sql: str, name: str) -> str:
+    """Return a query that reads the rows that were kept, in place of this query in its WITH."""
+    every, last = parts_of(sql)
+    return with_needed(every | {name: f"SELECT * FROM {FIRST}"}, last)
+
+
+def with_needed(every: Mapping[str, str], last: str) -> str:
+    """Return a query with those in its WITH that it needs. every: that it may read, by name."""
+    needed = {"": last}
+    for name in reversed([*every]):
         if any(name in SOURCES.findall(each) for each in needed.values()):
             needed[name] = every[name]
     listed = ",\n".join(f"{name} AS ({query})" for name, query in every.items() if name in needed)
-    rows = " UNION ALL ".join(f"SELECT 1 AS one FROM {name}" for name in names)
-    return f"WITH {listed}\nSELECT count(*) > 0 AS found FROM ({rows}) AS given"
+    return f"WITH {listed}\n{last}" if listed else last
 
 
-def with_of(sql: str) -> dict[str, str]:
-    """Return the queries in the WITH of a query, by name."""
+def parts_of(sql: str) -> tuple[dict[str, str], str]:
+    """Return the queries in the WITH of a query, by name, and what is behind them."""
     sql = COMMENT.sub(lambda found: found[1] or "", sql).strip()
     found: dict[str, str] = {}
-    place = len("WITH") if sql.startswith("WITH ") else len(sql)
-    while named := NAMED.match(sql, place):
+    place = len("WITH") if sql.startswith("WITH ") else 0
+    while place and (named := NAMED.match(sql, place)):
         end = closing(sql, named.end())
         found[named[1]] = sql[named.end() : end]
-        place = end + 2 if sql.startswith(",", end + 1) else len(sql)
-    return found
+        place = end + 1 + sql.startswith(",", end + 1)
+    return found, sql[place:].strip()
 
 
 def closing(sql: str, place: int) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 
 from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
-from kcli.rules.heads import head_of
 from kcli.rules.precedence import without_consequences
 from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
 from kcli.rules.rule_tables import RuleTables
@@ -39,8 +38,8 @@ FROM software s JOIN link_ends e ON s.client = e.client JOIN links l ON e.connec
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
     """Return the findings that stand, the gravest first, and those that others explain. files: for commands."""
     asked = rules_to_ask(tables)
-    heads = {rule.sql: head_of(rule.sql, rule.rests_on) for rule in asked if rule.rests_on}
-    found = {sql: [*tables.ask(sql, heads.get(sql, ""))] for sql in tables.expect(rule.sql for rule in asked)}
+    first = {rule.sql: rule.rests_on for rule in asked}
+    found = {sql: [*tables.ask(sql, first[sql])] for sql in tables.expect(first)}
     rows = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]

@@ -67,7 +67,8 @@ class Rule:
     see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
     where the limits come from.
     explains: findings that are consequences of this one, and the kinds of names that they must share (none: all).
-    rests_on: queries in the WITH of `sql`: where none of them has a row, `sql` has none either. They are asked first.
+    rests_on: queries in the WITH of `sql`: where none of them has a row, `sql` has none either. They are asked first,
+    and the rows of a single one are kept for the rest.
     of_payloads: it is asked where keys and values of records are decoded.
     """
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.extras import require
+from kcli.rules.heads import FIRST, first_of, head_of, rest_of
 from kcli.rules.prepared import PREPARED, VIEWS, query_of
 from kcli.rules.signs import SIGNS
 from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, DuckDbSession
@@ -90,14 +91,18 @@ class RuleTables(DuckDbSession):
         for table in SOURCES.findall(sql):
             self.make(table)
 
-    def ask(self, sql: str, head: str = "") -> Iterator[dict[str, Any]]:
-        """Return the rows of a query, by column. head: a query that says whether there are any; see `heads`."""
-        if head:
-            _, [[found]] = self.answer(head)
-            if not found:
-                self.drop_unread(sql)
-                return iter(())
-        names, rows = self.answer(sql)
+    def ask(self, sql: str, first: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """Return the rows of a query, by column. first: the queries in its WITH that are asked alone, and all of it
+        only where one has a row; the rows of a single one are kept for that.
+        """
+        keeps = len(first) == 1
+        found = True
+        if first:
+            _, [[found]] = self.answer(first_of(sql, *first) if keeps else head_of(sql, first))
+        names, rows = self.answer(rest_of(sql, *first) if keeps else sql) if found else ([], [])
+        if keeps:
+            self.execute(f"DROP TABLE {FIRST}")
+        self.drop_unread(sql)
         return (dict(zip(names, row, strict=True)) for row in rows)
 
     def drop_unread(self, _answered: str) -> None:

@@ -7,7 +7,8 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move again and again",
-    when="errors LIKE '%LEADER%'",
+    when="errors LIKE '%,NOT_LEADER_OR_FOLLOWER,%' OR errors LIKE '%,FENCED_LEADER_EPOCH,%' "
+    "OR errors LIKE '%,UNKNOWN_LEADER_EPOCH,%'",
     sql="""
 WITH errors AS (
   SELECT topic, partition, ns, client_id, error, server

@@ -90,4 +90,5 @@ WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
     advice="set fetch.max.wait.ms to 500 (the default), and a fetch.min.bytes that is worth an answer",
     see="stats {files} --by client --by api",
     source="fetch.max.wait.ms 500, fetch.min.bytes 1; fetch-rate, fetch-size-avg",
+    rests_on=("often",),
 )

@@ -64,4 +64,5 @@ WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= 
     see="stats {files} --by client --by connection",
     source="connection-creation-rate",
     explains={"metadata-storm": ("client",)},
+    rests_on=("windows",),
 )

@@ -86,4 +86,5 @@ WHERE per_second >= 15 AND seconds >= 4 AND share >= 10
     see="stats {files} --by client --by api",
     source="kafka.network:RequestMetrics RequestsPerSec",
     explains={"metadata-storm": ("client",), "connection-churn": ("client",)},
+    rests_on=("windows",),
 )

@@ -59,4 +59,5 @@ WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AN
     see="stats {files} --api Metadata --by client",
     source="metadata.max.age.ms 300000",
     explains={"exporter-load": ("client",)},
+    rests_on=("windows",),
 )
