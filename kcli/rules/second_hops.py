@@ -28,22 +28,38 @@ LEFT JOIN nodes o ON o.server = p.outer_server
 LEFT JOIN nodes i ON i.server = p.inner_server
 WHERE requests >= 20 AND coalesce(o.node_id = i.node_id, true)
 """
+# Of requests that ask alike, each is looked for among so many before it: among all of them it would take a time that
+# grows with their square.
+ALIKE = 32
 # Connections nearly all of whose requests are, with their numbers and sizes, on one to the other server, too: not
-# before, and answered there no sooner. Each is looked for in its own two seconds and the next: to compare all that ask
-# alike would take a time that grows with their square.
+# before, and answered there no sooner.
 CONNECTIONS = f"""
 WITH pairs AS ({PAIRS}),
+asked AS (
+  SELECT server, connection, ns, completed_ns, client_id, correlation_id, api, api_version, request_bytes,
+         row_number() OVER (
+           PARTITION BY client_id, correlation_id, api, api_version, request_bytes
+           ORDER BY ns, coalesce(completed_ns, ns) DESC
+         ) AS place
+  FROM calls
+  WHERE server IN (SELECT outer_server FROM pairs UNION ALL SELECT inner_server FROM pairs)
+),
+outers AS (
+  SELECT *, floor(place / {ALIKE}) AS stretch FROM asked
+  UNION ALL SELECT *, floor(place / {ALIKE}) + 1 AS stretch FROM asked
+),
 met AS (
-  SELECT p.outer_server, p.inner_server, b.connection, a.connection AS outer_connection,
+  SELECT a.server AS outer_server, b.server AS inner_server, b.connection, a.connection AS outer_connection,
          count(DISTINCT b.correlation_id) AS requests
-  FROM pairs p
-  JOIN calls b ON b.server = p.inner_server
-  JOIN (SELECT * FROM calls CROSS JOIN (SELECT 0 AS later UNION ALL SELECT 1 AS later) AS t) AS a
-    ON floor(b.ns / 2000000000) = floor(a.ns / 2000000000) + a.later
-    AND a.server = p.outer_server AND a.client_id = b.client_id AND a.correlation_id = b.correlation_id
+  FROM asked b
+  JOIN outers a
+    ON a.stretch = floor(b.place / {ALIKE})
+    AND a.client_id = b.client_id AND a.correlation_id = b.correlation_id
     AND a.api = b.api AND a.api_version = b.api_version AND a.request_bytes = b.request_bytes
-  WHERE b.ns BETWEEN a.ns AND a.ns + 1000000000 AND coalesce(b.completed_ns <= a.completed_ns, true)
-  GROUP BY p.outer_server, p.inner_server, b.connection, a.connection
+  JOIN pairs p ON p.outer_server = a.server AND p.inner_server = b.server
+  WHERE b.place - a.place BETWEEN 1 AND {ALIKE}
+    AND b.ns BETWEEN a.ns AND a.ns + 1000000000 AND coalesce(b.completed_ns <= a.completed_ns, true)
+  GROUP BY a.server, b.server, b.connection, a.connection
 ),
 same AS (
   SELECT m.outer_server, m.inner_server, m.connection, max(m.requests) AS requests

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from kcli.diagnose import diagnose
 from kcli.diagnose.diagnosis import diagnose_into
 from kcli.diagnose.store import FactStore
+from kcli.rules.second_hops import CONNECTIONS
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, START, Wire, pcap
 from tests.records.slips.making import batch_bytes
@@ -90,3 +93,34 @@ def test_two_clients_of_one_name_are_two(tmp_path: Path) -> None:
     outer, _ = asked_twice(300, SECOND // 60)
     _, inner = asked_twice(300, SECOND // 60, behind=-MILLISECOND // 2)
     assert diagnose([captured(tmp_path, outer, inner)]).overview.exchanges == 600
+
+
+def spent_on(connections: int) -> float:
+    """The processor time (s) to find so many connections on two hops, all with the same three requests, in a second."""
+    database = duckdb.connect(config={"threads": 1})
+    database.execute(f"""
+        CREATE TABLE calls AS
+        SELECT h.server, h.kind || n.n AS connection, ns, ns + h.after AS completed_ns, 'app' AS client_id,
+               r.r AS correlation_id, 'METADATA' AS api, 1 AS api_version, 30 AS request_bytes
+        FROM range({connections}) AS n(n), range(3) AS r(r),
+             (VALUES ('10.0.0.5:9092', 'o', 0, 900000), ('10.0.0.2:9092', 'i', 200000, 400000))
+               AS h(server, kind, behind, after),
+             LATERAL (SELECT n.n * 1000000000 // {connections} + r.r * 1000000 + h.behind AS ns)
+    """)
+    database.execute("""
+        CREATE TABLE links AS SELECT connection, client_id, server, min(ns) AS first_ns, count(*) AS requests,
+          false AS inner_client FROM calls GROUP BY ALL
+    """)
+    database.execute("CREATE TABLE nodes (server VARCHAR, node_id INTEGER)")
+    times = []
+    for _ in range(3):
+        begun = time.process_time()
+        found = database.execute(CONNECTIONS).fetchall()
+        times.append(time.process_time() - begun)
+    assert len({connection for connection, _, _ in found if connection.startswith("i")}) == connections
+    return min(times)
+
+
+def test_alike_connections_take_a_time_that_grows_with_their_number() -> None:
+    """Eight times as many take 64 times as long where all are compared with each other."""
+    assert spent_on(48_000) < 24 * spent_on(6_000)
