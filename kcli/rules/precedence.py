@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import merge
+from itertools import product
+from typing import TypeAlias
 
 from kcli.finding import Finding
 from kcli.rules.rule import Rule
 
+Kinds: TypeAlias = tuple[str, ...]
+Names: TypeAlias = tuple[str | None, ...]
 Explains = Mapping[str, Mapping[str, Sequence[str]]]  # finding -> what it explains -> kinds of subject to share
 
 
@@ -16,24 +21,59 @@ def without_consequences(found: Sequence[Finding], rules: Iterable[Rule]) -> tup
     A finding explains others as its rule says, also where it is explained itself: a chain has one beginning. Two that
     explain each other both stand.
     """
-    explains = {rule.finding: rule.explains for rule in rules}
+    causes = Causes(found, {rule.finding: rule.explains for rule in rules})
     explained: list[Finding] = []
     for each in found:
-        cause = next(
-            (other for other in found if is_cause(other, each, explains) and not is_cause(each, other, explains)), None
-        )
+        cause = causes.first(each)
         if cause is not None:
             each.explained_by = cause.finding
             explained.append(each)
     return [each for each in found if each.explained_by is None], explained
 
 
-def is_cause(cause: Finding, each: Finding, explains: Explains) -> bool:
-    """Return whether a finding is a consequence of another."""
-    kinds = explains[cause.finding].get(each.finding)
-    if kinds is None or cause is each or each.finding in cause.spares:
-        return False
-    return all(may_share(names_of(cause, kind), names_of(each, kind)) for kind in kinds)
+class Causes:
+    """Findings by what they explain, and by the names that a consequence has to share: a hostile capture has many."""
+
+    def __init__(self, found: Sequence[Finding], explains: Explains) -> None:
+        self.found, self.explains = found, explains
+        self.places: dict[str, list[int]] = {}  # of each finding, in order
+        for place, each in enumerate(found):
+            self.places.setdefault(each.finding, []).append(place)
+        self.named: dict[tuple[str, Kinds], dict[Names, list[int]]] = {}
+
+    def first(self, each: Finding) -> Finding | None:
+        """Return the first of the findings that explain this one."""
+        firsts = (self.first_of(name, each) for name in self.places if each.finding in self.explains[name])
+        place = min((place for place in firsts if place is not None), default=None)
+        return None if place is None else self.found[place]
+
+    def first_of(self, name: str, each: Finding) -> int | None:
+        """Return the place of the first one of this name that explains a finding."""
+        shared = self.explains[name][each.finding]
+        back = None if name in each.spares else self.explains[each.finding].get(name)
+        if back is not None and {*back} <= {*shared}:
+            return None  # they explain each other
+        names = {kind: names_of(each, kind) for kind in shared}
+        kinds = tuple(kind for kind in shared if names[kind])  # one that has no name of a kind shares with all
+        alike = self.by_names(name, kinds)
+        keys = product(*([*names[kind], None] for kind in kinds))
+        for place in merge(*(alike.get(key, ()) for key in keys)):
+            cause = self.found[place]
+            if cause is each or each.finding in cause.spares:
+                continue
+            if back is None or not all(may_share(names_of(cause, kind), names_of(each, kind)) for kind in back):
+                return place
+        return None
+
+    def by_names(self, name: str, kinds: Kinds) -> dict[Names, list[int]]:
+        """Return the places of the findings of a name, by their names of these kinds; None: it has none."""
+        made = self.named.get((name, kinds))
+        if made is None:
+            made = self.named[name, kinds] = {}
+            for place in self.places[name]:
+                for key in product(*(names_of(self.found[place], kind) or [None] for kind in kinds)):
+                    made.setdefault(key, []).append(place)
+        return made
 
 
 def may_share(some: set[str], others: set[str]) -> bool:
