@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.fetch_capture import write_capture
-from kcli.cli.options.exchange_sources import holds_rows, rows
-from kcli.errors import InputError
+from kcli.cli.options.exchange_sources import holds_rows, need_captures, rows
+from kcli.errors import InputError, UsageError
 
 
 def test_what_a_file_holds(tmp_path: Path) -> None:
@@ -20,6 +20,10 @@ def test_what_a_file_holds(tmp_path: Path) -> None:
     broken.write_bytes(b"\x1f\x8bnothing of the kind")
     assert [holds_rows(str(path)) for path in (lines, packed, capture, broken)] == [True, True, False, False]
     assert [row for _, row in rows(str(packed))] == [{"event": "gap"}]
+    need_captures([str(capture), str(broken)], "captures only")
+    for other in (str(lines), str(packed), "-"):
+        with pytest.raises(UsageError, match="captures only"):
+            need_captures([str(capture), other], "captures only")
 
 
 def test_a_gzip_that_is_damaged_inside(tmp_path: Path) -> None:

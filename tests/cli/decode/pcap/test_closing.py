@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from kcli.capture.counters import Tally
-from kcli.cli.decode.pcap.closing import closing, following
+from kcli.cli.decode.pcap.closing import apis_text, closing, following
 from kcli.cli.decode.pcap.table import Table
 from kcli.cli.main import main
 from kcli.cli.options.filter import say_nameless
 from kcli.records import build_batch
+from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
@@ -41,6 +43,11 @@ def test_the_closing_summary() -> None:
         f"  kcli decode pcap {file} --format tree",
         f"  kcli fetch-session explain {file}",
     ]
+
+
+def test_the_apis_that_were_asked_most() -> None:
+    apis = Counter({METADATA: 2, FETCH: 2, PRODUCE: 5, 999: 1, 998: 1, LIST_OFFSETS: 1})
+    assert apis_text(Tally(apis=apis)) == "Produce 5, Fetch 2, Metadata 2, ListOffsets 1 and 2 more APIs"
 
 
 def test_what_comes_next_shows_something_new() -> None:
