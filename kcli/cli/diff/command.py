@@ -191,4 +191,26 @@ def text_line(difference: Difference, one: bytes, other: bytes) -> str:
         more = span.end - span.start - SHOWN
         return f"{span.start:#06x} {digits}{f' +{more}' if more > 0 else ''} = {text_of(span.value)}"
 
-    return f"{difference.path}: {side(difference.expected, one)} | {side(difference.got, other)}"
+    found = f"{difference.path}: {side(difference.expected, one)} | {side(difference.got, other)}"
+    return found + first_bytes(difference, one, other)
+
+
+def first_bytes(difference: Difference, one: bytes, other: bytes) -> str:
+    """Return where the bytes of a long field begin to differ, when those that are shown are alike."""
+    expected, got = difference.expected, difference.got
+    if expected is None or got is None or isinstance(expected.value, Hidden) or isinstance(got.value, Hidden):
+        return ""
+    pairs = zip(one[expected.start : expected.end], other[got.start : got.end], strict=False)
+    places = [place for place, (mine, others) in enumerate(pairs) if mine != others]
+    alike = places[0] if places else min(expected.end - expected.start, got.end - got.start)
+    if alike < SHOWN:
+        return ""
+
+    def byte(span: Span, data: bytes) -> str:
+        at = span.start + alike
+        return f"{at:#06x} {data[at]:02x}" if at < span.end else f"{at:#06x} its end"
+
+    if expected.end - expected.start == got.end - got.start:
+        differing = "1 byte differs" if len(places) == 1 else f"{len(places):,} bytes differ, first"
+        return f"; {differing}: {byte(expected, one)} | {byte(got, other)}"
+    return f"; first: {byte(expected, one)} | {byte(got, other)}"

@@ -33,8 +33,13 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
     spans: list[Span] = []
     problem = ""
     shape = shape_of(data, options)
-    shape.header.spans(data, 0, spans)
+    try:
+        shape.header.spans(data, 0, spans)
+    except DecodeError as error:
+        problem = str(error)
     spans[:] = [span._replace(path=f"header.{span.path}") for span in spans]
+    if problem:
+        return Side(data, spans, problem)
     start = spans[-1].end if spans else 0
     codec = shape.body(start)
     try:

@@ -52,6 +52,30 @@ def test_a_message_that_ends_early(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "_trailing: not there | " in capsys.readouterr().out
 
 
+def test_a_header_that_ends_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The byte that is wrong may be the header's: the length of the client id."""
+    assert main(["diff", "message", *write(tmp_path, FETCH, FETCH[:8] + b"\x01" + FETCH[9:])]) == 1
+    *_, last = lines = capsys.readouterr().out.splitlines()
+    assert "header.clientId: 0x0008 00 01 63 = \"c\" | not there" in lines
+    assert last.startswith("got ends early: RequestHeader v2: clientId: needs 257 bytes at 0xa")
+
+
+def test_of_long_fields_the_first_byte_that_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(got: bytes) -> str:
+        assert main(["diff", "message", *write(tmp_path, long, got)]) == 1
+        return capsys.readouterr().out.splitlines()[0].partition("; ")[2]
+
+    long = frames.encode_request(HEADER | {"clientId": "c" * 90}, frames.decode_request(FETCH).body)
+    assert long[60:62] == b"cc"
+    assert told(long[:60] + b"d" + long[61:]) == "1 byte differs: 0x003c 63 | 0x003c 64"
+    assert told(long[:60] + b"dd" + long[62:]) == "2 bytes differ, first: 0x003c 63 | 0x003c 64"
+    assert told(long[:12] + b"d" + long[13:]) == ""  # it is among those that are shown
+    assert main(["diff", "batch", *write(tmp_path, b"x" * 40, b"x" * 30)]) == 1
+    assert capsys.readouterr().out.splitlines()[0].endswith('; first: 0x001e 78 | 0x001e its end')
+    short = frames.encode_request(HEADER | {"clientId": "c" * 89 + "d"}, frames.decode_request(FETCH).body)
+    assert told(short) == "1 byte differs: 0x0063 63 | 0x0063 64"
+
+
 def test_responses_and_the_batches_inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = [frames.encode_response({"correlationId": 1}, 12, 0, {"errorCode": code}) for code in (0, 25)]
     more = ["--api", "Heartbeat", "--api-version", "0"]
