@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gzip
 import io
@@ -12,8 +13,10 @@ from kcli.errors import KcliError
 
 LOOKED_AT = 1 << 18  # bytes: a block of zstd is smaller
 ENOUGH = 64  # bytes inside gzip or zstd
+LEAST_REQUEST = 10  # bytes: API key, version, correlation id, length of the client id
 LARGEST_BATCH = 1 << 30  # bytes
 HEX_TEXT = re.compile(rb"(?:0x|\\x)?[0-9a-fA-F]{2}[0-9a-fA-FxX\\:,\s]{6,}")
+BASE64_TEXT = re.compile(rb"[0-9A-Za-z+/\s]{12,}={0,2}")
 # The columns of xxd (`00000000: 0003 0001  ....`), hexdump -C and tshark -x (`00000000  00 03 00 01  |....|`).
 DUMP = re.compile(rb"\s*[0-9a-fA-F]{4,16}(?::\s|\s{2,})(?:[0-9a-fA-F]{2}){1,4}[ \r\n]")
 PCAP = re.compile(rb"(?:\xa1\xb2(?:\xc3\xd4|\x3c\x4d|\xcd\x34)\x00\x02|(?:\xd4\xc3|\x4d\x3c|\x34\xcd)\xb2\xa1\x02\x00)")
@@ -23,6 +26,7 @@ GZIP, ZSTD, PARQUET = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"PAR1"
 READERS = {
     "a capture": "kcli decode pcap",
     "hex text": "kcli decode request --hex",
+    "base64 text": "kcli decode request --base64",
     "JSON": "kcli encode",
     "a Parquet file": "kcli sql",
     "record batches": "kcli decode segment",
@@ -56,7 +60,35 @@ def kind_of(start: bytes) -> str | None:
         return "hex text"
     if start.startswith(PARQUET):
         return "a Parquet file"
-    return "JSON" if JSON.match(start) else None
+    if JSON.match(start):
+        return "JSON"
+    return "base64 text" if is_base64_of_request(start) else None
+
+
+def is_base64_of_request(start: bytes) -> bool:
+    """Return whether this is base64 of what begins as a request: words of plain text are not."""
+    text = b"".join(start.split())
+    if not BASE64_TEXT.fullmatch(text):
+        return False
+    return begins_request(base64.b64decode(text[: len(text) // 4 * 4]), whole=len(start) < LOOKED_AT)
+
+
+def begins_request(start: bytes, *, whole: bool = True) -> bool:
+    """Return whether bytes begin as a request of a known version that its length or a plain client id belongs to, with
+    or without that length. whole: there are no more bytes."""
+    from kcli.grammar.request_start import PREFIX, api_of, client_id_of, starts_with_length
+    from kcli.schemas.catalog import catalog
+
+    framed = whole and starts_with_length(start)
+    frame = start[PREFIX:] if framed else start
+    if len(frame) < LEAST_REQUEST:
+        return False
+    key, version = api_of(frame)
+    api = catalog().api(key)
+    if api is None or version not in api.versions:
+        return False
+    client = client_id_of(frame)
+    return framed or bool(client and client.isascii() and client.decode().isprintable())
 
 
 def unpacked(start: bytes) -> bytes:

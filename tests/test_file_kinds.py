@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import zstandard
 
 from kcli.cli.main import main
-from kcli.file_kinds import recognized
+from kcli.file_kinds import begins_request, recognized
 from kcli.grammar.frames import encode_request
 from tests.capture.wires import SAMPLES
 
@@ -108,3 +109,20 @@ def test_a_packed_capture_is_not_unpacked_whole() -> None:
     """A hundred megabytes of zeros in some kilobytes cost no more than their first bytes."""
     assert recognized(zstandard.compress(PCAP[:24] + bytes(100_000_000)), certain=True)
     assert recognized(gzip.compress(PCAP[:24] + bytes(10_000_000)), certain=True)
+
+
+def test_base64_of_a_request_is_no_riddle_and_words_are_no_base64() -> None:
+    for data in (REQUEST, FRAMED, REQUEST[:-9]):
+        text = base64.encodebytes(data)
+        assert recognized(text, certain=True) == "looks like base64 text: kcli decode request --base64 reads that"
+    for words in (b"some plain words that go on and on", base64.b64encode(SEGMENT)):
+        assert recognized(words, certain=True) is None
+
+
+def test_a_request_with_a_wrong_byte_begins_as_one() -> None:
+    for whole in (REQUEST, FRAMED):
+        damaged = whole[:-7] + b"\x7f" + whole[-6:]
+        assert recognized(damaged) is None and begins_request(damaged)
+    assert begins_request(REQUEST[:30]) and not begins_request(REQUEST[:8])
+    assert not begins_request(b"\0\1\0\0" + bytes.fromhex("000f00800003007044534947"))  # a font
+    assert not begins_request(SEGMENT) and not begins_request(b"\x7f\xff" + REQUEST[2:])

@@ -33,6 +33,7 @@ class DecodeOptions:
     chosen: which exchanges and events are wanted. secrets: lines and `Exchange.texts` show them.
     memory: bytes that connections may hold; what is beyond is given up, with events.
     key_logs: files with the secrets of TLS connections.
+    to_brokers: all servers are brokers, as those of `ports` are: a client that says nothing right is Kafka's, too.
     """
 
     ports: Sequence[int] = ()
@@ -43,6 +44,7 @@ class DecodeOptions:
     secrets: bool = False
     memory: int = MEMORY
     key_logs: Sequence[str] = ()
+    to_brokers: bool = False
 
 
 DEFAULTS = DecodeOptions()
@@ -73,7 +75,8 @@ class CaptureDecoder(Generic[S]):
         self.pauses: list[tuple[int, int]] = []
         self.bodies = Bodies(options.dialect, options.records, options.names, options.secrets)
         self.tally = Tally()
-        self.handover = Handover(self.bodies, self.tally, options.key_logs, self.receive)
+        to_brokers = options.to_brokers or bool(options.ports)
+        self.handover = Handover(self.bodies, self.tally, options.key_logs, self.receive, to_brokers=to_brokers)
         sink.begin(self)
         self.feed = None
         if self.chosen.where is not None and not sink.asks_condition:

@@ -32,9 +32,18 @@ class Handover:
     """
 
     def __init__(
-        self, bodies: Bodies, tally: Tally, key_logs: Sequence[str], receive: Callable[[Exchange | Event], None]
+        self,
+        bodies: Bodies,
+        tally: Tally,
+        key_logs: Sequence[str],
+        receive: Callable[[Exchange | Event], None],
+        *,
+        to_brokers: bool = False,
     ) -> None:
-        """Prepare connections. key_logs: files with TLS secrets. receive: takes exchanges and events."""
+        """Prepare connections. key_logs: files with TLS secrets. receive: takes exchanges and events. to_brokers: see
+        DecodeOptions.
+        """
+        self.to_brokers = to_brokers
         self.bodies, self.tally, self.key_logs, self.receive = bodies, tally, key_logs, receive
         self.layer: Layer = self.new_layer
         self.secrets_met: Callable[[], None] = lambda: None
@@ -70,7 +79,7 @@ class Handover:
         from kcli.capture.kafka.connection import CapturedConnection  # most captures need none
         from kcli.capture.tls.layer import TlsLayer
 
-        make = partial(CapturedConnection, ends, client, started, self.bodies, self.receive)
+        make = partial(CapturedConnection, ends, client, started, self.bodies, self.receive, to_broker=self.to_brokers)
         return TlsLayer(make, started, self.keys, self.tally.add_decrypted)
 
     def exchange_of(

@@ -65,7 +65,7 @@ FROM (SELECT connection, server, bytes, kind,
       FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
                            WHEN event = 'not-kafka' THEN 'foreign'
                            WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
-                           WHEN NOT captured THEN 'lost'
+                           WHEN NOT captured AND event != 'undecodable' THEN 'lost'
                            WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
                       END AS kind
             FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts

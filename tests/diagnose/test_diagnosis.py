@@ -18,8 +18,9 @@ from kcli.errors import InputError
 from kcli.rules import RULES
 from kcli.rules.judgement import rules_to_ask
 from tests.capture.fragmenting import fragmented
+from tests.capture.messages import metadata
 from tests.capture.wires import DATA as CAPTURED
-from tests.capture.wires import SAMPLES, packets_of, pcap
+from tests.capture.wires import SAMPLES, Wire, packets_of, pcap
 from tests.diagnose.captured import DATA
 
 
@@ -72,6 +73,13 @@ def test_a_rule_that_is_not_asked_would_find_nothing(path: Path) -> None:
         asked = rules_to_ask(store)
         assert len(asked) < len(RULES) / 2, "most captures show no sign of most causes"
         assert not [rule.finding for rule in RULES if rule not in asked and [*store.ask(rule.sql)]]
+
+
+def test_a_request_that_does_not_decode_is_in_the_capture(tmp_path: Path) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap(Wire().open().client(metadata(1)[0][:-2] + b"\xff\xff").close().packets))
+    found = diagnose([str(path)], ports=[9092])
+    assert "49 bytes on 1 connection that are there and do not decode" in [each.what for each in found.unjudged]
 
 
 def test_fragments_that_are_not_joined_are_named(tmp_path: Path) -> None:

@@ -35,7 +35,11 @@ class ConnectionState:
         started: tuple[bool, bool],
         bodies: Bodies,
         emit: Callable[[Exchange | Event], None],
+        *,
+        to_broker: bool = False,
     ) -> None:
+        """Begin. to_broker: the server is known to be one, so what begins as a request of Kafka's is one."""
+        self.to_broker = to_broker
         self.ends = ends
         self.bodies = bodies
         self.emit = emit

@@ -25,7 +25,7 @@ def decide(connection: ConnectionState) -> None:
     if connection.trial.proved:
         prove(connection)
     elif connection.trial.fails(connection.searched):
-        refuse(connection, UNPROVED)
+        end_unproved(connection)
 
 
 def prove(connection: ConnectionState) -> None:
@@ -44,6 +44,14 @@ def end_trial(connection: ConnectionState) -> None:
     if connection.client is not None and connection.spoke:
         judge_rest(connection, connection.streams[connection.client])
     if connection.trial.convinces(connection.searched) or not any(stream.received for stream in connection.streams):
+        prove(connection)
+    else:
+        end_unproved(connection)
+
+
+def end_unproved(connection: ConnectionState) -> None:
+    """Reject the connection, unless its server is known to be a broker: then its client's bytes are wrong."""
+    if connection.to_broker and not connection.searched:
         prove(connection)
     else:
         refuse(connection, UNPROVED)

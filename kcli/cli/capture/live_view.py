@@ -63,13 +63,15 @@ def view_words(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def view_of(options: dict[str, Any], output: str | None, *, quiet: bool) -> LiveView | None:
-    """Return the view of what is captured, None where none is wanted. UsageError: its rows would go among packets."""
+def view_of(options: dict[str, Any], output: str | None, *, quiet: bool, to_brokers: bool = False) -> LiveView | None:
+    """Return the view of what is captured, None where none is wanted. UsageError: its rows would go among packets.
+    to_brokers: see DecodeOptions.
+    """
     if not options["format_"] and (quiet or output == "-"):
         return None
     if output == "-":
         raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
-    return LiveView(view_words(options) + ["--quiet"] * quiet)
+    return LiveView(view_words(options) + ["--quiet"] * quiet + ["--to-brokers"] * to_brokers)
 
 
 def reading_words(options: dict[str, Any], **more: Any) -> list[str]:

@@ -136,7 +136,7 @@ def proxy(
     policies = take_policies(policy_file, options)
     policy = policies()
     ring, traces = take_ring(options, output), options.pop("traces")
-    view = view_of(options, output, quiet=quiet)
+    view = view_of(options, output, quiet=quiet, to_brokers=True)
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None

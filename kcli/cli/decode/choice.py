@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "snapshot": ("snapshot.inspect:inspect", ()),
     "message": ("decode.message:request", ()),
     "hex": ("decode.message:request", ("--hex",)),
+    "base64": ("decode.message:request", ("--base64",)),
 }
 # What reads the others.
 ELSEWHERE: Mapping[str, str] = {

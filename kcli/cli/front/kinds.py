@@ -7,13 +7,16 @@ from itertools import islice
 from pathlib import Path
 
 from kcli.cli.options.capture_files import is_capture
-from kcli.cli.options.file_type import start_of
+from kcli.cli.options.file_type import LOOKED_AT, start_of
 from kcli.errors import InputError
 from kcli.input_names import DELTA_LOG, RUNS_FOLDER, name_of
 from kcli.legible import start_text
 
 KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|EXPORTER_SECRET|RSA Session-ID:\S+) ")
 MESSAGE = re.compile(r"(?:a|an) .+ request")
+KINDS = {
+    "a capture": "capture", "hex text": "hex", "base64 text": "base64", "a Parquet file": "table", "JSON": "json",
+}  # fmt: skip
 MOST_ENTRIES = 10_000  # of a folder, to say what it is
 
 
@@ -43,7 +46,7 @@ def kind_of_start(start: bytes, path: str) -> str:
     if found in file_kinds.COMPRESSED.values():
         raise InputError(file_kinds.recognized(start) or "", file=name_of(path))
     if found is not None:
-        return {"a capture": "capture", "hex text": "hex", "a Parquet file": "table", "JSON": "json"}[found]
+        return KINDS[found]
     if KEY_LOG.match(start):
         return "key-log"
     if parse_snapshot_name(name) is not None:
@@ -55,6 +58,8 @@ def kind_of_start(start: bytes, path: str) -> str:
         if MESSAGE.fullmatch(found):
             return "message"
         return "segment"
+    if file_kinds.begins_request(start, whole=len(start) < LOOKED_AT):
+        return "message"  # one with a byte that is wrong: its command says which
     raise InputError(
         f"nothing that kcli knows (it begins with {start_text(start[:8])}): a capture, log segment, snapshot, "
         "metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",

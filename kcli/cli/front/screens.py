@@ -86,9 +86,9 @@ def metadata_screen(path: str, _kind: str) -> int:
 
 
 def message_screen(path: str, kind: str) -> int:
-    """Show one message, field by field, and whether a broker would take it."""
-    text = "--hex " if kind == "hex" else ""
-    code = run("decode", "request", *text.split(), "--format", "tree", path)
+    """Show one message and the batches in it, field by field."""
+    text = {"hex": "--hex ", "base64": "--base64 "}.get(kind, "")
+    code = run("decode", "request", *text.split(), "--format", "tree", "--records", "batches", path)
     if code:
         print_line(f"It may be a response (kcli decode response {text}{quoted(path)} --api NAME --api-version N).")
         return code
@@ -173,6 +173,7 @@ SCREENS: dict[str, Callable[[str, str], int]] = {
     "tables": tables_screen,
     "key-log": key_log_screen,
     "hex": message_screen,
+    "base64": message_screen,
     "json": json_screen,
     "message": message_screen,
 }

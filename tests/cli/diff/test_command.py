@@ -56,7 +56,7 @@ def test_a_header_that_ends_early(tmp_path: Path, capsys: pytest.CaptureFixture[
     """The byte that is wrong may be the header's: the length of the client id."""
     assert main(["diff", "message", *write(tmp_path, FETCH, FETCH[:8] + b"\x01" + FETCH[9:])]) == 1
     *_, last = lines = capsys.readouterr().out.splitlines()
-    assert "header.clientId: 0x0008 00 01 63 = \"c\" | not there" in lines
+    assert 'header.clientId: 0x0008 00 01 63 = "c" | not there' in lines
     assert last.startswith("got ends early: RequestHeader v2: clientId: needs 257 bytes at 0xa")
 
 
@@ -71,7 +71,7 @@ def test_of_long_fields_the_first_byte_that_differs(tmp_path: Path, capsys: pyte
     assert told(long[:60] + b"dd" + long[62:]) == "2 bytes differ, first: 0x003c 63 | 0x003c 64"
     assert told(long[:12] + b"d" + long[13:]) == ""  # it is among those that are shown
     assert main(["diff", "batch", *write(tmp_path, b"x" * 40, b"x" * 30)]) == 1
-    assert capsys.readouterr().out.splitlines()[0].endswith('; first: 0x001e 78 | 0x001e its end')
+    assert capsys.readouterr().out.splitlines()[0].endswith("; first: 0x001e 78 | 0x001e its end")
     short = frames.encode_request(HEADER | {"clientId": "c" * 89 + "d"}, frames.decode_request(FETCH).body)
     assert told(short) == "1 byte differs: 0x0063 63 | 0x0063 64"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import sys
 from pathlib import Path
@@ -14,6 +15,9 @@ from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
 from kcli.cli.main import main
 from kcli.diagnose.overview import Overview
+from kcli.records import build_batch
+from tests.cli.decode.test_message import FETCH
+from tests.cli.decode.test_message_formats import produce
 
 CASES = [
     ("java44-txn.pcap", 0, "78 exchanges, 1 broker, 3 clients (2 of them the brokers' own)"),
@@ -33,6 +37,20 @@ def test_a_file_has_its_screen(
     said = capsys.readouterr()
     assert words in said.out
     assert "\nNext:" in said.out or "Next: " in said.out or code
+
+
+def test_a_request_with_a_wrong_byte_is_shown_up_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = produce(build_batch([(5, b"k", b"v", ())]))
+    cut, forged = tmp_path / "cut", tmp_path / "forged"
+    cut.write_bytes(FETCH[:8] + FETCH[8:].replace(b"\0\0\0", b"\xff\xff\xff")[:-1])
+    at = batch.index(b"\x02", batch.index(b"\xff\xff\xff\xff")) + 1
+    forged.write_bytes(batch[:at] + bytes([batch[at] ^ 1]) + batch[at + 1 :])
+    text = tmp_path / "text"
+    text.write_bytes(base64.b64encode(cut.read_bytes()))
+    for path, words in ((cut, "FetchRequest v12: "), (text, "FetchRequest v12: "), (forged, ": crc: ")):
+        assert main([str(path)]) == 3
+        said = capsys.readouterr()
+        assert "correlationId" in said.out and words in said.err
 
 
 def test_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,6 +78,7 @@ Moved = Callable[[int], None]
 @key_log_option
 @jobs_option("make lines of JSON; the same lines in the same order, whatever N")
 @memory_option
+@click.option("--to-brokers", is_flag=True, hidden=True)  # of a proxy's traffic: each server is a broker
 def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.
 
@@ -116,7 +117,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("keys and values are decoded with --records full and --format jsonl or table")
     options["decoder"] = decoder
     chosen = filter_of(options, files)
-    read = {name: options[name] for name in ("ports", "dialect", "records", "memory", "key_logs", "secrets")}
+    read = read_of(options) | {name: options[name] for name in ("records", "secrets", "to_brokers")}
     source = CaptureDecoder(files, sink_of(options["format_"]), DecodeOptions(**read, chosen=chosen))
     with (
         open_output(output, (*files, *options["key_logs"], *files_named(options))) as out,

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from tests.capture.wires import DATA, SAMPLES
+from tests.capture.messages import metadata
+from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 from tests.processes import ended
 
 TXN = str(SAMPLES / "java44-txn.pcap")
@@ -201,3 +202,23 @@ def test_damaged_captures_end_in_the_contracts_form(form: str, tmp_path: Path, c
         said = capsys.readouterr()
         assert code in (0, 3) and "Traceback" not in said.err and "NOT accounted" not in said.err
         assert (code == 3) == said.err.splitlines()[-1].startswith("kcli: ")
+
+
+def test_a_client_whose_first_request_is_broken_is_kafkas_where_its_server_is_known_to_be_a_broker(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap(Wire().open().client(metadata(1)[0][:-2] + b"\xff\xff").close().packets))
+    [unknown] = rows(capsys, str(path))
+    assert unknown["event"] == "not-kafka"
+    for known in (["--port", "9092"], ["--to-brokers"]):
+        failure, exchange, _end = rows(capsys, str(path), *known)
+        assert failure["event"] == "undecodable"
+        assert str(failure["reason"]).startswith("request 1: MetadataRequest v12: _tags: needs")
+        assert exchange["requestHeader"]["requestApiKeyName"] == "METADATA"  # type: ignore[index]
+
+
+def test_another_protocol_is_not_kafka_on_a_port_of_brokers_either(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap(Wire().open().client(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").close().packets))
+    assert [row["event"] for row in rows(capsys, str(path), "--port", "9092")] == ["not-kafka"]
