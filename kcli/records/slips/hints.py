@@ -15,6 +15,7 @@ from kcli.records.batches import scan
 from kcli.records.codecs import compress
 from kcli.records.damage import Damage
 from kcli.records.record_faults import header_faults, record_fault
+from kcli.records.slips.changed_byte import changed_byte_hints
 from kcli.records.slips.checksums import checksum_hints
 from kcli.records.slips.headers import header_hints
 from kcli.records.slips.parts import MAGIC, Parts, number, oddness_of, parts_of, with_length
@@ -55,6 +56,8 @@ def batch_hints(data: bytes) -> list[Hint]:
     if parts is None or len(batch) > LARGEST:
         return []
     found = [*all_hints(batch, parts)]
+    mended = {hint.frame for hint in found}
+    found += [hint for hint in changed_byte_hints(batch, parts) if hint.frame not in mended]  # a field's name says more
     return [hint._replace(at=hint.at + start) for hint in likeliest(found)]
 
 

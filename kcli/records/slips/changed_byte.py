@@ -1,0 +1,54 @@
+"""The one byte that is not what the checksum was taken of: CRC-32C tells its place and its value.
+
+A CRC is linear: how the two checksums differ is what the wrong byte's difference leaves behind, shifted by the bytes
+after it. Shifted back byte by byte, it becomes a difference of eight bits at that byte, and hardly ever elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from kcli.core.records.batches import CRC_AT, CRC_START
+from kcli.core.records.crc import crc32c
+from kcli.grammar.slips.search import Hint
+from kcli.records.slips.parts import Parts, oddness_of, replaced
+
+POLYNOMIAL = 0x82F63B78  # of CRC-32C, its lowest bit first
+LOW = (1 << 24) - 1
+
+
+@cache
+def backward() -> list[tuple[int, int]]:
+    """Return by the upper byte of a checksum (the byte that was shifted out, what it was replaced by)."""
+    found = [(0, 0)] * 256
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (POLYNOMIAL if value & 1 else 0)
+        found[value >> 24] = byte, value
+    return found
+
+
+def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
+    """Yield the byte with which the batch is right: of what the checksum covers, or of the checksum."""
+    right = crc32c(batch[CRC_START:])
+    difference = right ^ parts.crc
+    places = [*changed_bytes(batch, difference)] if difference else []
+    frames = [(at, batch[:at] + bytes([batch[at] ^ bits]) + batch[at + 1 :]) for at, bits in places]
+    odd = [place for place, byte in enumerate(difference.to_bytes(4, "big")) if byte]
+    if len(odd) == 1:
+        frames.append((CRC_AT + odd[0], replaced(batch, "crc", right)))
+    for at, frame in frames:
+        if oddness_of(frame) is not None:
+            yield Hint("changed byte", at, f"with the byte {frame[at]:02x}", f"it is {batch[at]:02x}", frame, 0.0)
+
+
+def changed_bytes(batch: bytes, difference: int) -> Iterator[tuple[int, int]]:
+    """Yield (place, the bits that differ) of each byte whose change alone makes this difference of checksums."""
+    table = backward()
+    for at in range(len(batch) - 1, CRC_START - 1, -1):
+        byte, value = table[difference >> 24]
+        difference = (((difference ^ value) & LOW) << 8) | byte
+        if difference < 256:
+            yield at, difference
