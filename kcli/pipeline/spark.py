@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +45,9 @@ NO_KCLI = "the workers' Python has no kcli: install it there, or send it along (
 BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # halve the CPU time of a run over samples/
 
 
+MASTER = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\]|-cluster\[.*\])?|(spark|k8s)://.+|yarn")
+
+
 def session(
     master: str | None = None,
     *,
@@ -64,12 +68,14 @@ def session(
     there = SparkSession.getActiveSession()
     if there is not None:
         return there
+    chosen = master or os.environ.get("SPARK_MASTER") or ("local[*]" if not submitted() else None)
+    if chosen is not None:
+        check_master(chosen)
     check_java()
     builder = SparkSession.builder.appName(app)
     wanted = {**SETTINGS, **(settings or {})}
     for name, value in wanted.items():
         builder = builder.config(name, value)
-    chosen = master or os.environ.get("SPARK_MASTER") or ("local[*]" if not submitted() else None)
     if chosen is not None:
         builder = builder.master(chosen)
     folder = Path(lasting_folder("kcli-spark-"))
@@ -86,6 +92,12 @@ def session(
         made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def check_master(master: str) -> None:
+    """Raise UsageError for what Spark takes for no master: its JVM would end with a trace."""
+    if not MASTER.fullmatch(master):
+        raise UsageError(f"--master {master}: local, local[N], local[*], spark://HOST:PORT, yarn or k8s://URL expected")
 
 
 def log_beside(output: str) -> str | None:

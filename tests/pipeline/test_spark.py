@@ -9,7 +9,7 @@ import pytest
 
 from kcli.errors import UsageError
 from kcli.pipeline import spark as module
-from kcli.pipeline.spark import hand_out, log_beside, session
+from kcli.pipeline.spark import check_master, hand_out, log_beside, session
 
 
 def test_results_come_in_the_order_of_the_tasks(spark: Any) -> None:
@@ -32,6 +32,15 @@ def test_nothing_in_the_folder_it_was_started_in_is_executed(spark: Any) -> None
 
 def test_the_session_under_way_is_taken(spark: Any) -> None:
     assert session("local[7]") is spark
+
+
+def test_what_is_no_master_is_one_line_without_a_jvm() -> None:
+    for master in ("single", "localhost:7077", "local[x]", "local[]", "yarn-client", ""):
+        with pytest.raises(UsageError, match=r"--master .*: local, "):
+            check_master(master)
+    for master in ("local", "local[*]", "local[2]", "local[2,3]", "local-cluster[2,1,1024]", "spark://h:7077", "yarn"):
+        check_master(master)
+    check_master("k8s://https://h:6443")
 
 
 def test_without_java_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
