@@ -127,14 +127,14 @@ def choosing_findings(*, sides: bool = False) -> Callable[[Command], Command]:
     return partial(with_options, options=times_of("what was seen", ", of both sides" if sides else ""))
 
 
-def words_of(options: dict[str, Any]) -> list[str]:
-    """Return those options as they were given: "--topic orders"."""
+def words_of(options: dict[str, Any], word: Callable[[str], str] = str) -> list[str]:
+    """Return those options as they were given: "--topic orders". word: how a value is written."""
     made = []
     for param in click.command()(filter_options(lambda: None)).params:
         value = options.get(param.name or "")
         for each in value if isinstance(value, tuple) else (value,):
             if each is not None and each is not False:
-                made.append(param.opts[0] if each is True else f"{param.opts[0]} {each}")
+                made.append(param.opts[0] if each is True else f"{param.opts[0]} {word(str(each))}")
     return made
 
 

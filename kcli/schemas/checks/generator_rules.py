@@ -203,9 +203,8 @@ class Rules:
         elif kind == "[]records":
             self.report(field, path, "type-unknown", "[]records: there is no array of records")
         elif element not in SCALARS and not TYPE_NAME.fullmatch(element):
-            self.report(
-                field, path, "type-unknown", f"{kind!r} is no type; a struct's name begins with a capital letter"
-            )
+            meant = suggestion(element, SCALARS) or "; a struct's name begins with a capital letter"
+            self.report(field, path, "type-unknown", f"{kind!r} is no type{meant}")
         else:
             return True
         return False

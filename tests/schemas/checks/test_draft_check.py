@@ -101,6 +101,16 @@ def test_request_and_response_have_one_key(tmp_path: Path) -> None:
         catalog(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [("boolean", "did you mean bool?"), ("strng", "did you mean string?"), ("item", "begins with a capital letter")],
+)
+def test_a_type_that_was_meant_is_named(tmp_path: Path, written: str, said: str) -> None:
+    greet_with(tmp_path, "GreetRequest", fields=[{"name": "Name", "type": written, "versions": "0+"}])
+    [found] = check_folder(tmp_path, catalog(), "4.4")
+    assert f"'{written}' is no type; " in str(found) and said in str(found)
+
+
 def test_a_mate_with_another_mistake_is_no_mate_that_is_missing(tmp_path: Path) -> None:
     field = {"name": "Name", "type": "strng", "versions": "0+"}
     greet_with(tmp_path, "GreetRequest", fields=[field])

@@ -31,11 +31,13 @@ def closing(
     shown: int | None = None,
     interrupted: bool = False,
     room: int | None = None,
+    options: str = "",
 ) -> list[str]:
     """Return the last lines: totals, oddities, whether every byte is accounted for, and what to try next.
 
-    shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
-    that bytes may wait in it. room: cells of a line with a command; other lines are as long as they are.
+    shown: how many exchanges a filter left; None: there is none. options: that filter, in words. interrupted: the
+    engine has not come to the end, so that bytes may wait in it. room: cells of a line with a command; other lines are
+    as long as they are.
     """
     tally, engine = source.tally, source.engine
     first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "connection")
@@ -58,21 +60,22 @@ def closing(
         lines += legend(table, again, room)
         if table.ports:
             lines.append(f"Brokers on port{'s' * (len(table.ports) > 1)} {', '.join(sorted(table.ports, key=int))}.")
-        lines += following(tally, table, again, room)
+        lines += following(tally, table, again, room, options)
     return lines
 
 
-def following(tally: Tally, table: Table, again: str, room: int | None) -> Iterator[str]:
+def following(tally: Tally, table: Table, again: str, room: int | None, options: str = "") -> Iterator[str]:
     """Yield what to try next. again: the captures as a command takes them; "": they were standard input, which was
-    read once.
+    read once. options: those that chose the exchanges, which stay chosen.
     """
     has_errors = 0 < table.failed < table.exchanges  # all of them: that is what was asked for
     if not again:
         yield f"Next: the same with {'--errors or ' if has_errors else ''}--format tree"
         return
     yield "Next:"
-    commands = [f"kcli decode pcap {again} --errors"] if has_errors else []
-    commands.append(f"kcli decode pcap {again} --format tree")
+    same = " ".join(filter(None, ("kcli decode pcap", again, options)))
+    commands = [f"{same} --errors"] if has_errors else []
+    commands.append(f"{same} --format tree")
     if tally.apis[FETCH]:
         commands.append(f"kcli fetch-session explain {again}")
     yield from listed_commands(commands, room)

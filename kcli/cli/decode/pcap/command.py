@@ -16,7 +16,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Lines as JsonLines
 from kcli.capture.sink import Sink, Values
 from kcli.cli.options.capture_files import captures_in
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
 from kcli.cli.options.inputs import (
     dialect_option,
     embedded_option,
@@ -46,6 +46,7 @@ from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import write_all
 from kcli.errors import InputError, UsageError
+from kcli.shell import quoted
 
 if TYPE_CHECKING:
     from kcli.capture.tables.arrow import ArrowSink
@@ -218,7 +219,7 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
     shown = None if source.chosen.takes_all else source.passed
     read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
     say_nameless(source, source.chosen.topic)
-    for line in closing(source, table, source.file_names, **read):
+    for line in closing(source, table, source.file_names, **read, options=" ".join(words_of(options, quoted))):
         note(line)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def test_what_comes_next_shows_something_new() -> None:
     table.failed = 1
     assert [*following(tally, table, "a.pcap", None)][1] == "  kcli decode pcap a.pcap --errors"
     assert [*following(tally, table, "", None)] == ["Next: the same with --errors or --format tree"]
+
+
+def test_what_comes_next_leaves_chosen_what_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(SAMPLES / "java44-txn.pcap")
+    given = ["--api", "Produce,EndTxn", "--client", "lab*", "--where", "latency_ms > 1"]
+    assert main(["decode", "pcap", file, *given]) == 0
+    offered = [line.split() for line in capsys.readouterr().err.splitlines() if "--format tree" in line]
+    [words] = [shlex.split(" ".join(each))[3:] for each in offered]
+    assert words == [file, *given[:2], "--client-id", *given[3:], "--format", "tree"]
 
 
 def test_the_closing_summary_says_what_is_odd() -> None:
