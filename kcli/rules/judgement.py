@@ -44,11 +44,27 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     name_settings(tables, every)
-    kept, explained = without_consequences(every, RULES)  # by ids, too: a subject without a topic fits any
+    captured = [*tables.ask("SELECT first_ns, last_ns FROM stretches")] if len(every) > 1 else []
+    times = {id(each): times_of(row, captured) for each, (_, row) in zip(every, rows, strict=True)}
+
+    def apart(some: Finding, other: Finding) -> bool:
+        """Return whether they were never captured together."""
+        mine, others = times[id(some)], times[id(other)]
+        return mine is not None and others is not None and mine.isdisjoint(others)
+
+    kept, explained = without_consequences(every, RULES, apart)  # by ids, too: a subject without a topic fits any
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
     kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     return kept, explained
+
+
+def times_of(row: Mapping[str, Any], captured: Sequence[Mapping[str, Any]]) -> set[int] | None:
+    """Return which of the times captured a row is of; None: it does not say when."""
+    first, last = row.get("first_ns"), row.get("last_ns")
+    if first is None or last is None:
+        return None
+    return {place for place, each in enumerate(captured) if each["first_ns"] <= last and each["last_ns"] >= first}
 
 
 def name_settings(tables: RuleTables, found: Sequence[Finding]) -> None:

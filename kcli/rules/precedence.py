@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import merge
 from itertools import product
 from typing import TypeAlias
@@ -12,16 +12,19 @@ from kcli.rules.rule import Rule
 
 Kinds: TypeAlias = tuple[str, ...]
 Names: TypeAlias = tuple[str | None, ...]
+Apart: TypeAlias = Callable[[Finding, Finding], bool]
 Explains = Mapping[str, Mapping[str, Sequence[str]]]  # finding -> what it explains -> kinds of subject to share
 
 
-def without_consequences(found: Sequence[Finding], rules: Iterable[Rule]) -> tuple[list[Finding], list[Finding]]:
+def without_consequences(
+    found: Sequence[Finding], rules: Iterable[Rule], apart: Apart = lambda *_: False
+) -> tuple[list[Finding], list[Finding]]:
     """Return the findings that stand, and those that others explain.
 
     A finding explains others as its rule says, also where it is explained itself: a chain has one beginning. Two that
-    explain each other both stand.
+    explain each other both stand. apart: whether two have nothing to do with each other, whatever they are.
     """
-    causes = Causes(found, {rule.finding: rule.explains for rule in rules})
+    causes = Causes(found, {rule.finding: rule.explains for rule in rules}, apart)
     explained: list[Finding] = []
     for each in found:
         cause = causes.first(each)
@@ -34,8 +37,8 @@ def without_consequences(found: Sequence[Finding], rules: Iterable[Rule]) -> tup
 class Causes:
     """Findings by what they explain, and by the names that a consequence has to share: a hostile capture has many."""
 
-    def __init__(self, found: Sequence[Finding], explains: Explains) -> None:
-        self.found, self.explains = found, explains
+    def __init__(self, found: Sequence[Finding], explains: Explains, apart: Apart) -> None:
+        self.found, self.explains, self.apart = found, explains, apart
         self.places: dict[str, list[int]] = {}  # of each finding, in order
         for place, each in enumerate(found):
             self.places.setdefault(each.finding, []).append(place)
@@ -59,7 +62,7 @@ class Causes:
         keys = product(*([*names[kind], None] for kind in kinds))
         for place in merge(*(alike.get(key, ()) for key in keys)):
             cause = self.found[place]
-            if cause is each or each.finding in cause.spares:
+            if cause is each or each.finding in cause.spares or self.apart(cause, each):
                 continue
             if back is None or not all(may_share(names_of(cause, kind), names_of(each, kind)) for kind in back):
                 return place

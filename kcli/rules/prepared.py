@@ -13,6 +13,7 @@ from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 # Those whose answers wait for others, as their request asks.
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
+BETWEEN_CAPTURES_NS = 60_000_000_000  # nobody is connected so long where one capture ends and another begins
 # Requests that look at the cluster, beside Metadata.
 LOOKS = """(
     'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
@@ -72,17 +73,39 @@ SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, 
        isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, i.client_id IS NOT NULL AS inner_client
 FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
-    "span": """
-SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns,
-       greatest((max(last_ns) - min(first_ns)) / 1e9, 0.001) AS seconds
+    # The times that were captured: captures may be of other days and other clusters, and what is between them counts
+    # for nobody. A request without an answer is completed as the next capture begins: its own time counts.
+    "stretches": f"""
+SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns
 FROM (
-  SELECT min(ns) AS first_ns, max(completed_ns) AS last_ns
-  FROM calls
-  UNION ALL
-  SELECT min(first_ns), max(last_ns)
-  FROM tcp
-) AS ends
-WHERE first_ns IS NOT NULL
+  SELECT *, sum(CASE WHEN first_ns > before_ns + {BETWEEN_CAPTURES_NS} THEN 1 ELSE 0 END)
+              OVER (ORDER BY first_ns, last_ns ROWS UNBOUNDED PRECEDING) AS stretch
+  FROM (
+    SELECT *, max(last_ns) OVER (ORDER BY first_ns, last_ns
+                                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM (
+      SELECT first_ns, last_ns
+      FROM tcp
+      UNION ALL
+      SELECT min(ns), max(CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END)
+      FROM calls
+      GROUP BY connection
+    ) AS ends
+  ) AS ordered
+) AS numbered
+GROUP BY stretch
+""",
+    "server_stretches": """
+SELECT DISTINCT server, t.first_ns, t.last_ns
+FROM (SELECT server, first_ns FROM tcp UNION ALL SELECT server, first_ns FROM links) AS seen
+JOIN stretches t ON seen.first_ns BETWEEN t.first_ns AND t.last_ns
+""",
+    # Of those in which a server is seen: a threshold that is a share of the time is one of its own time.
+    "server_spans": """
+SELECT server, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+       greatest(sum(last_ns - first_ns) / 1e9, 0.001) AS seconds
+FROM server_stretches
+GROUP BY server
 """,
     "metadata_partitions": call_view("metadata_partitions"),
     # The client of each connection; what is said of a client holds for all its addresses.
@@ -101,11 +124,17 @@ SELECT connection, {ends_sql("connection")}
 FROM (SELECT connection FROM links UNION SELECT connection FROM undecodable WHERE connection IS NOT NULL) AS known
 """,
     "clients": """
-SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(completed_ns) AS last_ns,
-       greatest((max(completed_ns) - min(ns)) / 1e9, 0.001) AS seconds, count(DISTINCT connection) AS connections
-FROM calls
-WHERE NOT inner_client
-GROUP BY client_id
+SELECT client_id, requests, c.first_ns, c.last_ns, connections,
+       greatest(sum(least(c.last_ns, t.last_ns) - greatest(c.first_ns, t.first_ns)) / 1e9, 0.001) AS seconds
+FROM (
+  SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(completed_ns) AS last_ns,
+         count(DISTINCT connection) AS connections
+  FROM calls
+  WHERE NOT inner_client
+  GROUP BY client_id
+) AS c
+LEFT JOIN stretches t ON t.first_ns <= c.last_ns AND t.last_ns >= c.first_ns
+GROUP BY client_id, requests, c.first_ns, c.last_ns, connections
 """,
     "nodes": """
 SELECT address AS server, min(node_id) AS node_id FROM advertised GROUP BY address HAVING count(DISTINCT node_id) = 1

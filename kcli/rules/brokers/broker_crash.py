@@ -26,7 +26,7 @@ WAITED = """CASE WHEN waits IS NULL THEN ''
             ELSE concat('; who waited, and how long: ', concat_ws(', ', array_sort(waits))) END"""
 OUTAGES = """outages o
 JOIN brokers b ON o.server = b.server
-CROSS JOIN span
+JOIN stretches s ON o.gone_ns BETWEEN s.first_ns AND s.last_ns
 CROSS JOIN outage_spares
 LEFT JOIN outage_waits w ON w.server = o.server AND w.gone_ns = o.gone_ns"""
 
@@ -36,7 +36,7 @@ RULE = Rule(
     severity=CRITICAL,
     when="refused_connections > 0",
     sql=f"""
-SELECT broker, broker_name, closed, unanswered, resets, refused, (o.gone_ns - span.first_ns) / 1e9 AS at_second,
+SELECT broker, broker_name, closed, unanswered, resets, refused, (o.gone_ns - s.first_ns) / 1e9 AS at_second,
        (back_ns - o.gone_ns) / 1e9 AS away_seconds, {BACK} AS back, {WAITED} AS waited, w.waiting_clients,
        w.longest_wait_seconds, unanswered + 100 AS weight, o.gone_ns AS first_ns,
        coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns, spares

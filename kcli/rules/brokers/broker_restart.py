@@ -22,8 +22,8 @@ RULE = Rule(
     severity=INFO,
     when="refused_connections > 0",
     sql=f"""
-SELECT broker, broker_name, closed, unanswered, handed_over, refused, (o.gone_ns - span.first_ns) / 1e9 AS at_second,
-       (back_ns - o.gone_ns) / 1e9 AS away_seconds, -(o.gone_ns - span.first_ns) / 1e9 AS weight, {BACK} AS back,
+SELECT broker, broker_name, closed, unanswered, handed_over, refused, (o.gone_ns - s.first_ns) / 1e9 AS at_second,
+       (back_ns - o.gone_ns) / 1e9 AS away_seconds, -(o.gone_ns - s.first_ns) / 1e9 AS weight, {BACK} AS back,
        {WAITED} AS waited, w.waiting_clients, w.longest_wait_seconds, o.gone_ns AS first_ns,
        coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns, spares, {HOW} AS how, {HANDED_OVER} AS told,
        {ADVISED} AS advised

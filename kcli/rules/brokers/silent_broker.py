@@ -18,8 +18,10 @@ WITH moments AS (
   WHERE response_bytes IS NOT NULL
   UNION ALL
   SELECT server, ns, 0
-  FROM (SELECT DISTINCT server FROM links) AS l
-  CROSS JOIN (SELECT first_ns AS ns FROM span UNION ALL SELECT last_ns FROM span) AS ends
+  FROM (
+    SELECT server, first_ns AS ns FROM server_stretches UNION ALL SELECT server, last_ns FROM server_stretches
+  ) AS ends
+  WHERE server IN (SELECT server FROM links)
 ),
 silences AS (
   SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended

@@ -24,11 +24,17 @@ begun AS (
   WHERE accepted OR NOT opened
   GROUP BY server
 ),
+first_begun AS (
+  SELECT s.server, min(b.begun_ns) AS begun_ns
+  FROM server_spans s JOIN begun b ON b.begun_ns >= s.first_ns
+  GROUP BY s.server
+),
 plain AS (
   SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
   FROM timed t JOIN usual USING (api) LEFT JOIN begun b ON t.server = b.server
+  LEFT JOIN first_begun f ON t.server = f.server
   WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client AND api != 'OFFSET_FOR_LEADER_EPOCH'
-    AND NOT (coalesce(b.opened, false) AND b.begun_ns > (SELECT min(begun_ns) FROM begun) + 3000000000
+    AND NOT (coalesce(b.opened, false) AND b.begun_ns > f.begun_ns + 3000000000
              AND t.ns < b.begun_ns + 10000000000)
 ),
 by_client AS (
@@ -76,7 +82,7 @@ SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, 
        CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server
-CROSS JOIN span
+JOIN server_spans t ON c.server = t.server
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
   AND ((late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
         AND CASE WHEN others > 0

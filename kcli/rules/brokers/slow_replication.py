@@ -45,10 +45,10 @@ pauses AS (
   FROM asks
   WHERE ns - told_ns > 100000000
   UNION ALL
-  SELECT replica_id, max(ns), (SELECT last_ns FROM span)
-  FROM asks
+  SELECT replica_id, max(ns), max(s.last_ns)
+  FROM asks a JOIN server_spans s ON a.server = s.server
   GROUP BY replica_id
-  HAVING (SELECT last_ns FROM span) - max(ns) > 2000000000
+  HAVING max(s.last_ns) - max(ns) > 2000000000
 ),
 blamed AS (
   SELECT p.replica_id, count(*) AS matched
@@ -80,7 +80,7 @@ SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS pla
        late_ms AS weight
 FROM summed s
 CROSS JOIN plain p
-CROSS JOIN span
+CROSS JOIN (SELECT max(seconds) AS seconds FROM server_spans WHERE server IN (SELECT server FROM awaited)) AS t
 CROSS JOIN blamed b
 LEFT JOIN (SELECT node_id, broker, broker_name FROM nodes JOIN brokers USING (server)) n ON n.node_id = b.replica_id
 WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds

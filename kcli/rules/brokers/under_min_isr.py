@@ -21,10 +21,10 @@ waiting AS (
   FROM produced p
   JOIN (SELECT topic, min(ns) AS first_ns, max(ns) AS last_ns FROM refused GROUP BY topic) AS r ON p.topic = r.topic
   LEFT JOIN heard h ON p.connection = h.connection
-  CROSS JOIN span
+  JOIN stretches s ON p.ns BETWEEN s.first_ns AND s.last_ns
   WHERE acks = -1 AND p.ns BETWEEN r.first_ns - 30000000000 AND r.last_ns + 30000000000
     AND (error = 'REQUEST_TIMED_OUT'
-         OR (NOT answered AND p.ns > coalesce(h.ns, 0) AND p.ns < span.last_ns - 500000000))
+         OR (NOT answered AND p.ns > coalesce(h.ns, 0) AND p.ns < s.last_ns - 500000000))
 ),
 left_waiting AS (
   SELECT topic, count(*) AS writes, array_agg(DISTINCT concat(topic, '-', partition)) AS partitions

@@ -255,8 +255,9 @@ WHERE place = 1
     "it {did} {read} while {grown} came; {how}",
     ruled_out="the broker and the line: answers come at once",
     advice="process faster, do less for each record, add partitions and members",
-    see='sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions '
-    "WHERE client_id = '{client_id}'\" {files}",
+    see='sql "SELECT coalesce(p.topic, topics.topic, topic_id) AS topic, partition, min_by(lag, timestamp) AS '
+    "first_lag, max_by(lag, timestamp) AS last_lag FROM fetch_partitions p LEFT JOIN topics USING (topic_id) "
+    "WHERE client_id = '{client_id}' AND lag IS NOT NULL GROUP BY ALL ORDER BY last_lag DESC\" {files}",
     source="records-lag-max; Burrow's rules",
     rests_on=("falling",),
 )

@@ -331,7 +331,7 @@ SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) /
        CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity
 FROM idle i
 JOIN beats b ON i.client_id = b.client_id
-CROSS JOIN span s
+LEFT JOIN stretches s ON i.from_ns BETWEEN s.first_ns AND s.last_ns
 LEFT JOIN grown g ON i.client_id = g.client_id
 LEFT JOIN others o ON i.client_id = o.client_id
 LEFT JOIN commits_after c ON i.client_id = c.client_id

@@ -45,10 +45,11 @@ steps AS (
   ) AS asked
 ),
 seen AS (
-  SELECT s.*, m.limit_ms, e.alive_ns
+  SELECT s.*, m.limit_ms, e.alive_ns, t.first_ns AS begun_ns
   FROM steps s
   LEFT JOIN limits m ON s.group_id = m.group_id AND s.client_id = m.client_id
   LEFT JOIN ends e ON s.client_id = e.client_id
+  LEFT JOIN stretches t ON s.ns BETWEEN t.first_ns AND t.last_ns
   WHERE join_ns IS NULL
 ),
 late AS (
@@ -56,7 +57,7 @@ late AS (
   FROM seen
   WHERE is_said
     OR (alive_ns > ns + 1000000 AND same_ns IS NOT NULL
-        AND (ns - coalesce(joined_ns, (SELECT first_ns FROM span))) / 1e6 >= 0.9 * coalesce(limit_ms, 3000)
+        AND (ns - coalesce(joined_ns, begun_ns)) / 1e6 >= 0.9 * coalesce(limit_ms, 3000)
         AND (same_ns - ns) / 1e6 >= 200)
 ),
 failed AS (

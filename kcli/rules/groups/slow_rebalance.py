@@ -42,7 +42,7 @@ long_waits AS (
     ) AS a
     LEFT JOIN closed c ON a.connection = c.connection
     LEFT JOIN heard h ON a.connection = h.connection
-    CROSS JOIN span s
+    JOIN stretches s ON a.ns BETWEEN s.first_ns AND s.last_ns
     WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP') AND (answered OR (h.ns <= a.ns AND said_ns = a.ns))
   ) AS w
   WHERE to_ns - ns >= 6000000000

@@ -142,7 +142,7 @@ found AS (
   LEFT JOIN timeouts t ON t.producer_id = coalesce(b.producer_id, h.producer_id)
   LEFT JOIN added a ON a.producer_id = coalesce(b.producer_id, h.producer_id)
   LEFT JOIN waiting w ON w.topic = s.topic
-  CROSS JOIN span
+  JOIN server_spans span ON s.server = span.server
   WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answers >= 2
     AND (e.ended_ns IS NULL OR b.last_write_ns IS NULL OR e.ended_ns < b.last_write_ns)
     AND (NOT over OR (i.transactional_id IS NOT NULL AND b.last_write_ns <= s.last_ns))
@@ -181,8 +181,9 @@ FROM found
     "(read_committed)",
     ruled_out="the readers: read_uncommitted goes on",
     advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
-    see='sql "SELECT timestamp, partition, last_stable_offset, high_watermark FROM fetch_partitions p '
-    f'{OF_TOPIC}" {{files}}',
+    see='sql "SELECT partition, last_stable_offset, min(timestamp) AS since, max(timestamp) AS until, '
+    f"max(high_watermark) AS high_watermark FROM fetch_partitions p {OF_TOPIC} "
+    'AND last_stable_offset < high_watermark GROUP BY ALL ORDER BY since" {files}',
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",), "busy-fetch": ()},
 )

@@ -1,0 +1,63 @@
+"""Captures of other times and other clusters, diagnosed together: what each shows alone, they show together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import INFO, Diagnosis, diagnose
+from kcli.diagnose.diagnosis import read_facts
+from kcli.diagnose.store import FactStore
+from tests.capture.wires import pcap
+from tests.diagnose.captured import DATA, diagnosed
+from tests.rules.test_by_hand import SECOND, Talk
+from tests.rules.test_sharing import later
+
+DAY = 24 * 3600 * SECOND
+
+
+def causes(found: Diagnosis) -> Counter[str]:
+    return Counter(each.finding for each in found.findings if each.severity != INFO)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("slow-broker-payments", "hot-partition-events"),  # a threshold that is a share of the time
+        ("hanging-transaction-settlement", "unknown-topic-returns"),
+        ("slow-broker-payments", "lagging-consumer-pageviews"),  # the first would explain the second
+        ("broker-restart-tickets", "idle-connection-cut-barrier"),
+        ("slow-replication-ledger", "hot-partition-events"),
+    ],
+    ids=" + ".join,
+)
+def test_captures_of_different_days_are_judged_together_as_each_alone(names: tuple[str, ...]) -> None:
+    together = diagnose([str(DATA / f"{name}.pcap.zst") for name in names])
+    assert causes(together) == sum((causes(diagnosed(name)) for name in names), Counter())
+
+
+def times(folder: Path, pause: int) -> tuple[int, float]:
+    """(stretches, seconds that a client is seen for), of three connections of a second with pauses between them."""
+    talks = [Talk(port=40000 + number) for number in range(3)]
+    for number, talk in enumerate(talks):
+        for _ in range(3):
+            talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+        later(talk, number * (pause + SECOND))
+    path = folder / "a.pcap"
+    path.write_bytes(pcap(sorted(packet for each in talks for packet in each.wire.packets)))
+    with FactStore() as store:
+        read_facts([str(path)], store, lambda _moved: None, {})
+        [row] = store.ask("SELECT count(*) AS count, count(DISTINCT server) AS servers FROM server_stretches")
+        assert row["servers"] == 1
+        [client] = store.ask("SELECT seconds FROM clients")
+        return int(row["count"]), float(client["seconds"])
+
+
+def test_a_minute_of_silence_parts_times_and_less_does_not(tmp_path: Path) -> None:
+    count, seconds = times(tmp_path, 50 * SECOND)
+    assert count == 1 and seconds > 100
+    for pause in (90 * SECOND, DAY):
+        count, seconds = times(tmp_path, pause)
+        assert count == 3 and 3 <= seconds < 4
