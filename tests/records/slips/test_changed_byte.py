@@ -11,7 +11,7 @@ from kcli.records.slips.hints import batch_hints, batch_text
 from kcli.records.slips.parts import parts_of, replaced
 from tests.records.slips.making import batch_bytes
 
-RECORDS = [(b"k%d" % number, b"value %d" % number) for number in range(40)]
+RECORDS: list[tuple[bytes | None, bytes | None]] = [(b"k%d" % number, b"value %d" % number) for number in range(40)]
 CODECS = range(5)
 
 
