@@ -8,6 +8,7 @@
 - For it speak requests in versions beyond the tables, those that a loss or the capture's end cut short, and a single
   request that decodes. At its end a connection is Kafka's if something speaks for it and nothing against it, or if its
   first request decodes.
+- Where its server is known to be a broker, a request that names its client is enough.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Trial:
     def __init__(self, state: tuple[int, int, int, bool, bool] = (0, 0, 0, False, False)) -> None:
         """Begin or resume a trial. state: the value of the property of that name."""
         self.fits, self.signs, self.against, self.lossy, self.began_well = state
+        self.named = False  # a request of a known version that does not decode names its client
         self.held: list[Exchange | Event] = []
         self.size = 0
 
@@ -61,6 +63,7 @@ class Trial:
             self.fits += 1
         elif bodies.knows(request.api_key, request.api_version):
             self.against += 1
+            self.named = self.named or names_client(request.frame)
         else:
             self.signs += names_client(request.frame)
 
@@ -99,7 +102,7 @@ class Trial:
 
 
 def names_client(frame: Any) -> bool:
-    """Return whether a request of an unknown version has a printable client id."""
+    """Return whether a request that does not decode has a printable client id."""
     found = client_id_of(frame)
     try:
         return found is not None and found != b"" and str(found, "utf-8").isprintable()

@@ -51,7 +51,8 @@ def end_trial(connection: ConnectionState) -> None:
 
 def end_unproved(connection: ConnectionState) -> None:
     """Reject the connection, unless its server is known to be a broker: then its client's bytes are wrong."""
-    if connection.to_broker and not connection.searched:
+    assert connection.trial is not None
+    if connection.to_broker and connection.trial.named and not connection.searched:
         prove(connection)
     else:
         refuse(connection, UNPROVED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from kcli.cli.options.inputs import read_bytes
 from kcli.cli.options.pipes import copied
 from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.commands import listed_commands
-from kcli.cli.terminal.console import shows_colour, terminal_room
+from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
@@ -136,18 +135,13 @@ def tables_screen(path: str, _kind: str) -> int:
     from kcli.extras import require
 
     require("kcli DIR of tables", "sql")
-    from kcli.cli.diagnose.text import finding_lines
+    from kcli.cli.diagnose.stored import print_stored_findings
     from kcli.diagnose import INFO
-    from kcli.diagnose.telling import counted_by_severity
-    from kcli.pipeline.report import rows_by_table, stored_findings
+    from kcli.pipeline.report import rows_by_table
 
-    room, found = terminal_room(None), [*stored_findings(path)]
     counts = ", ".join(f"{name} {rows:,}" for name, rows in rows_by_table(path).items() if rows)
     print_broken(f"{path}  tables of kcli pipeline run: {counts}")
-    for each in found[:MOST_FINDINGS]:
-        for line in finding_lines(each, room, colour=shows_colour(sys.stdout), whole=True):
-            print_line(line)
-    print_line(f"Findings: {counted_by_severity(found) or 'none'}.")
+    found = print_stored_findings(path, MOST_FINDINGS)
     next_commands(path, "report {} -o report.html", "sql 'SELECT * FROM findings' {}", "sql --list {}")
     return int(any(each.severity != INFO for each in found))
 

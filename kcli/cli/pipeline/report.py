@@ -29,8 +29,8 @@ NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numb
 def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
     """Report what the tables in DIR (of `kcli pipeline run`) show.
 
-    Clients that an upgrade refuses, down-conversion, fetch sessions, leader changes, remote fetches, and whether all
-    packets and bytes are accounted for.
+    What is wrong, as `kcli diagnose` says it; clients that an upgrade refuses, down-conversion, fetch sessions, leader
+    changes, remote fetches, and whether all packets and bytes are accounted for.
 
     \b
     kcli pipeline report tables/
@@ -47,7 +47,13 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
         if sql:
             print_sql()
         return
-    print_answers(answered(folder, master))
+    answers = answered(folder, master)
+    if "://" not in folder:
+        from kcli.cli.diagnose.stored import print_stored_findings
+
+        print_stored_findings(folder)
+        print_line()
+    print_answers(answers)
 
 
 def answered(folder: str, master: str | None) -> list[Any]:

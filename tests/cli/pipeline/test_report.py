@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from kcli.cli.diagnose.stored import over_tables
 from kcli.cli.main import main
 from kcli.cli.pipeline.report import cell
+from kcli.finding import Finding
 from kcli.pipeline.entry import Entry
 
 pytest.importorskip("pyspark")
@@ -21,6 +23,9 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.pipeline.answers import answers
 
     monkeypatch.setattr("kcli.report.fleet.ask_here", lambda _: iter(answers()))
+    see = 'kcli sql "SELECT * FROM throttling" FILE...'
+    found = Finding("throttled", "warning", {"client": "loader"}, {}, "raise it", text="loader is throttled", see=see)
+    monkeypatch.setattr("kcli.pipeline.report.stored_findings", lambda _: iter([found]))
     monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: SimpleNamespace(entries=[Entry(1, "_kcli/run")]))
 
 
@@ -44,9 +49,21 @@ def test_a_page_is_not_written_over_tables(answered: Any, tmp_path: Path, capsys
 def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "report", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "Clients that an upgrade refuses\nclient" in said
+    assert said.startswith("warning   throttled  loader is throttled\n")
+    assert f'see: kcli sql "SELECT * FROM throttling" {tmp_path}\n' in said
+    assert "Findings: 1 warning.\n\nClients that an upgrade refuses\nclient" in said
     assert "<old & co>" in said
     assert "No fetch asked for an older format." in said
+
+
+def test_a_command_over_captures_is_one_over_tables_where_these_have_what_it_reads() -> None:
+    throttling = 'kcli sql "SELECT * FROM throttling" '
+    over = {
+        f"{throttling}FILE...": f'{throttling}"a b"',
+        'kcli sql "SELECT key FROM records p" FILE...': 'kcli sql "SELECT key FROM records p" FILE...',
+        "kcli stats FILE... --by broker": "kcli stats FILE... --by broker",
+    }
+    assert {see: over_tables(see, "a b") for see in over} == over
 
 
 def test_spark_is_asked_where_it_is_named(

@@ -1,0 +1,36 @@
+"""What runs of the pipeline have found, in words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from kcli.cli.diagnose.text import finding_lines
+from kcli.cli.terminal.console import shows_colour, terminal_room
+from kcli.cli.terminal.lines import print_line
+from kcli.diagnose.telling import counted_by_severity
+from kcli.finding import Finding
+from kcli.pipeline.derived.judged_tables import FILES
+from kcli.shell import quoted
+
+
+def print_stored_findings(folder: str, most: int | None = None) -> Sequence[Finding]:
+    """Print what the last run into a folder found, the gravest first, and return it. most: findings that are shown.
+
+    InputError: the folder holds no run.
+    """
+    from kcli.pipeline.report import stored_findings
+
+    found = [*stored_findings(folder)]
+    for each in found[:most]:
+        each.see = over_tables(each.see, folder)
+        for line in finding_lines(each, terminal_room(None), colour=shows_colour(sys.stdout), whole=True):
+            print_line(line)
+    print_line(f"Findings: {counted_by_severity(found) or 'none'}.")
+    return found
+
+
+def over_tables(see: str, folder: str) -> str:
+    """Return a command over captures as one over the folder's tables, which has no records unless it was asked to."""
+    reads_tables = see.startswith("kcli sql ") and " FROM records " not in see
+    return see.replace(FILES, quoted(folder)) if reads_tables else see
