@@ -211,6 +211,9 @@ def test_a_union_of_types_that_stand_elsewhere() -> None:
     assert codec.decode(codec.encode(value), 0) == value
     with pytest.raises(PayloadError, match="no branch of a union takes it"):
         codec.encode(value | {"total": {"unit": "T"}})
+    for odd in (value | {"tip": 1}, {name: value[name] for name in ("total", "parts")}):
+        with pytest.raises(PayloadError, match="no value of this schema"):
+            codec.encode(odd)
 
 
 def base64_of(data: bytes) -> dict[str, str]:

@@ -227,10 +227,13 @@ def test_a_static_member_comes_back_without_a_rebalance() -> None:
             assert again["errorCode"] == 0
             assert again["generationId"] == first["generationId"]
             assert again["memberId"] != first["memberId"]
-            assert again["skipAssignment"]
+            assert again["skipAssignment"] and again["leader"] == again["memberId"]
+            assert [each["memberId"] for each in again["members"]] == [again["memberId"]]
             assert (await sync(two, again))["assignment"] == b"mine"
             body = {"groupId": "g", "generationId": 1, "memberId": first["memberId"], "groupInstanceId": "s"}
             assert error_name((await one(HEARTBEAT, 3, body))["errorCode"]) == "FENCED_INSTANCE_ID"
+            older = await join(two, static="s", version=8)  # not told so: it takes itself for a follower
+            assert older["leader"] == again["memberId"] != older["memberId"] and older["members"] == []
             changed = await join(two, static="s", version=9, data=b"other topics")
             assert changed["generationId"] == 2
 
