@@ -1,4 +1,4 @@
-"""What runs of the pipeline have found, in words."""
+"""Findings of the pipeline's runs, in words."""
 
 from __future__ import annotations
 
