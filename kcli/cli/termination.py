@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import functools
+import io
 import os
 import signal
 import sys
@@ -33,12 +34,15 @@ def tidy_up_at_signals() -> None:
 def repeat_lost_interrupts() -> None:
     """Send an interrupt again that came where errors are passed over: in a finalizer, in a callback of an import, or
     while a compiled module starts. The command ran on to its end otherwise, and said that it was done.
+
+    Files that are collected behind an error fail once more at what their buffers still hold: said once, by the error
+    itself, as before Python 3.13.
     """
 
     def heard(found: sys.UnraisableHookArgs) -> None:
         if issubclass(found.exc_type, KeyboardInterrupt):
             _thread.start_new_thread(interrupt_again, (_thread.get_ident(),))
-        else:
+        elif not (issubclass(found.exc_type, OSError) and isinstance(found.object, io.BufferedWriter)):
             sys.__unraisablehook__(found)
 
     sys.unraisablehook = heard
