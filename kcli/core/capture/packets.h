@@ -46,6 +46,7 @@ typedef struct {
     uint32_t ip;              /* where the innermost IP header begins in the packet */
     uint32_t unread;          /* of a packet without a segment: see KC_UNREAD */
     uint8_t wrapped;          /* more stands before IP than a link layer and VLAN tags */
+    uint16_t id;              /* the identification of its IPv4 header; 0: none */
 } kc_segment;
 /* Of an IP fragment (KC_FRAGMENT) `seq` is the identification, `ack` its place in the datagram's payload, `flags` KC_MORE or 0,
  * `window` the protocol; ports are 0, `data`, `captured` and `length` are of its payload; `unread`: it may be, or is, of UDP
@@ -401,6 +402,7 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
         if (next == 6 && !cut) {
             if (n < size + 20) return KC_CUT;
             kc_set_ends(s, a, b, kc_be16(p + size), kc_be16(p + size + 2), version);
+            s->id = (uint16_t)id;
             s->path = path;
             s->unread = KC_UNREAD(tunnel, KC_IP_PROTOCOL, 6);
             return kc_dissect_tcp(p + size, n - size, total - size, s);
@@ -485,6 +487,7 @@ static inline int kc_dissect(const kc_packet *k, kc_segment *s) {
     s->unread = KC_UNREAD(KC_NO_TUNNEL, KC_IP_PROTOCOL, 6);
     s->path = kc_path(0, 0, k->interface);
     s->ip = 14;
+    s->id = kc_be16(ip + 4);
     kc_set_ends(s, a, b, kc_be16(ip + 20), kc_be16(ip + 22), 4);
     return kc_dissect_tcp(ip + 20, (n - 14 < total ? n - 14 : total) - 20, total - 20, s);
 }

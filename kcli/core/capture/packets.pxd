@@ -40,6 +40,7 @@ cdef extern from "packets.h" nogil:
         uint32_t ip
         uint32_t unread
         uint8_t wrapped
+        uint16_t id
 
     int dissect "kc_dissect"(const Packet* packet, Segment* segment)
     uint64_t hash_ends "kc_hash_ends"(const Ends* ends)

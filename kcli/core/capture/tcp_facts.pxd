@@ -11,6 +11,8 @@ cdef enum:
     SAMPLES = OCTAVES * STEPS
     AWAITED = 16           # segments of one direction whose acknowledgement is awaited at a time
     HOLES = 8              # holes of one direction that are remembered
+    ID_WORDS = 4
+    IDS = 64 * ID_WORDS    # identifications of IP headers, the latest of one direction
 
 
 # A segment whose acknowledgement is awaited.
@@ -33,6 +35,9 @@ cdef struct Sender:
     uint32_t acked             # the highest that the other end has acknowledged
     uint32_t last_seq, last_ack, last_length
     uint16_t last_window
+    uint16_t top_id            # the latest identification of its IP headers, and which of those before it came
+    uint64_t[ID_WORDS] ids
+    bint ids_repeat            # they name no packets: new ones have those of old ones
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
     uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows, zero_ns
     uint64_t resent_wait_ns    # the longest pause before a segment was sent again

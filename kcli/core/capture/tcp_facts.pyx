@@ -7,7 +7,7 @@ are counted, those that are over become rows, and the oldest ones.
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
@@ -21,7 +21,8 @@ include "tcp_names.pxi"
 cdef enum:
     SLOTS = 1 << 14
     FARTHEST = 1 << 28      # bytes between two sequence numbers of one stream
-    TWICE_NS = 500000       # a segment that comes again sooner was captured twice, not sent twice
+    TWICE_NS = 500000       # a segment that comes again sooner was captured twice, not sent twice, also where no identification tells
+    SYN_NS = 100000000      # and so was a SYN: it is sent again after a second (RFC 6298)
     REORDER_NS = 3000000    # a hole that is filled sooner was packets out of order on their way
     TALK_WIDTH = 6
     SENDER_WIDTH = 28
@@ -88,7 +89,7 @@ cdef class TcpFacts:
             self.drop(talk)        # another connection of the same two ends
             talk = self.find(s, twin)
         own, other = &talk.by[s.sender], &talk.by[1 - s.sender]
-        if is_twice(own, s):
+        if is_known(own, other, s) or is_twice(own, s):
             return 0
         own.segments += 1
         own.bytes += s.length
@@ -213,6 +214,35 @@ cdef int put_sender(Out* numbers, Sender* by) except -1:
 
 cdef inline int32_t ahead(uint32_t a, uint32_t b) noexcept:
     return <int32_t>(a - b)
+
+
+cdef bint is_known(Sender* own, const Sender* other, const Segment* s) noexcept:
+    """Return whether the same packet came before, from another tap: what is sent again has an identification of its own (RFC 6864)."""
+    if s.flags & KC_SYN:
+        return own.syn_ts and s.ts - own.syn_ts < SYN_NS
+    if not s.id or own.ids_repeat or not note_id(own, s.id):
+        return False
+    own.ids_repeat = (
+        s.length and ahead(s.seq + s.length, own.next) > 0 or s.flags & KC_ACK and other.heard and ahead(s.ack, other.acked) > 0
+    )
+    return not own.ids_repeat
+
+
+cdef bint note_id(Sender* own, uint16_t id) noexcept:
+    """Note an identification; return whether it came before, among the latest."""
+    cdef int16_t distance = <int16_t>(id - own.top_id)
+    cdef uint64_t bit = <uint64_t>1 << (id & 63)
+    cdef uint64_t* word = &own.ids[(id & (IDS - 1)) >> 6]
+    if distance > -IDS and distance <= 0 and word[0] & bit:
+        return True
+    if distance >= IDS or distance <= -IDS:        # far from all before: they are forgotten
+        memset(own.ids, 0, sizeof(own.ids))
+        own.top_id = id
+    while distance > 0 and distance < IDS and own.top_id != id:
+        own.top_id += 1
+        own.ids[(own.top_id & (IDS - 1)) >> 6] &= ~(<uint64_t>1 << (own.top_id & 63))
+    word[0] |= bit
+    return False
 
 
 cdef bint is_twice(const Sender* own, const Segment* s) noexcept:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import struct
+from operator import itemgetter
 from pathlib import Path
+
+import pytest
+import zstandard
 
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.sink import Sink
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
+from tests.capture.wires import MILLISECOND, pcap
 
 LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
+RAW = 101  # link type: IP alone
 
 
 def counted(path: Path, most: int = 1 << 14) -> list[dict[str, int]]:
@@ -49,3 +56,37 @@ def test_all_connections_become_rows_however_few_are_counted_at_a_time(samples: 
 def test_loopback_that_repeats_without_losing_is_told_apart(samples: Path) -> None:
     rows = counted(samples / "kcat-codecs.pcap")
     assert not sum(row["resent"] + row["holes"] + row["sacks"] for row in rows)
+
+
+def packets_of(path: Path) -> list[tuple[int, bytes, int]]:
+    data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).readall()
+    at, found = 24, []
+    while at < len(data):
+        seconds, part, kept, length = struct.unpack_from("<IIII", data, at)
+        found.append((seconds * 10**9 + part * 1000, data[at + 16 : at + 16 + kept], length))
+        at += 16 + kept
+    return found
+
+
+@pytest.mark.parametrize("apart", [300_000, 1_700_000, 4 * MILLISECOND])
+def test_two_taps_count_what_one_does(apart: int, tmp_path: Path) -> None:
+    """What is sent again has another identification in its IP header, what is captured again has the same."""
+    [once] = counted(LOSSY)
+    packets = packets_of(LOSSY)
+    again = [(ns + apart, data, length) for ns, data, length in packets]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(sorted(packets + again, key=itemgetter(0)), link=RAW))
+    [twice] = counted(path)
+    names = ("syns", "segments", "bytes", "data_segments", "resent", "holes", "sacks", "repeats", "duplicate_acks")
+    assert {name: twice[name] for name in names} == {name: once[name] for name in names}
+
+
+def test_identifications_that_are_all_alike_tell_nothing(tmp_path: Path) -> None:
+    [usual] = counted(LOSSY)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(
+        pcap([(ns, data[:4] + b"\0\7" + data[6:], length) for ns, data, length in packets_of(LOSSY)], link=RAW)
+    )
+    [alike] = counted(path)
+    for name in ("segments", "bytes", "resent", "sacks"):
+        assert alike[name] == usual[name]
