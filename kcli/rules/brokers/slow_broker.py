@@ -8,7 +8,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # other to compare it with (another listener of it is none), nearly all of them wait for a good part of the time, also
 # where that of requests under way together counts once. Members are put out by seconds alone.
 # A broker that nobody spoke to at first may just have started: its first seconds do not count. OffsetForLeaderEpoch is
-# asked of a leader that has just begun to be one.
+# asked of a leader that has just begun to be one. Where Metadata alone is late it waits for leaders that move, not for
+# the broker, which answers all else in time.
 RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
@@ -50,12 +51,19 @@ shared AS (
 ),
 by_server AS (
   SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
+         sum(CASE WHEN late AND api = 'METADATA' THEN 1 ELSE 0 END) AS late_metadata,
          count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
          count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
          count(DISTINCT CASE WHEN late THEN connection END) AS links, max(CASE WHEN late THEN own_ms END) AS longest_ms,
          percentile_approx(own_ms, 0.5) AS median_ms, sum(CASE WHEN late THEN own_ms ELSE 0 END) AS late_ms,
          min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns
   FROM plain
+  GROUP BY server
+),
+asked_else AS (
+  SELECT server, count(*) AS requests
+  FROM timed
+  WHERE api != 'METADATA' AND own_ms IS NOT NULL AND NOT inner_client
   GROUP BY server
 ),
 covered AS (
@@ -82,8 +90,10 @@ SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, 
        CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server
+LEFT JOIN asked_else e ON c.server = e.server
 JOIN server_spans t ON c.server = t.server
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
+  AND (late_metadata < late_answers OR late_answers = 0 OR coalesce(e.requests, 0) < 20)
   AND ((late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
         AND CASE WHEN others > 0
                    THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)

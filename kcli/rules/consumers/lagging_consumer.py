@@ -2,15 +2,16 @@
 
 from kcli.rules.rule import Rule
 
-# As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before (of
-# a partition that was not asked for in a third: what came until its next Fetch, in proportion), the consumer moves on
-# all the time, and the time goes by between its Fetches, not at the broker nor on the line. Who fetches ahead
-# (librdkafka, sarama) falls behind by its commits, of each group by itself. Where clients that share an id read one
-# partition at once, each connection has a course of its own. A produced record counts from its answer on, before which
-# readers do not see it, nor before its transaction ends where they read what is committed; what came since the commit
-# before may have been read. Who works off one partition after the other (franz-go) ends one's commits early: its next
-# one is none, or (DuckDB's max_by passes over nulls) the last itself. First of all are left out who ends less than 20
-# records behind, or stands still, or reads what does not grow: most, and the rest is dear.
+# As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before
+# (of a partition that was not asked for in a third: what came until its next Fetch, in proportion; one that waits in
+# a session is asked for where it was last), the consumer moves on all the time, and the time goes by between its
+# Fetches, not at the broker nor on the line. Who fetches ahead (librdkafka, sarama) falls behind by its commits, of
+# each group by itself. Where clients that share an id read one partition at once, each connection has a course of its
+# own. A produced record counts from its answer on, before which readers do not see it, nor before its transaction
+# ends where they read what is committed; what came since the commit before may have been read. Who works off one
+# partition after the other (franz-go) ends one's commits early: its next one is none, or (DuckDB's max_by passes over
+# nulls) the last itself. First of all are left out who ends less than 20 records behind, or stands still, or reads
+# what does not grow: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -115,12 +116,20 @@ read_at_once AS (
   HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
 ),
 places AS (
-  SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
-         f.partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag, false AS by_commits
-  FROM fetched f
-  JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
-  LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
-  WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
+  SELECT client_id, topic, unit, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
+         false AS by_commits
+  FROM (
+    SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
+           f.partition, ns, coalesce(fetch_offset, max(fetch_offset) OVER w) AS fetch_offset,
+           coalesce(high_watermark, max(high_watermark) OVER w) AS high_watermark
+    FROM fetched f
+    JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+    LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
+    WHERE error IS NULL
+    WINDOW w AS (PARTITION BY f.connection, f.topic, f.partition ORDER BY ns
+                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+  ) AS f
+  WHERE fetch_offset >= 0 AND high_watermark >= 0
   UNION ALL
   SELECT client_id, topic, group_id, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0),
          true

@@ -2,20 +2,21 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
-# other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did before. An
-# answer may take that long to be read: most of it lies behind the answer. It may happen two or three times, where the
-# client fetches on for longer than that. A Fetch that closes a session asks for nothing, and a commit of what was
-# committed before is no work: who polls without reading commits on. A member that has no partition waits, and so does
-# one that is told to (throttled). Who fetches ahead (sarama) is known by its commits, which stop while records still
-# come to it: three times as long as they ever did, where they stop for good. Of gaps, only those of over 1.5 s are
-# put in order: no other is a fourth of one that counts. Before that, clients that fetch in all slices of 3 s are left
-# out: most, and to put their Fetches in order is dear. Of members that share a client id, each is known by its
-# connection for Fetches: one that stays open, and whose partitions nobody of that id reads on. Who joins anew and
-# beats less has no coordinator; who waits for an answer to JoinGroup or SyncGroup waits for another member. Who was
-# stuck before the capture began asks for nothing in it: its partitions are those that grow, of topics that its group
-# reads, and that nobody of the group asks for. As many may be told as there are such partitions: others of the group
-# may have none. Where no other reads on, nor it commits again what it did, it may work on what it has.
+# The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than
+# any other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did
+# before. An answer may take that long to be read: most of it lies behind the answer. It may happen two or three
+# times, where the client fetches on for longer than that. A Fetch that closes a session asks for nothing, and a
+# commit of what was committed before is no work: who polls without reading commits on. A member that has no
+# partition waits, and so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits,
+# which stop while records still come to it: three times as long as they ever did, where they stop for good. Of
+# gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts. Before that, clients
+# that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is dear. Of members that
+# share a client id, each is known by its connection for Fetches: one that stays open, and whose partitions nobody
+# of that id reads on. Who joins anew, or does not commit, and beats less has no coordinator; who waits for an
+# answer to JoinGroup or SyncGroup waits for another member. Who was stuck before the capture began asks for nothing
+# in it: its partitions are those that grow, of topics that its group reads, and that nobody of the group asks for.
+# As many may be told as there are such partitions: others of the group may have none. Where no other reads on, nor
+# it commits again what it did, it may work on what it has.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -204,9 +205,9 @@ beats AS (
   JOIN idle i ON b.client_id = i.client_id AND b.ns > i.from_ns AND b.ns <= i.to_ns
   JOIN ends e ON b.client_id = e.client_id
   LEFT JOIN rejoined r ON b.client_id = r.client_id
-  GROUP BY b.group_id, b.client_id, i.from_ns, i.to_ns
+  GROUP BY b.group_id, b.client_id, i.from_ns, i.to_ns, i.by_commits
   HAVING coalesce(max(waited_ns), 0) < 0.3 * (i.to_ns - i.from_ns)
-    AND (coalesce(max(joins), 0) = 0
+    AND ((coalesce(max(joins), 0) = 0 AND NOT i.by_commits)
          OR sum(CASE WHEN pause_ns > 2.5 * usual_ns + 1000000000 THEN pause_ns ELSE 0 END)
               < 0.3 * (i.to_ns - i.from_ns))
 ),

@@ -3,11 +3,12 @@
 from kcli.rules.rule import Rule
 
 # A deployment replaces each member once: two or three rounds for each. A storm has the same members join again and
-# again. A member that comes, or leaves, costs a round, those that do so together one, and with a cooperative assignor
-# another one, for partitions that are given up: some say so, where it is not redacted. A client with far more members
-# than were there at once is no deployment. Workers of Connect join again for each connector that is made or changed:
-# only members that come anew count there. Why it rebalances: a member leaves by itself, or it is put out for want of
-# heartbeats and lives (then its old id is refused), or members see other topics or partitions (Java says so).
+# again. A member that comes, or leaves, costs a round, those that do so together one, one that goes without a word
+# (Streams) one of its own, and with a cooperative assignor another one, for partitions that are given up: some say
+# so, where it is not redacted. A client with far more members than were there at once is no deployment. Workers of
+# Connect join again for each connector that is made or changed: only members that come anew count there. Why it
+# rebalances: a member leaves by itself, or it is put out for want of heartbeats and lives (then its old id is
+# refused), or members see other topics or partitions (Java says so).
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
@@ -80,10 +81,10 @@ sizes AS (
   GROUP BY group_id, client_id
 ),
 orderly AS (
-  SELECT group_id, client_id
+  SELECT group_id, client_id, greatest(members - goers - size, 0) AS lost
   FROM (
     SELECT m.group_id, m.client_id, sum(CASE WHEN came THEN 1 ELSE 0 END) AS comers, sum(leaves) AS goers,
-           max(size) AS size
+           max(size) AS size, count(*) AS members
     FROM members m JOIN sizes s ON m.group_id = s.group_id AND m.client_id = s.client_id
     GROUP BY m.group_id, m.client_id
   ) AS c
@@ -118,6 +119,7 @@ expected AS (
   JOIN orderly o USING (group_id, client_id)
   GROUP BY group_id
 ),
+silent AS (SELECT group_id, sum(lost) AS lost FROM orderly GROUP BY group_id),
 cooperative AS (
   SELECT group_id, bool_and(protocols LIKE 'consumer: cooperative%')
                      AND NOT bool_or(replace(coalesce(reason, ''), 'x', '') != '') AS mute
@@ -197,12 +199,13 @@ LEFT JOIN expelled x ON g.group_id = x.group_id
 LEFT JOIN changes n ON g.group_id = n.group_id
 LEFT JOIN failed f ON g.group_id = f.group_id
 LEFT JOIN expected e ON g.group_id = e.group_id
+LEFT JOIN silent d ON g.group_id = d.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
 LEFT JOIN cooperative p ON g.group_id = p.group_id
 LEFT JOIN connect w ON g.group_id = w.group_id
 WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
-  AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + CASE WHEN mute THEN coalesce(comers, 0)
-                                                                        ELSE coalesce(given_up, 0) END
+  AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + coalesce(lost, 0)
+                       + CASE WHEN mute THEN coalesce(comers, 0) ELSE coalesce(given_up, 0) END
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(

@@ -41,5 +41,10 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
     see='sql "SELECT connection, client_zero_windows, client_zero_window_ms, server_bytes FROM connections '
     "WHERE client_id = '{client_id}'\" {files}",
     source="TCP window (RFC 9293); kafka.network:RequestMetrics ResponseSendTimeMs",
-    explains={"lagging-consumer": ("client",), "packet-loss": ("client",), "request-timeout-too-short": ("client",)},
+    explains={
+        "lagging-consumer": ("client",),
+        "consumer-stuck": ("client",),  # an answer takes it minutes
+        "packet-loss": ("client",),
+        "request-timeout-too-short": ("client",),
+    },
 )
