@@ -117,10 +117,11 @@ read_at_once AS (
 ),
 places AS (
   SELECT client_id, topic, unit, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
-         false AS by_commits
+         false AS by_commits, carried
   FROM (
     SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
-           f.partition, ns, coalesce(fetch_offset, max(fetch_offset) OVER w) AS fetch_offset,
+           f.partition, ns, fetch_offset IS NULL AS carried,
+           coalesce(fetch_offset, max(fetch_offset) OVER w) AS fetch_offset,
            coalesce(high_watermark, max(high_watermark) OVER w) AS high_watermark
     FROM fetched f
     JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
@@ -132,17 +133,18 @@ places AS (
   WHERE fetch_offset >= 0 AND high_watermark >= 0
   UNION ALL
   SELECT client_id, topic, group_id, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0),
-         true
+         true, false
   FROM marks
 ),
 moved AS (
   SELECT client_id, topic, unit, by_commits, sum(last_offset - first_offset) AS read,
-         sum(last_end - first_end) AS grown, sum(first_lag) AS first_lag, sum(last_lag) AS last_lag, max(marks) AS marks
+         sum(last_end - first_end) AS grown, sum(first_lag) AS first_lag, sum(last_lag) AS last_lag,
+         max(marks) AS marks, bool_or(carried) AS carried
   FROM (
     SELECT client_id, topic, unit, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
            max_by(fetch_offset, ns) AS last_offset, min_by(high_watermark, ns) AS first_end,
            max_by(high_watermark, ns) AS last_end, min_by(lag, ns) AS first_lag, max_by(lag, ns) AS last_lag,
-           count(*) AS marks
+           count(*) AS marks, bool_or(carried) AS carried
     FROM places
     GROUP BY client_id, topic, unit, by_commits, partition
   ) AS p
@@ -202,6 +204,7 @@ falling AS (
   JOIN course c USING (client_id, topic, unit, by_commits)
   JOIN totals t USING (client_id, topic, unit, by_commits)
   WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2
+    AND (NOT carried OR c.lag_2 - c.lag_1 >= 0.1 * (c.lag_1 - c.lag_0))
 ),
 asks AS (
   SELECT client_id, latency_ms, pause_ms, greatest(pause_ms - coalesce(ack_ms, s_rtt_min_ms, 0), 0) AS own_ms
