@@ -9,7 +9,7 @@ import pytest
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, Wire
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_by_hand import SECOND, Talk, found, rounds, told
+from tests.rules.test_by_hand import SECOND, Body, Talk, found, rounds, told
 from tests.rules.test_sharing import later
 
 
@@ -85,8 +85,8 @@ def test_metadata_that_is_late_alone_waits_for_leaders_that_move(late: tuple[int
         wire = Talk(client, port, broker).wire
         for number in range(60):
             key = 3 if number % 3 == 0 else 12
-            body = {"topics": []} if key == 3 else {"groupId": "g", "generationId": 2, "memberId": "m"}
-            answer = {"brokers": [], "topics": []} if key == 3 else {"errorCode": 0}
+            body: Body = {"topics": []} if key == 3 else {"groupId": "g", "generationId": 2, "memberId": "m"}
+            answer: Body = {"brokers": [], "topics": []} if key == 3 else {"errorCode": 0}
             version = 12 if key == 3 else 4
             wire.client(request(key, version, number, body, client))
             wire.now += 300 * MILLISECOND if key in late and number % 9 < 2 else 0

@@ -12,7 +12,7 @@ import zstandard
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.sink import Sink
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
-from tests.capture.wires import MILLISECOND, pcap
+from tests.capture.wires import MILLISECOND, Packet, pcap
 
 LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
 RAW = 101  # link type: IP alone
@@ -58,12 +58,12 @@ def test_loopback_that_repeats_without_losing_is_told_apart(samples: Path) -> No
     assert not sum(row["resent"] + row["holes"] + row["sacks"] for row in rows)
 
 
-def packets_of(path: Path) -> list[tuple[int, bytes, int]]:
+def packets_of(path: Path) -> list[Packet]:
     data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).readall()
     at, found = 24, []
     while at < len(data):
         seconds, part, kept, length = struct.unpack_from("<IIII", data, at)
-        found.append((seconds * 10**9 + part * 1000, data[at + 16 : at + 16 + kept], length))
+        found.append(Packet(seconds * 10**9 + part * 1000, data[at + 16 : at + 16 + kept], length))
         at += 16 + kept
     return found
 
@@ -73,7 +73,7 @@ def test_two_taps_count_what_one_does(apart: int, tmp_path: Path) -> None:
     """What is sent again has another identification in its IP header, what is captured again has the same."""
     [once] = counted(LOSSY)
     packets = packets_of(LOSSY)
-    again = [(ns + apart, data, length) for ns, data, length in packets]
+    again = [Packet(ns + apart, data, length) for ns, data, length in packets]
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(sorted(packets + again, key=itemgetter(0)), link=RAW))
     [twice] = counted(path)
@@ -85,7 +85,7 @@ def test_identifications_that_are_all_alike_tell_nothing(tmp_path: Path) -> None
     [usual] = counted(LOSSY)
     path = tmp_path / "a.pcap"
     path.write_bytes(
-        pcap([(ns, data[:4] + b"\0\7" + data[6:], length) for ns, data, length in packets_of(LOSSY)], link=RAW)
+        pcap([Packet(ns, data[:4] + b"\0\7" + data[6:], length) for ns, data, length in packets_of(LOSSY)], link=RAW)
     )
     [alike] = counted(path)
     for name in ("segments", "bytes", "resent", "sacks"):
