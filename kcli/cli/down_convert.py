@@ -16,7 +16,7 @@ from kcli.cli.options.file_type import refuse_other_files
 from kcli.cli.options.inputs import Size, files_argument, format_option, quiet_option
 from kcli.cli.terminal.console import progress, warn
 from kcli.cli.terminal.lines import print_line
-from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.output import one_form_output_option, open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.counting import counted
@@ -52,7 +52,7 @@ class ConversionOptions:
 @click.command()
 @files_argument("FILE|DIR...", expand=segments_in)
 @click.option("--to-magic", type=click.IntRange(0, 1), required=True, help="The message format to convert to.")
-@output_option
+@one_form_output_option
 @click.option(
     "--chunk-size", type=Size(), default="128k", show_default=True, help="Bytes of whole batches to convert at a time."
 )

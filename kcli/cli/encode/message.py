@@ -12,7 +12,7 @@ import click
 from kcli.cli.decode.coprocess import Reply, answer_lines, bytes_in
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.options.inputs import dialect_option, quiet_option, read_json
-from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.output import one_form_output_option, open_output
 from kcli.errors import EncodeError, InputError, UsageError
 from kcli.grammar import frames
 from kcli.input_names import name_of
@@ -75,7 +75,7 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
         help="Print the JSON of such a message instead, with every field, and an entry in every array.",
     )
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
-    @output_option
+    @one_form_output_option
     @quiet_option("No warnings.", used=False)
     def encode(file: str, **given: Any) -> None:
         options = EncodeOptions(**given)

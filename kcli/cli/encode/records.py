@@ -10,7 +10,7 @@ from kcli.cli.decode.coprocess import Reply, answer_lines, bytes_in
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.encode.message import line_form, text_as, to_option, write_as
 from kcli.cli.options.inputs import quiet_option, read_json
-from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.output import one_form_output_option, open_output
 from kcli.errors import InputError
 from kcli.input_names import name_of
 from kcli.jsontext import loads
@@ -21,7 +21,7 @@ from kcli.jsontext import loads
 @to_option
 @lines_option("Answer each line of JSON, a batch or a list of them, by a line of hex or base64 text")
 @click.option("--level", type=int, help="Compression level of batches that are compressed again (default: Kafka's).")
-@output_option
+@one_form_output_option
 @quiet_option("No warnings.", used=False)
 def batch(file: str, form: str | None, lines: bool, level: int | None, output: str | None) -> None:
     """Encode record batches from JSON: what `decode batch` prints, or `decode segment --records full`.

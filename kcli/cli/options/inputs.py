@@ -6,11 +6,12 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from kcli.cli.options import Command
 from kcli.cli.options.file_type import refuse_others
@@ -22,6 +23,14 @@ from kcli.input_names import name_of
 from kcli.records.forms import BATCH_FORMS, FIELD_FORMS
 
 SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
+# Formats that the suffix of an output stands for, in order of preference.
+SUFFIXES = {
+    ".parquet": ("parquet",),
+    ".csv": ("csv",),
+    ".json": ("json", "jsonl"),
+    ".jsonl": ("jsonl",),
+    ".ndjson": ("jsonl",),
+}
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # For errors, and compiled there.
@@ -85,14 +94,26 @@ class Format(click.Choice[str]):
 
 
 def format_option(
-    formats: Iterable[str], text: str, default: str | None = None, name: str = "format_", *, paged: bool = True
+    formats: Collection[str], text: str, default: str | None = None, name: str = "format_", *, paged: bool = True
 ) -> Callable[[Command], Command]:
     """Add --format, as `name`. text: its help. default: None leaves it to the command. paged: output longer than the
     terminal goes to a pager, unless --no-pager forbids it.
+
+    Where it is not given, the suffix of -o OUT says it (`SUFFIXES`), if the command has such a format.
     """
+
+    def by_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        # What was given is taken before what was not, so that OUT is known here.
+        output = ctx.params.get("output")
+        if output is None or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            return value
+        meant = SUFFIXES.get(Path(output).suffix.lower(), ())
+        return next((each for each in meant if each in formats), value)
+
     form = click.option(
-        "--format", name, type=Format([*formats]), default=default, show_default=default is not None, help=text
-    )
+        "--format", name, type=Format([*formats]), default=default, show_default=default is not None, help=text,
+        callback=by_output,
+    )  # fmt: skip
     return lambda command: form(pager_option(command) if paged else command)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kcli.cli.options.inputs import dialect_option, quiet_option
-from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.output import one_form_output_option, open_output
 from kcli.schemas.catalog import catalog
 
 FORMS = ("wireshark-lua", "kaitai", "json-schema")
@@ -14,7 +14,7 @@ FORMS = ("wireshark-lua", "kaitai", "json-schema")
 @click.command()
 @click.option("--to", "form", type=click.Choice(FORMS), required=True, help="The tool to write for.")
 @dialect_option
-@output_option
+@one_form_output_option
 @quiet_option("No warnings.", used=False)
 def export(form: str, dialect: str | None, output: str | None) -> None:
     """Write every API in every version for another tool, in one file.

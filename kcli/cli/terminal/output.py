@@ -38,13 +38,19 @@ MEMBER = (
 
 
 def output_option(command: Command) -> Command:
-    """Add -o OUT, for a command that prints data."""
-    return click.option(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="Write to OUT, not to standard output. An existing OUT is replaced only when all is written.",
-    )(command)
+    """Add -o OUT, for a command that prints data in the format that --format names, or the suffix of OUT."""
+    text = "Write to OUT, not to standard output. The suffix of OUT (.jsonl, .csv, ...) says the format where --format"
+    return named_output(f"{text} does not.", command)
+
+
+def one_form_output_option(command: Command) -> Command:
+    """Add -o OUT, for a command that prints data in one form."""
+    return named_output("Write to OUT, not to standard output.", command)
+
+
+def named_output(text: str, command: Command) -> Command:
+    replaced = "An existing OUT is replaced only when all is written."
+    return click.option("-o", "--output", metavar="OUT", help=f"{text} {replaced}")(command)
 
 
 @contextlib.contextmanager
