@@ -52,7 +52,7 @@ WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.
     ruled_out="a short sample: it holds all the time",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
     # The shares of the partitions are said: what makes one hot is the key.
-    see=f'sql "SELECT key, count(*) AS records FROM records p {OF_TOPIC} AND partition = {{hottest}} '
-    "AND client_id = '{client_id}' GROUP BY ALL ORDER BY records DESC LIMIT 10\" {files}",
+    see=f'sql "SELECT key, count(*) AS records FROM records p {OF_TOPIC} '
+    "AND partition = '{hottest}' AND client_id = '{client_id}' GROUP BY ALL ORDER BY records DESC LIMIT 10\" {files}",
     source="KIP-794 (partitioner.adaptive.partitioning.enable is for records without keys)",
 )
