@@ -12,6 +12,8 @@ from functools import cache
 from kcli.core.records.batches import CRC_AT, CRC_START
 from kcli.core.records.crc import crc32c
 from kcli.grammar.slips.search import Hint
+from kcli.records.batches import scan
+from kcli.records.secrets import is_secret_value
 from kcli.records.slips.parts import Parts, oddness_of, replaced
 
 POLYNOMIAL = 0x82F63B78  # of CRC-32C, its lowest bit first
@@ -31,7 +33,9 @@ def backward() -> list[tuple[int, int]]:
 
 
 def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
-    """Yield the byte with which the batch is right: of what the checksum covers, or of the checksum."""
+    """Yield the byte with which the batch is right: of what the checksum covers, or of the checksum. Of a batch with a
+    secret only its place is told.
+    """
     right = crc32c(batch[CRC_START:])
     difference = right ^ parts.crc
     places = [*changed_bytes(batch, difference)] if difference else []
@@ -41,7 +45,15 @@ def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
         frames.append((CRC_AT + odd[0], replaced(batch, "crc", right)))
     for at, frame in frames:
         if oddness_of(frame) is not None:
-            yield Hint("changed byte", at, f"with the byte {frame[at]:02x}", f"it is {batch[at]:02x}", frame, 0.0)
+            words, now = f"with the byte {frame[at]:02x}", f"it is {batch[at]:02x}"
+            if has_secret(frame):
+                words, now = "with another byte", "which one is not told, as the batch has a secret"
+            yield Hint("changed byte", at, words, now, frame, 0.0)
+
+
+def has_secret(batch: bytes) -> bool:
+    """Return whether a value in a right batch is a secret."""
+    return any(is_secret_value(record.value or b"") for each in scan(batch) for record in each.records())
 
 
 def changed_bytes(batch: bytes, difference: int) -> Iterator[tuple[int, int]]:

@@ -10,6 +10,7 @@ from kcli.records.slips.changed_byte import changed_byte_hints
 from kcli.records.slips.hints import batch_hints, batch_text
 from kcli.records.slips.parts import parts_of, replaced
 from tests.records.slips.making import batch_bytes
+from tests.records.test_secrets import SCRAM
 
 RECORDS: list[tuple[bytes | None, bytes | None]] = [(b"k%d" % number, b"value %d" % number) for number in range(40)]
 CODECS = range(5)
@@ -47,3 +48,15 @@ def test_two_bytes_that_changed_are_no_byte() -> None:
         wrong = changed(changed(batch, at, 0x41), at + 1, 0x05)
         parts = parts_of(wrong)
         assert parts is not None and not [*changed_byte_hints(wrong, parts)]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_bytes_of_a_secret_are_not_told(codec: int) -> None:
+    batch = batch_bytes([*RECORDS, (None, SCRAM)], codec)
+    told = 0
+    for at in range(61, len(batch)):
+        wrong = changed(batch, at, 0x11)
+        text = batch_text(batch_hints(wrong))
+        assert f"with the byte {batch[at]:02x}" not in text and f"it is {wrong[at]:02x}" not in text
+        told += f"with another byte at {at:#x}: which one is not told" in text
+    assert told > 0.9 * (len(batch) - 61)
