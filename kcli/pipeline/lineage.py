@@ -47,11 +47,11 @@ def outside_row(run: int, parts: Sequence[ShuffledRange]) -> tuple[Any, ...]:
 def file_row(run: int, uri: str, parts: Sequence[ShuffledRange]) -> tuple[Any, ...]:
     names = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload")
     counts = [sum(getattr(each, name) for each in parts) for name in names]
-    first = min((each.first_ns for each in parts if each.first_ns), default=0) // 1000
-    last = max((each.last_ns for each in parts), default=0) // 1000
+    first = min((each.first_ns for each in parts if each.first_ns), default=0)
+    last = max((each.last_ns for each in parts), default=0)
     nothing = (None,) * 6
     events = sum(len(each.events) for each in parts)
-    return (run, "file", uri, parts[0].taken.size, *counts, *nothing, None, events, first, last)
+    return (run, "file", uri, parts[0].taken.size, *counts, *nothing, None, events, *times(first, last))
 
 
 def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
@@ -66,9 +66,13 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
         *bytes_,
         each.exchanges,
         each.events,
-        each.first_ns // 1000,
-        each.last_ns // 1000,
+        *times(each.first_ns, each.last_ns),
     )
+
+
+def times(first_ns: int, last_ns: int) -> tuple[int, int] | tuple[None, None]:
+    """Return the times (us) of the first packet and the last; None where there was none."""
+    return (first_ns // 1000, last_ns // 1000) if first_ns else (None, None)
 
 
 def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:

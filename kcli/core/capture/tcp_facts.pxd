@@ -37,6 +37,7 @@ cdef struct Sender:
     uint16_t last_window
     uint16_t top_id            # the latest identification of its IP headers, and which of those before it came
     uint64_t[ID_WORDS] ids
+    bint ids_vary              # there were two: one alone may be what all its packets have
     bint ids_repeat            # they name no packets: new ones have those of old ones
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
     uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows, zero_ns

@@ -218,9 +218,10 @@ cdef inline int32_t ahead(uint32_t a, uint32_t b) noexcept:
 
 cdef bint is_known(Sender* own, const Sender* other, const Segment* s) noexcept:
     """Return whether the same packet came before, from another tap: what is sent again has an identification of its own (RFC 6864)."""
+    cdef bint came = s.id and note_id(own, s.id) and own.ids_vary
     if s.flags & KC_SYN:
         return own.syn_ts and s.ts - own.syn_ts < SYN_NS
-    if not s.id or own.ids_repeat or not note_id(own, s.id):
+    if own.ids_repeat or not came:
         return False
     own.ids_repeat = (
         s.length and ahead(s.seq + s.length, own.next) > 0 or s.flags & KC_ACK and other.heard and ahead(s.ack, other.acked) > 0
@@ -235,6 +236,7 @@ cdef bint note_id(Sender* own, uint16_t id) noexcept:
     cdef uint64_t* word = &own.ids[(id & (IDS - 1)) >> 6]
     if distance > -IDS and distance <= 0 and word[0] & bit:
         return True
+    own.ids_vary = own.ids_vary or own.top_id      # 0: this is the first
     if distance >= IDS or distance <= -IDS:        # far from all before: they are forgotten
         memset(own.ids, 0, sizeof(own.ids))
         own.top_id = id
