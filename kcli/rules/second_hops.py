@@ -35,14 +35,20 @@ ALIKE = 32
 # before, and answered there no sooner.
 CONNECTIONS = f"""
 WITH pairs AS ({PAIRS}),
+here AS (SELECT outer_server AS server FROM pairs UNION SELECT inner_server FROM pairs),
+on_two AS (
+  SELECT client_id, correlation_id, api, request_bytes
+  FROM calls JOIN here USING (server)
+  GROUP BY client_id, correlation_id, api, request_bytes
+  HAVING min(server) != max(server)
+),
 asked AS (
   SELECT server, connection, ns, completed_ns, client_id, correlation_id, api, api_version, request_bytes,
          row_number() OVER (
            PARTITION BY client_id, correlation_id, api, api_version, request_bytes
            ORDER BY ns, coalesce(completed_ns, ns) DESC
          ) AS place
-  FROM calls
-  WHERE server IN (SELECT outer_server FROM pairs UNION ALL SELECT inner_server FROM pairs)
+  FROM calls JOIN here USING (server) JOIN on_two USING (client_id, correlation_id, api, request_bytes)
 ),
 outers AS (
   SELECT *, floor(place / {ALIKE}) AS stretch FROM asked

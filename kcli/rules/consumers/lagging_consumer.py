@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import Rule
 
+SLOWER = """last_lag >= 20 AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0
+    AND read > 0 AND read < 0.9 * grown"""
 # As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before
 # (of a partition that was not asked for in a third: what came until its next Fetch, in proportion; one that waits in
 # a session is asked for where it was last), the consumer moves on all the time, and the time goes by between its
@@ -11,12 +13,12 @@ from kcli.rules.rule import Rule
 # ends where they read what is committed; what came since the commit before may have been read. Who works off one
 # partition after the other (franz-go) ends one's commits early: its next one is none, or (DuckDB's max_by passes over
 # nulls) the last itself. First of all are left out who ends less than 20 records behind, or stands still, or reads
-# what does not grow: most, and the rest is dear.
+# what does not grow, and then who keeps up by the first and the last that is known: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
     when="seconds >= 6 AND (largest_lag >= 20 OR commit_requests >= 3)",
-    sql="""
+    sql=f"""
 WITH last_reads AS (
   SELECT client_id, topic, partition, max(high_watermark) AS up_to,
          max_by(high_watermark - fetch_offset, CASE WHEN fetch_offset >= 0 AND high_watermark >= 0 THEN ns END) AS lag,
@@ -115,19 +117,41 @@ read_at_once AS (
   GROUP BY client_id, topic, partition
   HAVING sum(last_ns - first_ns) > 1.5 * (max(last_ns) - min(first_ns))
 ),
+reads AS (
+  SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
+         f.connection, f.partition, ns, fetch_offset, high_watermark
+  FROM fetched f
+  JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+  LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
+  WHERE error IS NULL
+),
+suspects AS (
+  SELECT client_id, topic, unit
+  FROM (
+    SELECT client_id, topic, unit, sum(last_offset - first_offset) AS read, sum(last_end - first_end) AS grown,
+           sum(first_end - first_offset) AS first_lag, sum(last_end - last_offset) AS last_lag
+    FROM (
+      SELECT client_id, topic, unit, partition,
+             min_by(fetch_offset, ns) FILTER (WHERE fetch_offset >= 0 AND high_watermark >= 0) AS first_offset,
+             max_by(fetch_offset, ns) FILTER (WHERE fetch_offset >= 0) AS last_offset,
+             min_by(high_watermark, ns) FILTER (WHERE fetch_offset >= 0 AND high_watermark >= 0) AS first_end,
+             max_by(high_watermark, ns) FILTER (WHERE high_watermark >= 0) AS last_end
+      FROM reads
+      GROUP BY client_id, topic, unit, partition
+    ) AS p
+    GROUP BY client_id, topic, unit
+  ) AS m
+  WHERE {SLOWER}
+),
 places AS (
   SELECT client_id, topic, unit, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
          false AS by_commits, carried
   FROM (
-    SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
-           f.partition, ns, fetch_offset IS NULL AS carried,
+    SELECT r.client_id, r.topic, r.unit, partition, ns, fetch_offset IS NULL AS carried,
            coalesce(fetch_offset, max(fetch_offset) OVER w) AS fetch_offset,
            coalesce(high_watermark, max(high_watermark) OVER w) AS high_watermark
-    FROM fetched f
-    JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
-    LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
-    WHERE error IS NULL
-    WINDOW w AS (PARTITION BY f.connection, f.topic, f.partition ORDER BY ns
+    FROM reads r JOIN suspects s ON r.client_id = s.client_id AND r.topic = s.topic AND r.unit = s.unit
+    WINDOW w AS (PARTITION BY connection, r.topic, partition ORDER BY ns
                  ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
   ) AS f
   WHERE fetch_offset >= 0 AND high_watermark >= 0
@@ -153,8 +177,7 @@ moved AS (
 slower AS (
   SELECT *
   FROM moved
-  WHERE last_lag >= 20 AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0
-    AND read > 0 AND read < 0.9 * grown
+  WHERE {SLOWER}
 ),
 slower_places AS (
   SELECT p.*
@@ -240,7 +263,7 @@ SELECT b.client_id, topic,
        CASE WHEN by_commits THEN 'what it fetched long before waits in its memory'
             ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between an answer and its next Fetch, and answers in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
-       CASE WHEN by_commits THEN 'decode pcap {files} --client {client_id} --api OffsetCommit' END AS look
+       CASE WHEN by_commits THEN 'decode pcap {{files}} --client {{client_id}} --api OffsetCommit' END AS look
 FROM behind b
 LEFT JOIN client_groups g ON g.client_id = b.client_id
 LEFT JOIN (
