@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -44,13 +45,14 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     name_settings(tables, every)
-    captured = [*tables.ask("SELECT first_ns, last_ns FROM stretches")] if len(every) > 1 else []
-    times = {id(each): times_of(row, captured) for each, (_, row) in zip(every, rows, strict=True)}
+    captured = [*tables.ask("SELECT first_ns, last_ns FROM stretches ORDER BY first_ns")] if len(every) > 1 else []
+    firsts, lasts = ([each[name] for each in captured] for name in ("first_ns", "last_ns"))
+    times = {id(each): times_of(row, firsts, lasts) for each, (_, row) in zip(every, rows, strict=True)}
 
     def apart(some: Finding, other: Finding) -> bool:
         """Return whether they were never captured together."""
         mine, others = times[id(some)], times[id(other)]
-        return mine is not None and others is not None and mine.isdisjoint(others)
+        return mine is not None and others is not None and max(mine.start, others.start) >= min(mine.stop, others.stop)
 
     kept, explained = without_consequences(every, RULES, apart)  # by ids, too: a subject without a topic fits any
     if every and tables.may_be_nameless():
@@ -59,12 +61,14 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     return kept, explained
 
 
-def times_of(row: Mapping[str, Any], captured: Sequence[Mapping[str, Any]]) -> set[int] | None:
-    """Return which of the times captured a row is of; None: it does not say when."""
+def times_of(row: Mapping[str, Any], firsts: Sequence[int], lasts: Sequence[int]) -> range | None:
+    """Return which of the times captured a row is of; None: it does not say when. firsts, lasts: where each of them
+    begins and ends (ns), in order; none begins before the end of another.
+    """
     first, last = row.get("first_ns"), row.get("last_ns")
     if first is None or last is None:
         return None
-    return {place for place, each in enumerate(captured) if each["first_ns"] <= last and each["last_ns"] >= first}
+    return range(bisect_left(lasts, first), bisect_right(firsts, last))
 
 
 def name_settings(tables: RuleTables, found: Sequence[Finding]) -> None:

@@ -14,6 +14,7 @@ from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 BETWEEN_CAPTURES_NS = 60_000_000_000  # nobody is connected so long where one capture ends and another begins
+MOST_GAPS = 1000  # that part the times captured: the longest, so that a hostile capture has no more times than that
 # Requests that look at the cluster, beside Metadata.
 LOOKS = """(
     'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
@@ -76,22 +77,29 @@ FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i
     # The times that were captured: captures may be of other days and other clusters, and what is between them counts
     # for nobody. A request without an answer is completed as the next capture begins: its own time counts.
     "stretches": f"""
+WITH ends AS (
+  SELECT first_ns, last_ns, first_ns - max(last_ns) OVER (ORDER BY first_ns, last_ns
+                                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns
+  FROM (
+    SELECT first_ns, last_ns
+    FROM tcp
+    UNION ALL
+    SELECT min(ns), max(CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END)
+    FROM calls
+    GROUP BY connection
+  ) AS e
+),
+shortest AS (
+  SELECT coalesce(max(gap_ns), {BETWEEN_CAPTURES_NS}) AS gap_ns
+  FROM (
+    SELECT gap_ns FROM ends WHERE gap_ns > {BETWEEN_CAPTURES_NS} ORDER BY gap_ns DESC LIMIT 1 OFFSET {MOST_GAPS}
+  ) AS g
+)
 SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns
 FROM (
-  SELECT *, sum(CASE WHEN first_ns > before_ns + {BETWEEN_CAPTURES_NS} THEN 1 ELSE 0 END)
-              OVER (ORDER BY first_ns, last_ns ROWS UNBOUNDED PRECEDING) AS stretch
-  FROM (
-    SELECT *, max(last_ns) OVER (ORDER BY first_ns, last_ns
-                                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
-    FROM (
-      SELECT first_ns, last_ns
-      FROM tcp
-      UNION ALL
-      SELECT min(ns), max(CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END)
-      FROM calls
-      GROUP BY connection
-    ) AS ends
-  ) AS ordered
+  SELECT e.first_ns, last_ns, sum(CASE WHEN e.gap_ns > l.gap_ns THEN 1 ELSE 0 END)
+                                OVER (ORDER BY first_ns, last_ns ROWS UNBOUNDED PRECEDING) AS stretch
+  FROM ends e CROSS JOIN shortest l
 ) AS numbered
 GROUP BY stretch
 """,

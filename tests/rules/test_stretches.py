@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from kcli.diagnose import INFO, Diagnosis, diagnose
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
+from kcli.rules.judgement import times_of
+from kcli.rules.prepared import MOST_GAPS, PREPARED
 from tests.capture.wires import pcap
 from tests.diagnose.captured import DATA, diagnosed
 from tests.rules.test_by_hand import SECOND, Talk
@@ -61,3 +64,24 @@ def test_a_minute_of_silence_parts_times_and_less_does_not(tmp_path: Path) -> No
     for pause in (90 * SECOND, DAY):
         count, seconds = times(tmp_path, pause)
         assert count == 3 and 3 <= seconds < 4
+
+
+@pytest.mark.parametrize("gaps", [3, MOST_GAPS, MOST_GAPS + 500])
+def test_the_longest_gaps_part_times_and_no_more_than_these(gaps: int) -> None:
+    """A hostile capture is silent as often as it likes."""
+    begun = [sum(61 * SECOND + before for before in range(number)) for number in range(gaps + 1)]  # each gap is longer
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE tcp AS SELECT unnest(?) AS first_ns, first_ns + 1 AS last_ns", [begun])
+        connection.execute("CREATE TABLE calls (connection INT, ns BIGINT, completed_ns BIGINT, response_bytes INT)")
+        found = sorted(connection.execute(PREPARED["stretches"]).fetchall())
+    kept = min(gaps, MOST_GAPS)
+    assert [first for first, _ in found] == [begun[0], *begun[gaps + 1 - kept :]]
+    assert found[-1] == (begun[-1], begun[-1] + 1)
+
+
+def test_which_of_the_times_captured_a_row_is_of() -> None:
+    firsts, lasts = [10, 30, 50], [20, 40, 60]
+    places = {(0, 9): [], (0, 10): [0], (20, 30): [0, 1], (21, 29): [], (15, 55): [0, 1, 2], (61, 70): []}
+    for (first, last), found in places.items():
+        assert [*(times_of({"first_ns": first, "last_ns": last}, firsts, lasts) or ())] == found
+    assert times_of({"first_ns": None, "last_ns": 5}, firsts, lasts) is None
