@@ -81,11 +81,7 @@ def begins_request(start: bytes, *, whole: bool = True) -> bool:
 
     framed = whole and starts_with_length(start)
     frame = start[PREFIX:] if framed else start
-    if len(frame) < LEAST_REQUEST:
-        return False
-    key, version = api_of(frame)
-    api = catalog().api(key)
-    if api is None or version not in api.versions:
+    if len(frame) < LEAST_REQUEST or not catalog().knows(*api_of(frame)):
         return False
     client = client_id_of(frame)
     return framed or bool(client and client.isascii() and client.decode().isprintable())

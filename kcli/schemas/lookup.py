@@ -93,6 +93,11 @@ class Catalog:
         row = self.rows.get(key)
         return None if row is None else self.apis[key]
 
+    def knows(self, key: int, version: int) -> bool:
+        """Return whether there is an API of this key in this version."""
+        api = self.api(key)
+        return api is not None and version in api.versions
+
     def api_key(self, name: str | int) -> int:
         """Return the key of an API by its name, however written ("fetch", "LIST_OFFSETS"), or by key ("1", 1). Raises
         UsageError.

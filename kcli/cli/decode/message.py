@@ -222,11 +222,7 @@ def begins_request(data: bytes, dialect: str | None) -> bool:
 
 def is_known_api(data: bytes, dialect: str | None) -> bool:
     """Return whether data starts with a known API and version."""
-    if len(data) < LEAST:
-        return False
-    api_key, version = api_of(data)
-    known = catalog(dialect).api(api_key)
-    return known is not None and version in known.versions
+    return len(data) >= LEAST and catalog(dialect).knows(*api_of(data))
 
 
 def reads_request(data: bytes, dialect: str | None) -> bool:

@@ -47,8 +47,7 @@ def is_request(frame: bytes, dialect: str | None) -> bool:
     if len(frame) < 2 * PREFIX:
         return False
     api_key, version = api_of(frame)
-    known = catalog(dialect).api(api_key)
-    return known is not None and version in known.versions and request_layout(api_key, version, dialect).reads(frame)
+    return catalog(dialect).knows(api_key, version) and request_layout(api_key, version, dialect).reads(frame)
 
 
 def response_hints(frame: bytes, api_key: int, version: int, dialect: str | None = None) -> list[Hint]:
