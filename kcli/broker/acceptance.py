@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """Whether it is taken."""
+        """Return whether it is taken."""
         return self.error == "NONE"
 
     @property

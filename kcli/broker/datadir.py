@@ -66,7 +66,7 @@ class DataDir:
 
     @property
     def lasting(self) -> bool:
-        """Whether the folder is there after the broker."""
+        """Return whether the folder is there after the broker."""
         return self._temporary is None
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ class Rule:
 
     @property
     def acts(self) -> bool:
-        """Whether the rule does anything but answer with an error."""
+        """Return whether the rule does anything but answer with an error."""
         moves, closes = self.move != NOWHERE, self.close >= 0
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 

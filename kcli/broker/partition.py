@@ -97,7 +97,7 @@ class Partition:
 
     @property
     def keys(self) -> tuple[Key, Key]:
-        """How fetch sessions know it: by topic name and by topic id."""
+        """The partition's keys in fetch sessions: by topic name, and by topic id."""
         return (self.topic.name, self.index), (self.topic.id, self.index)
 
     @property
@@ -112,7 +112,7 @@ class Partition:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether it is the metadata log's, which is in no list of topics."""
+        """Return whether it is the metadata log's, which is in no list of topics."""
         return self.topic.name in self.topic.owner.hidden
 
     @property
@@ -146,7 +146,7 @@ class Partition:
 
     @property
     def is_offline(self) -> bool:
-        """Whether its log can't be read (as in a log directory of Kafka's that failed)."""
+        """Return whether its log can't be read (as in a log directory of Kafka's that failed)."""
         try:
             return self.log is None and bool(self.fault)
         except OSError:

@@ -194,11 +194,11 @@ class Services(Protocol):
 
     @property
     def hints(self) -> bool:
-        """Whether errors name the current leader (KIP-951)."""
+        """Return whether errors name the current leader (KIP-951)."""
 
     @property
     def session_shards(self) -> int:
-        """How many shards a node's session cache has."""
+        """The number of shards of a node's session cache."""
 
     def now(self) -> int:
         """Return ms since 1970."""

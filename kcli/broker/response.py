@@ -11,7 +11,7 @@ class Lazy(Protocol):
 
     @property
     def size(self) -> int:
-        """How many bytes it yields in all."""
+        """The number of bytes that it yields in all."""
         ...
 
     def __iter__(self) -> Iterator[bytes]: ...

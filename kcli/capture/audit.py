@@ -42,7 +42,7 @@ class Client:
 
     @property
     def requests(self) -> int:
-        """How many requests it sent, of all APIs."""
+        """The number of its requests, of all APIs."""
         return self.used.total()
 
 

@@ -161,7 +161,7 @@ class CaptureDecoder(Generic[S]):
 
     @property
     def passed(self) -> int:
-        """How many exchanges passed the filter."""
+        """The number of exchanges that passed the filter."""
         return self.sink.passed
 
 

@@ -97,24 +97,26 @@ class Filter:
 
     @property
     def takes_all(self) -> bool:
-        """Whether everything passes."""
+        """Return whether everything passes."""
         return self == Filter()
 
     @property
     def is_times(self) -> bool:
-        """Whether it asks for a time at most."""
+        """Return whether it asks for a time at most."""
         return replace(self, since=None, until=None).takes_all
 
     @property
     def patterns(self) -> tuple[bool, bool, bool]:
-        """Which of client_id, connection and topic are patterns."""
+        """The names, out of client_id, connection and topic, whose values are patterns."""
         names = self.client_id, self.connection, self.topic
         client_id, connection, topic = (name is not None and is_pattern(name) for name in names)
         return client_id, connection, topic
 
     @property
     def is_plain(self) -> bool:
-        """Whether columns can tell what passes, the condition aside; else each exchange becomes a value, or a line."""
+        """Return whether columns alone can decide the filter, apart from its condition. Otherwise each exchange becomes
+        a value or a line.
+        """
         names = (self.client_id or "") + (self.topic or "")
         more = (self.error, self.slower_than, self.connection)
         return all(each is None for each in more) and not is_pattern(names)

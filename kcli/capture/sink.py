@@ -54,7 +54,7 @@ class Sink:
 
     @property
     def passed(self) -> int:
-        """How many exchanges passed the filter, those of the compiled half too."""
+        """The number of exchanges that passed the filter, including the compiled half's."""
         return self.kept
 
 

@@ -142,7 +142,7 @@ class Figures:
 
     @property
     def errors_by_name(self) -> dict[str, int]:
-        """How many exchanges had which error, the most frequent first; one with several counts for each."""
+        """The number of exchanges by error, most frequent first; an exchange with several errors counts for each."""
         named = [(OTHERS if code is None else error_name(code), number) for code, number in self.codes.items()]
         return dict(sorted(named, key=lambda each: (-each[1], each[0])))
 
@@ -212,7 +212,7 @@ class StatisticsSink(Sink):
 
     @property
     def passed(self) -> int:
-        """How many exchanges were counted."""
+        """The number of counted exchanges."""
         return self.kept + (0 if self.counts is None else int(self.counts.counted))
 
     def scans(self, api_key: int, version: int) -> Any:

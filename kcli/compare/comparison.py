@@ -47,7 +47,7 @@ class Change:
 
     @property
     def title(self) -> str:
-        """What is measured, in words."""
+        """The measured quantity, in words."""
         words = {kind: value or "" for kind, value in zip(KEYS, self.key, strict=True)}
         role = words["role"]
         return self.measure.title.format(**words | {
@@ -57,7 +57,7 @@ class Change:
 
     @property
     def times(self) -> float | None:
-        """How many times the larger value is the smaller; None: that is 0."""
+        """The ratio of the larger value to the smaller; None: the smaller is 0."""
         low, high = sorted((self.before, self.after))
         return high / low if low > 0 else None
 
@@ -103,17 +103,17 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether something is worse beyond noise."""
+        """Return whether something is worse beyond noise."""
         return any(each.verdict == WORSE for each in self.changes) or any(each.grave for each in self.differences)
 
     @property
     def compared(self) -> bool:
-        """Whether there was a measure to compare."""
+        """Return whether there was a measure to compare."""
         return any(each.verdict != UNLIKE for each in self.changes)
 
     @property
     def damage(self) -> InputError | None:
-        """What is wrong with files of which a part could be read."""
+        """The error of files that were read only in part."""
         return self.before.damage or self.after.damage
 
 

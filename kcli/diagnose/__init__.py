@@ -1,4 +1,5 @@
-"""Findings in captures: cause, victim, evidence and advice; rules over the tables, causes before consequences.
+"""Findings in captures: cause, affected clients, evidence and advice. Rules over tables; causes before consequences.
+Names that need the tables are imported on first use.
 
 Names that need the tables are imported when they are asked for.
 """

@@ -1,4 +1,4 @@
-"""Diagnoses captures: facts in one pass, then what each rule finds, without what others explain."""
+"""Diagnoses captures: reads facts in one pass, asks the rules, and leaves out explained findings."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
 
-MOST_NAMED = 8  # files in a command
+MOST_NAMED = 8  # capture files named in a command
 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """The findings, the most important first. checked: rules that were tried. unjudged: what no rule can judge. judged:
-    whether there was anything to judge. overview: what the captures hold. trouble: damage of the files, or what they
-    have instead where they have no exchange. scope: what the findings are of. unknown: names in it that
-    the captures have nowhere; there is no finding then.
+    """The findings, most important first. checked: the number of rules asked. unjudged: parts that no rule can judge.
+    judged: the captures have exchanges or findings. overview: the contents of the captures. trouble: damage of the
+    files, or the contents of files without exchanges. scope: the choice of findings. unknown: names in the scope that
+    no capture has; there are no findings then.
     """
 
     findings: list[Finding]
@@ -52,12 +52,12 @@ class Diagnosis:
 
     @property
     def is_grave(self) -> bool:
-        """Whether there is a warning or worse."""
+        """Return whether there is a warning or worse."""
         return any(each.severity != INFO for each in self.findings)
 
     @property
     def damage(self) -> InputError | None:
-        """The trouble of the files; none where they have no exchange, and there is a warning or worse all the same."""
+        """Return the trouble of the files; None for files without exchanges if there is a warning or worse."""
         return None if self.is_grave and isinstance(self.trouble, NothingReadError) else self.trouble
 
 
@@ -69,8 +69,10 @@ def diagnose(
     named: Sequence[str] = (),
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one. decoder: reads keys and values of records, too. named: files and folders
-    as commands have them, in place of `paths`. options: of DecodeOptions. InputError: nothing can be read."""
+    """Diagnose captures that are read as one. decoder: decodes keys and values of records; None: these are not read.
+    named: files and folders for commands to name, in place of `paths`. options: see DecodeOptions. InputError: nothing
+    can be read.
+    """
     with FactStore() as store:
         return diagnose_into(store, paths, scope, moved, options, decoder, named)
 
@@ -84,7 +86,7 @@ def diagnose_into(
     decoder: PayloadDecoder | None = None,
     named: Sequence[str] = (),
 ) -> Diagnosis:
-    """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
+    """Diagnose captures as `diagnose` does, and leave their facts in the store, which has to be empty."""
     source, damage = read_facts(paths, store, moved, options or {})
     if decoder is not None:
         from kcli.diagnose.payload_facts import PayloadFacts
@@ -103,7 +105,7 @@ def diagnose_together(
     moved: Callable[[int], None],
     options: Mapping[str, Any],
 ) -> list[Diagnosis]:
-    """Diagnose several captures, each into a store of its own: what one knows of topics, the others know, too."""
+    """Diagnose several captures, each in its own store, and share their topic names."""
     read = []
     for paths, store in zip(captures, stores, strict=True):
         source, damage = read_facts(paths, store, moved, options)
@@ -122,7 +124,7 @@ def concluded(
     *,
     payloads: bool = False,
 ) -> Diagnosis:
-    """Judge the facts in a store. read: damage, and the time that the facts are of; else see `diagnose`."""
+    """Judge the facts in a store. read: damage, and the captured time; for the rest see `diagnose`."""
     damage, time = read
     key_logs = options.get("key_logs", ())
     found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=payloads)
@@ -142,8 +144,8 @@ def read_facts(
     options: Mapping[str, Any],
     chosen: Filter = EVERYTHING,
 ) -> tuple[FactSource, InputError | None]:
-    """Fill the store. chosen: the exchanges that it gets. Return what has read the files, and what is wrong with those
-    of which a part could be read, or that have no exchange. InputError: nothing can be read.
+    """Fill the store. chosen: the exchanges to keep. Return the source, and the error of files that were read in part
+    or have no exchange. InputError: nothing can be read.
     """
     source = FactSource(paths, store, read_columns(), store.given, chosen, **options)
     try:
@@ -169,7 +171,7 @@ def judge(
     key_logs: Sequence[str] = (),
     payloads: bool = False,
 ) -> Diagnosis:
-    """Ask all rules. time: that the facts are of. payloads: keys and values of records were read, too."""
+    """Ask all rules. time: the captured time. payloads: keys and values of records were read."""
     files = file_words(paths if len(paths) <= MOST_NAMED else [*paths[:1], "..."], key_logs)
     store.suit()
     hops = leave_out_second_hops(store)

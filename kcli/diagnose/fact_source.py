@@ -1,4 +1,4 @@
-"""Captures into the tables that rules read, in one pass."""
+"""Reads captures into the tables of rules, in one pass."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Store(Protocol):
 
 
 class FactSource(RowSource):
-    """Captures whose rows go to a store. options: of DecodeOptions."""
+    """Reads captures and puts their rows into a store. options: see DecodeOptions."""
 
     by_day = False
-    rows_at_once = 60_000  # each time takes some 2 ms, however few they are
+    rows_at_once = 60_000  # a batch takes about 2 ms, however few its rows
 
     def __init__(
         self,
@@ -36,24 +36,24 @@ class FactSource(RowSource):
         chosen: Filter = ALL,
         **options: Any,
     ) -> None:
-        """Prepare to read. chosen_columns: of tables that need not be whole. wanted: tables that the store takes.
-        chosen: the exchanges that they have rows of.
+        """Prepare to read. chosen_columns: the columns to make, of tables that need not be whole. wanted: the tables to
+        fill. chosen: the exchanges to make rows of.
         """
         self.store, self.chosen_columns = store, chosen_columns or {}
         super().__init__(self.put_row, wanted, self.put_columns, paths, chosen, **options)
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows of exchanges or events."""
+        """Return whether there are rows of exchanges or events."""
         return bool(self.rows.exchanges or self.rows.events)
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:
-        """Give the store a row that is wanted."""
+        """Put a row into the store, if its table is wanted."""
         if table in self.wanted_tables:
             self.store.put(table, row)
 
     def put_columns(self, table: str, _day: int, batch: Any, _nameless: bool) -> None:
-        """Give the store rows that are columns already."""
+        """Put a record batch into the store, if its table is wanted."""
         if table in self.wanted_tables:
             self.store.put_batch(table, batch)
 
@@ -66,25 +66,25 @@ class FactSource(RowSource):
             self.put_software()
 
     def put_all(self, last: bool = False) -> None:
-        """Give the store what was read so far. last: also what more packets might add to."""
+        """Put the rows so far into the store. last: also rows that more packets might complete."""
         self.flush(last)
         self.store.flush()
 
     def put_software(self) -> None:
-        """Give the store what clients and brokers said of themselves in ApiVersions."""
+        """Pass the store functions for the rows of software and versions; it calls them when a query reads these."""
         talks, name_of = self.rows.uses.talks, self.bodies.name
         self.store.put_late({"software": partial(software, talks), "offers": partial(offers, talks, name_of)})
 
 
 def software(talks: Mapping[str, Talk]) -> Iterable[tuple[Any, ...]]:
-    """Yield the rows of `software`. talks: by connection."""
+    """Yield the rows of `software`. talks: client profiles by connection."""
     for link, talk in talks.items():
         if talk.software:
             yield link.partition("-")[2], talk.software, talk.version
 
 
 def offers(talks: Mapping[str, Talk], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:
-    """Yield the rows of `offers`. talks: by connection; name_of: the name of an API."""
+    """Yield the rows of `offers`. talks: client profiles by connection; name_of: returns the name of an API."""
     voices = {(link.partition("-")[0], id(talk)): talk for link, talk in talks.items()}
     for server, key, newest in sorted(
         {(server, *each) for (server, _), talk in voices.items() for each in talk.offered.items()}

@@ -1,4 +1,4 @@
-"""Findings of traffic that still goes on, each when it first appears."""
+"""Findings in captures that are still being written, each reported when it first appears."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.rules.rule import Finding
 
-EVERY_S = 5.0  # between two judgements, or so many times as long as the last one took
+EVERY_S = 5.0  # seconds between two judgements, or SHARE times as long as the last one took
 SHARE = 10
-KEPT_S = 900.0  # facts of exchanges are judged for so long, and then go
-IDLE_S = 0.5  # without a packet: what came so far is looked at
+KEPT_S = 900.0  # seconds until facts of exchanges are dropped
+IDLE_S = 0.5  # seconds without a packet until the packets so far are judged
 
 
 class LiveInput(Stream):
-    """A pipe that somebody still writes to: when nothing comes for a while, it gives None. None: standard input."""
+    """A pipe that is still being written: a read returns None when no bytes come for a while. pipe: None is standard
+    input.
+    """
 
     def __init__(self, pipe: Any = None) -> None:
         super().__init__(StandardInput() if pipe is None else pipe)
         self.name = name_of(STDIN) if pipe is None else self.name
         self.began, self.over = pipe is not None, False
-        self.descriptor = -1  # nothing tells whether something has come
+        self.descriptor = -1  # without a descriptor, reads wait for bytes
         with contextlib.suppress(OSError, AttributeError):
             self.descriptor = (sys.stdin if pipe is None else pipe).fileno()
 
     def readinto(self, room: Any) -> int | None:
-        """Read what has come (io.RawIOBase). Wait for the first bytes, and later at most IDLE_S; None: nothing came, so
-        that findings can be looked for. Empty once `over`.
+        """Read the bytes at hand (io.RawIOBase): wait for the first ones, and later for IDLE_S at most. None: no bytes
+        came, so that findings can be judged. Return 0 once `over`.
         """
         if self.over:
             return 0
@@ -50,7 +52,7 @@ class LiveInput(Stream):
 
 
 class Follower:
-    """Judges captures that are still being written. every: seconds between two judgements. options: of DecodeOptions.
+    """Judges captures that are still being written. every: seconds between two judgements. options: see DecodeOptions.
 
     files: as findings name them.
     """
@@ -69,12 +71,12 @@ class Follower:
         read = [LiveInput() if each == STDIN else each for each in paths]
         self.source = FactSource(read, store, **options)  # type: ignore[arg-type]
         self.packets = 0
-        self.unknown: list[Unknown] = []  # names that are asked for, and nothing has had so far
-        self.met: set[str] = set()  # kinds of names that something has had
+        self.unknown: list[Unknown] = []  # names of the scope that no capture has had so far
+        self.met: set[str] = set()  # kinds whose names captures have had
         self.over = False
 
     def judgements(self) -> Iterator[list[Finding]]:
-        """Yield all findings that there are, from time to time and at the end. InputError then, for damaged files."""
+        """Yield all current findings, at intervals and at the end. InputError at the end, for damaged files."""
         due = time.monotonic() + self.every
         emptied = time.monotonic()
         damage: InputError | None = None
@@ -103,10 +105,10 @@ class Follower:
         return bool(self.packets != before)
 
     def piece_read(self) -> None:
-        """Note that a piece of the captures was read, or that nothing came for a while."""
+        """Do nothing: called when a piece of the captures was read, or no bytes came for a while."""
 
     def judge(self) -> list[Finding]:
-        """Return the findings that there are now."""
+        """Return the current findings."""
         found = judge(self.store, self.source.capture.time, self.files, self.scope, None, key_logs=self.key_logs)
         if found.overview.exchanges:
             every = [*found.findings, *found.explained]
@@ -119,11 +121,11 @@ class Follower:
         return found.findings
 
     def judged(self, found: list[Finding]) -> None:
-        """Note what was found, while the store still has what was prepared for it."""
+        """Do nothing: called with the findings, while the store still has the prepared tables."""
 
 
 def follow(paths: Sequence[str], scope: Scope, every: float = EVERY_S, **options: Any) -> Iterator[Finding]:
-    """Yield each finding of files that are still being written when it first appears, and what the end shows.
+    """Yield each finding in files that are still being written when it first appears, and those at the end.
 
     See `Follower`.
     """
@@ -143,5 +145,5 @@ def news(judgements: Iterator[Sequence[Finding]]) -> Iterator[Finding]:
 
 
 def one_of(name: Any) -> str:
-    """Return a name, of several the first: more clients of one trouble are no other finding."""
+    """Return a name, or the first of several: a finding with one more client is the same finding."""
     return str(name[0] if isinstance(name, list) else name)

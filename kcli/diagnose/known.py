@@ -1,4 +1,4 @@
-"""Names and times that a diagnosis is asked for, and no capture has: of nothing there is nothing to find."""
+"""Names and times of a scope that no capture has: "no findings" would be misleading for these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcli.diagnose.store import FactStore
     from kcli.finding import Finding
 
-# Where facts have names of a kind; the ids of topics are names, too.
+# The columns of facts with names of each kind; topic ids count as names.
 NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "group": {"group_calls": ("group_id",), "commits": ("group_id",)},
     "client": {"exchange_facts": ("client_id",)},
@@ -34,8 +34,9 @@ NAMES: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A name that no capture has. kind: group, client or topic; packet, whose name is a time. here: the names of this
-    kind that there are."""
+    """A name that no capture has. kind: group, client, topic, or packet for a time. here: the names of this kind in the
+    captures.
+    """
 
     kind: str
     name: str
@@ -43,7 +44,7 @@ class Unknown:
 
 
 def unknown_times(time: CapturedTime, scope: Scope) -> Iterator[Unknown]:
-    """Yield the time of a scope where nothing was captured between. time: of the captures."""
+    """Yield the scope's time, if nothing was captured in it. time: the captured time."""
     if scope.times and time.first_ns is not None and time.within(scope.since, scope.until).first_ns is None:
         yield Unknown("packet", scope.times, (f"{instant(time.first_ns)} to {instant(time.last_ns)}",))
 
@@ -55,8 +56,8 @@ def unknown_names(
     findings: Iterable[Finding],
     options: Mapping[str, Any],
 ) -> Iterator[Unknown]:
-    """Yield the names of a scope that are in no fact, no finding, and no exchange. Facts are of what rules ask, so what
-    they lack is looked for in the captures again, but for standard input.
+    """Yield the names of a scope that are in no fact, finding or exchange. Facts cover only what rules ask for, so a
+    name without facts is looked up in the captures again, except on standard input.
     """
     found = [*findings]
     for kind, name in scope.named():
@@ -69,7 +70,7 @@ def unknown_names(
 
 
 def names_in(store: FactStore, kind: str) -> set[str]:
-    """Return the names of a kind that facts have. A request without a client's id has an empty one."""
+    """Return the names of a kind in the facts. A request without a client id counts as one with an empty id."""
     queries = (
         f"SELECT DISTINCT {column} AS name FROM {table}" for table, each in NAMES[kind].items() for column in each
     )

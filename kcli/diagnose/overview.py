@@ -1,4 +1,4 @@
-"""An overview of captures in a few figures: time, brokers, clients, errors, and the busiest clients."""
+"""The overview of captures: time, brokers, clients, errors, and the busiest clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ERRORS = """
 SELECT error, count(*) AS exchanges FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named
 GROUP BY error ORDER BY exchanges DESC, error
 """
-# Of clients as `kcli stats --by client` counts them, but for those that are brokers.
+# The figures of each client, counted as in `kcli stats --by client`, without brokers.
 BUSIEST = f"""
 WITH sent AS (SELECT coalesce(client_id, '') AS client_id, written, records
               FROM (SELECT client_id, api = 'PRODUCE' AS written, sum(count) AS records
@@ -39,12 +39,13 @@ ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The figures. time: that was captured.
+    """The figures.
 
-    clients: client ids; broker_clients: those of them that only brokers use. errors: exchanges with each error, by
-    name, the most frequent first. busiest: rows of client_id, requests, rate (of them a second captured; None: that is
-    no time), errors (exchanges with any), p99_ms (beyond the waits that requests allow), connections, records (of a
-    Produce; where there is none, of a Fetch's answer); of clients that are no brokers.
+    time: the captured time. clients: the number of client ids; broker_clients: the number of ids that only brokers use.
+    errors: exchanges with each error, by name, the most frequent first. busiest: rows of client_id, requests, rate
+    (requests per captured second; None: no time was captured), errors (exchanges with any error), p99_ms (latency
+    beyond the waits that requests allow), connections, records (per Produce; without one, per answered Fetch), without
+    brokers.
     """
 
     time: CapturedTime
@@ -57,7 +58,7 @@ class Overview:
 
 
 def overview_of(store: FactStore, time: CapturedTime) -> Overview:
-    """Return the figures of the captures in a store. time: of these."""
+    """Return the figures of the captures in a store. time: the captured time."""
     [size] = store.ask(SIZE)
     errors = {row["error"]: row["exchanges"] for row in store.ask(ERRORS)}
     seconds = time.seconds()

@@ -1,4 +1,4 @@
-"""Keys and values that can't be read, by topic: a second reading of the captures, by what decodes payloads."""
+"""Keys and values that can't be decoded, by topic. The captures are read a second time for this."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kcli.payloads import Payload, PayloadDecoder
 
 MOST_TOPICS = 1000
-MOST_PLACES = 1000  # of records, that are remembered of a topic
-MOST_NAMES = 100  # clients, reasons and schemas, likewise
+MOST_PLACES = 1000  # records remembered for each topic
+MOST_NAMES = 100  # clients, reasons and schemas remembered for each topic
 SHOWN = 20
 BARE = "no schema in front of it, unlike the others of this topic"
 
@@ -28,7 +28,7 @@ Part = tuple[str, str]  # topic, "key" or "value"
 
 
 class Sighting(NamedTuple):
-    """A record where it was seen. offset: None where the broker's answer does not say it."""
+    """A record, and the exchange in which it was seen. offset: None if the broker's answer lacks it."""
 
     partition: int
     offset: int | None
@@ -38,7 +38,7 @@ class Sighting(NamedTuple):
 
 @dataclass(slots=True)
 class Unread:
-    """Payloads that can't be read. places: (partition, offset) of the first."""
+    """Payloads that can't be decoded. places: (partition, offset) of the first ones."""
 
     records: int = 0
     places: dict[tuple[int, int], None] = field(default_factory=dict)
@@ -58,14 +58,15 @@ class Unread:
         self.meet(seen)
 
     def meet(self, seen: Sighting) -> None:
-        """Note who wrote or read one of them."""
+        """Remember a client that wrote or read such a payload."""
         note(self.writers if seen.produced else self.readers, seen.client)
 
 
 @dataclass(slots=True)
 class Tally:
-    """The keys or values of a topic. framed: those that name a schema and were read; unknown: whose schema no one
-    could be asked for; bare: that name none."""
+    """The keys or values of a topic. framed: decoded payloads that name a schema; unknown: payloads whose schema could
+    not be fetched; bare: payloads that name no schema.
+    """
 
     readable: int = 0
     framed: int = 0
@@ -86,21 +87,21 @@ class Tally:
             self.framed += payload.schema is not None
 
     def meet(self, seen: Sighting) -> None:
-        """Note who reads a record that was counted when it was written, or another time."""
+        """Remember a client of a record that was counted before, at its write or an earlier read."""
         place = seen.partition, seen.offset
         for each in (self.wrong, self.bare):
             if place in each.places:
                 each.meet(seen)
 
     def unread(self) -> list[Unread]:
-        """Return those that can't be read. Without a schema's id are wrong where most others have one."""
+        """Return the payloads that can't be decoded. A payload without a schema id is wrong if most others have one."""
         return [
             each for each in (self.wrong, self.bare if self.framed > self.bare.records else Unread()) if each.records
         ]
 
 
 class PayloadFacts(CaptureDecoder[RecordSink]):
-    """Reads captures, and tells which keys and values of their records can't be read."""
+    """Reads captures, and counts the keys and values of records that can't be decoded."""
 
     def __init__(self, paths: Sequence[str], decoder: PayloadDecoder, options: Mapping[str, Any]) -> None:
         super().__init__(paths, RecordSink(), DecodeOptions(**options))
@@ -114,9 +115,9 @@ class PayloadFacts(CaptureDecoder[RecordSink]):
             for captured, unfold in self.sink.unfolded(moved):
                 self.take(captured, unfold)
         except InputError:
-            pass  # who reads the exchanges says it
+            pass  # the first reading reports it
         if self.decoder.failure is not None:
-            return []  # nothing is told from its silence
+            return []  # the decoder failed, so its counts prove nothing
         return [
             row_of(part, tally, unread)
             for part, tally in self.tallies.items()
@@ -124,7 +125,7 @@ class PayloadFacts(CaptureDecoder[RecordSink]):
         ]
 
     def take(self, captured: CapturedField, unfold: Unfolding) -> None:
-        """Count the records of a field, each once, however often it is seen."""
+        """Count each record of a field once, even if several exchanges have it."""
         exchange, _, found = captured
         produced = exchange.api_key == PRODUCE
         offsets = self.seen.setdefault(found.label, SeenOffsets())
@@ -157,7 +158,7 @@ def note(names: dict[Any, None], name: Any, most: int = MOST_NAMES) -> None:
 
 
 def row_of(part: Part, tally: Tally, unread: Unread) -> tuple[Any, ...]:
-    """Return a row of `unread_payloads`. unread: without a record, of those whose schema is not known."""
+    """Return a row of `unread_payloads`. unread: without records, the row is about payloads with unknown schemas."""
     topic, which = part
     places = sorted(unread.places)
     return (

@@ -13,9 +13,9 @@ from kcli.finding import Finding
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The choice of findings; None: all. Facts of others, and of other times, still count, to compare with.
+    """The choice of findings; None: all. Rules still compare with facts about other names and times.
 
-    since, until: ns since 1970, of what a finding counts; those without times of their own are of any time.
+    since, until: ns since 1970, compared with the time of a finding's evidence; a finding without times passes.
     """
 
     group: str | None = None
@@ -25,18 +25,20 @@ class Scope:
     until: int | None = None
 
     def named(self) -> list[tuple[str, str]]:
-        """Return the names that are asked for, each behind its kind."""
+        """Return the chosen names as (kind, name)."""
         kinds = (("group", self.group), ("client", self.client), ("topic", self.topic))
         return [(kind, name) for kind, name in kinds if name is not None]
 
     @property
     def times(self) -> str:
-        """The time that is asked for, in words: "since 2026-11-21T09:14:02Z"; "": any."""
+        """Return the chosen time in words: "since 2026-11-21T09:14:02Z"; "": any."""
         asked = (("since", self.since), ("until", self.until))
         return " ".join(f"{word} {instant(ns)}" for word, ns in asked if ns is not None)
 
     def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
-        """Return whether the finding may concern them. groups: of each client; topics: names of an id."""
+        """Return whether a finding is about the chosen names. groups: group ids by client; topics: the names of the
+        chosen topic, if that is an id.
+        """
         return self.is_in_time(finding) and all(
             wanted is None or kinds_match(finding, kinds, {wanted, *more})
             for wanted, kinds, more in (
@@ -47,7 +49,7 @@ class Scope:
         )
 
     def is_in_time(self, finding: Finding) -> bool:
-        """Return whether some of what a finding counts may be of the time."""
+        """Return whether a finding's evidence may overlap the chosen time."""
         first, last = finding.evidence.get("from"), finding.evidence.get("to")
         if first is None or last is None:
             return True
@@ -60,13 +62,13 @@ ALL = Scope()
 
 
 def kinds_match(finding: Finding, kinds: Sequence[str], names: set[str]) -> bool:
-    """Return whether a finding's subject has none of these kinds, or one of the names."""
+    """Return whether a finding's subject has none of these kinds, or one of the chosen names."""
     there = [finding.names(kind) for kind in kinds if kind in finding.subject]
     return not there or not names.isdisjoint(chain.from_iterable(there))
 
 
 def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:
-    """Return the findings that a scope wants."""
+    """Return the findings in a scope."""
     if scope == ALL:
         return found
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}

@@ -160,7 +160,7 @@ class FactStore(RuleTables):
 
     @property
     def is_small(self) -> bool:
-        """Whether there are few rows."""
+        """Return whether there are few rows."""
         return self.words is None
 
     def expect(self, queries: Iterable[str]) -> list[str]:

@@ -28,7 +28,7 @@ class Buckets:
 
     @property
     def counts(self) -> list[int]:
-        """How many are at most each of `BOUNDS`, and how many there are."""
+        """The number of values up to each of `BOUNDS`, and of all values."""
         return [*accumulate(self.slots)]
 
 

@@ -54,7 +54,7 @@ class Payload(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether its schema could be looked up, or it needs none."""
+        """Return whether its schema could be looked up, or it needs none."""
         return self.reason is None or not self.reason.startswith(UNKNOWN)
 
     @property

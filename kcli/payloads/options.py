@@ -24,7 +24,7 @@ class PayloadOptions:
 
     @property
     def wanted(self) -> bool:
-        """Whether payloads are to be decoded at all."""
+        """Return whether payloads are to be decoded at all."""
         return bool(
             self.on or self.registry or self.schemas or self.flatten or self.value_schemas or self.key_schemas
             or self.value_formats or self.key_formats

@@ -48,7 +48,7 @@ class Services(Protocol):
 
     @property
     def faults(self) -> bool:
-        """Whether there are fault rules."""
+        """Return whether there are fault rules."""
         ...
 
     @property

@@ -130,7 +130,7 @@ class FaultedRequests:
 
     @property
     def is_between(self) -> bool:
-        """Whether every request that began is whole."""
+        """Return whether every request that began is whole."""
         return not self._held and not self._passing
 
     def close(self) -> None:

@@ -133,7 +133,7 @@ class Proxy:
 
     @property
     def faults(self) -> bool:
-        """Whether there are fault rules."""
+        """Return whether there are fault rules."""
         return len(self.rules) > 0
 
     def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:

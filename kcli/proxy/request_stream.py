@@ -59,7 +59,7 @@ class RequestStream:
 
     @property
     def is_between(self) -> bool:
-        """Whether every request that began has been passed on whole."""
+        """Return whether every request that began has been passed on whole."""
         return not self._rest and not self._skip
 
     def close(self) -> None:

@@ -106,7 +106,7 @@ class Side(asyncio.BufferedProtocol):
 
     @property
     def is_drained(self) -> bool:
-        """Whether the system has all that was written."""
+        """Return whether the system has all that was written."""
         return self.transport is not None and self.transport.get_write_buffer_size() == 0
 
     def write(self, data: bytes | memoryview) -> None:

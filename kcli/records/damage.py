@@ -30,7 +30,7 @@ class Damage:
 
     @property
     def lawful(self) -> bool:
-        """Whether it is valid: a fetch response may end inside a batch, and so may a log that is being written."""
+        """Return whether the cut is valid: a fetch response, or a log that is being written, may end inside a batch."""
         return self.event == "truncated"
 
 

@@ -32,7 +32,7 @@ class Findings:
 
     @property
     def damaged(self) -> bool:
-        """Whether bytes could not be read or have a wrong checksum; an incomplete batch at the end does not count."""
+        """Return whether bytes are unreadable or have a wrong checksum, apart from an incomplete batch at the end."""
         return bool(self.wrong_checksums or self.problems or any(not damage.lawful for damage in self.damages))
 
     def gather(self, writer: core.BatchText) -> None:

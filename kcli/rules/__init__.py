@@ -1,4 +1,4 @@
-"""All rules. A module each, named as its finding, in the packages here; the order counts for nothing."""
+"""All rules, one module for each. A module has the name of its finding; the order of rules has no effect."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,5 +1,6 @@
-"""The first part of a rule's query, which is asked alone: to read and plan the rest of it, too, costs most of the time
-of a rule that finds nothing."""
+"""The first part of a rule's query, which is asked alone. Most rules find nothing; for these, reading and planning the
+rest of the query would take most of the time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from functools import cache
 
 from kcli.tables.duckdb_engine import SOURCES
 
-# A text with a quote in it is two here.
+# A text with an escaped quote in it matches as two texts.
 PAREN = re.compile(r"'[^']*'|[()]")
 COMMENT = re.compile(r"('[^']*')|--[^\n]*")
 NAMED = re.compile(r"\s*(\w+) AS \(")
@@ -18,8 +19,8 @@ FIRST = "first_rows"  # the table of the first part's rows
 
 @cache
 def head_of(sql: str, names: Sequence[str]) -> str:
-    """Return a query of one row, whose `found` says whether any of these queries in the WITH of another has a row.
-    KeyError: there is none of that name.
+    """Return a query of one row: `found` is true if any of the named queries in the WITH has a row. KeyError: the WITH
+    has no query of that name.
     """
     every, _ = parts_of(sql)
     rows = " UNION ALL ".join(f"SELECT 1 AS one FROM {name}" for name in names if every[name])
@@ -28,20 +29,20 @@ def head_of(sql: str, names: Sequence[str]) -> str:
 
 @cache
 def first_of(sql: str, name: str) -> str:
-    """Return a statement that keeps the rows of this query in the WITH of another. KeyError: there is none."""
+    """Return a statement that stores the rows of the named query in the WITH. KeyError: the WITH has no such query."""
     every, _ = parts_of(sql)
     return f"CREATE TABLE {FIRST} AS {with_needed(every, every[name])}"
 
 
 @cache
 def rest_of(sql: str, name: str) -> str:
-    """Return a query that reads the rows that were kept, in place of this query in its WITH."""
+    """Return the query with the stored rows in place of the named query in its WITH."""
     every, last = parts_of(sql)
     return with_needed(every | {name: f"SELECT * FROM {FIRST}"}, last)
 
 
 def with_needed(every: Mapping[str, str], last: str) -> str:
-    """Return a query with those in its WITH that it needs. every: that it may read, by name."""
+    """Return a query with a WITH of only the queries that it needs. every: the queries to choose from, by name."""
     needed = {"": last}
     for name in reversed([*every]):
         if any(name in SOURCES.findall(each) for each in needed.values()):
@@ -51,7 +52,7 @@ def with_needed(every: Mapping[str, str], last: str) -> str:
 
 
 def parts_of(sql: str) -> tuple[dict[str, str], str]:
-    """Return the queries in the WITH of a query, by name, and what is behind them."""
+    """Return the queries in the WITH of a query, by name, and the final part."""
     sql = COMMENT.sub(lambda found: found[1] or "", sql).strip()
     found: dict[str, str] = {}
     place = len("WITH") if sql.startswith("WITH ") else 0
@@ -63,7 +64,7 @@ def parts_of(sql: str) -> tuple[dict[str, str], str]:
 
 
 def closing(sql: str, place: int) -> int:
-    """Return where the parenthesis closes that opens just before a place."""
+    """Return the position of the parenthesis that closes the one just before a position."""
     depth = 1
     for each in PAREN.finditer(sql, place):
         depth += {"(": 1, ")": -1}.get(each[0], 0)

@@ -17,7 +17,7 @@ from kcli.tables.call_views import NAMELESS_IDS
 
 # Topic ids that stand in place of names.
 NAMELESS = f"SELECT topic_id FROM {NAMELESS_IDS} WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)"
-# The clients' ends of their connections, of each as many as a finding lists.
+# The client addresses of each client's connections, at most as many as a finding lists.
 CLIENT_ENDS = f"""
 SELECT client_id, e.client, connections
 FROM (
@@ -29,7 +29,7 @@ JOIN link_ends e ON placed.connection = e.connection
 WHERE place <= {LISTED}
 ORDER BY client_id, place
 """
-# What clients said that they run, on connections that are known.
+# The software that clients name in ApiVersions, for known connections.
 CLIENT_SOFTWARE = """
 SELECT DISTINCT l.client_id, s.software
 FROM software s JOIN link_ends e ON s.client = e.client JOIN links l ON e.connection = l.connection
@@ -37,7 +37,9 @@ FROM software s JOIN link_ends e ON s.client = e.client JOIN links l ON e.connec
 
 
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings that stand, the gravest first, and those that others explain. files: for commands."""
+    """Return the findings that no other explains, most severe first, and the explained ones. files: names of captures
+    for commands.
+    """
     asked = rules_to_ask(tables)
     first = {rule.sql: rule.rests_on for rule in asked}
     found = {sql: [*tables.ask(sql, first[sql])] for sql in tables.expect(first)}
@@ -54,7 +56,8 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
         mine, others = times[id(some)], times[id(other)]
         return mine is not None and others is not None and max(mine.start, others.start) >= min(mine.stop, others.stop)
 
-    kept, explained = without_consequences(every, RULES, apart)  # by ids, too: a subject without a topic fits any
+    # topic ids still count as names here: a subject without a topic would match any
+    kept, explained = without_consequences(every, RULES, apart)
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
     kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
@@ -62,8 +65,8 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
 
 
 def times_of(row: Mapping[str, Any], firsts: Sequence[int], lasts: Sequence[int]) -> range | None:
-    """Return which of the times captured a row is of; None: it does not say when. firsts, lasts: where each of them
-    begins and ends (ns), in order; none begins before the end of another.
+    """Return the numbers of the captured periods that a row overlaps; None: the row has no times. firsts, lasts: start
+    and end of each period (ns), in order and without overlap.
     """
     first, last = row.get("first_ns"), row.get("last_ns")
     if first is None or last is None:
@@ -72,7 +75,7 @@ def times_of(row: Mapping[str, Any], firsts: Sequence[int], lasts: Sequence[int]
 
 
 def name_settings(tables: RuleTables, found: Sequence[Finding]) -> None:
-    """Add to advice what its settings are called in the library of its clients, where all of them have one."""
+    """Add to advice the names of its settings in the clients' library, if all clients have the same one."""
     advised = [each for each in found if each.names("client") and SETTING.search(each.advice)]
     used: dict[str, set[str]] = {}
     for row in tables.ask(CLIENT_SOFTWARE) if advised else ():
@@ -96,7 +99,7 @@ def rules_to_ask(tables: RuleTables) -> list[Rule]:
 
 
 def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
-    """Leave topics out of subjects that are known by their ids alone: these are no names."""
+    """Remove topics without a known name from subjects: an id is no name."""
     for each in found:
         for kind in ("topic", "partition"):
             given = each.subject.get(kind) or []
@@ -108,7 +111,7 @@ def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
 
 
 def heaviest_first(rule: Rule, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort the rows of a rule by their weights, then by what they are of and say: an engine's order is any."""
+    """Sort the rows of a rule by weight, then by subject and evidence, as an engine returns rows in any order."""
 
     def place(row: Mapping[str, Any]) -> tuple[float, list[str]]:
         told = (*rule.subject.values(), *rule.evidence)

@@ -19,10 +19,10 @@ Explains = Mapping[str, Mapping[str, Sequence[str]]]  # finding -> what it expla
 def without_consequences(
     found: Sequence[Finding], rules: Iterable[Rule], apart: Apart = lambda *_: False
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings that stand, and those that others explain.
+    """Return the findings that no other explains, and the explained ones.
 
-    A finding explains others as its rule says, also where it is explained itself: a chain has one beginning. Two that
-    explain each other both stand. apart: whether two have nothing to do with each other, whatever they are.
+    A finding explains others as its rule says, even if it is itself explained: a chain of causes has one start. If two
+    findings explain each other, both are kept. apart: returns whether two findings are unrelated in any case.
     """
     causes = Causes(found, {rule.finding: rule.explains for rule in rules}, apart)
     explained: list[Finding] = []
@@ -35,7 +35,9 @@ def without_consequences(
 
 
 class Causes:
-    """Findings by what they explain, and by the names that a consequence has to share: a hostile capture has many."""
+    """An index of findings by the findings that they explain and the names to share: a hostile capture has many
+    findings.
+    """
 
     def __init__(self, found: Sequence[Finding], explains: Explains, apart: Apart) -> None:
         self.found, self.explains, self.apart = found, explains, apart
@@ -51,13 +53,13 @@ class Causes:
         return None if place is None else self.found[place]
 
     def first_of(self, name: str, each: Finding) -> int | None:
-        """Return the place of the first one of this name that explains a finding."""
+        """Return the index of the first finding of this name that explains another."""
         shared = self.explains[name][each.finding]
         back = None if name in each.spares else self.explains[each.finding].get(name)
         if back is not None and {*back} <= {*shared}:
             return None  # they explain each other
         names = {kind: names_of(each, kind) for kind in shared}
-        kinds = tuple(kind for kind in shared if names[kind])  # one that has no name of a kind shares with all
+        kinds = tuple(kind for kind in shared if names[kind])  # a finding without a name of a kind matches all names
         alike = self.by_names(name, kinds)
         keys = product(*([*names[kind], None] for kind in kinds))
         for place in merge(*(alike.get(key, ()) for key in keys)):
@@ -69,7 +71,7 @@ class Causes:
         return None
 
     def by_names(self, name: str, kinds: Kinds) -> dict[Names, list[int]]:
-        """Return the places of the findings of a name, by their names of these kinds; None: it has none."""
+        """Return the indexes of findings by the names of these kinds in their subjects; None stands for no name."""
         made = self.named.get((name, kinds))
         if made is None:
             made = self.named[name, kinds] = {}
@@ -80,7 +82,7 @@ class Causes:
 
 
 def may_share(some: set[str], others: set[str]) -> bool:
-    """Return whether two have a name in common, or one of them has none."""
+    """Return whether two sets of names overlap, or one of them is empty."""
     return not some or not others or not some.isdisjoint(others)
 
 

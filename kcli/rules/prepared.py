@@ -10,29 +10,32 @@ from kcli.tables.call_views import CALL_VIEWS, SAID_TOPICS, call_view
 from kcli.tables.connections import address_sql
 from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 
-# Those whose answers wait for others, as their request asks.
+# APIs whose answers wait by design: for other members, or for events.
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
-BETWEEN_CAPTURES_NS = 60_000_000_000  # nobody is connected so long where one capture ends and another begins
-MOST_GAPS = 1000  # that part the times captured: the longest, so that a hostile capture has no more times than that
-# Requests that look at the cluster, beside Metadata.
+BETWEEN_CAPTURES_NS = 60_000_000_000  # without any connection for this long, one capture has ended and another begins
+# gaps that separate captured periods: only the longest, to bound the number of periods in a hostile capture
+MOST_GAPS = 1000
+# Requests that only inspect the cluster, beside Metadata.
 LOOKS = """(
     'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
     'OFFSET_FETCH', 'LIST_OFFSETS', 'DESCRIBE_PRODUCERS', 'LIST_TRANSACTIONS', 'DESCRIBE_TRANSACTIONS',
     'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
     'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
   )"""
-WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')"  # of who does not only look
+# requests of clients that do more than inspect
+WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')"
 
-# What an answer took beyond the wait that its request allows, in a row of `calls`; null: it can't be told.
+# The latency beyond the wait that the request allows, in a row of `calls`; null: unknown.
 BEYOND_WAIT_MS = f"""
 CASE WHEN api IN {WAITING} THEN NULL
      WHEN api != 'FETCH' THEN latency_ms
      WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms
      WHEN latency_ms <= max_wait_ms THEN 0 END
 """
-# Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
-# brokers send each other, and nothing but WriteTxnMarkers (which the admin's abortTransaction sends, too).
+# Clients that are brokers or controllers. They send requests that no other client sends: those of these keys, Fetches
+# of followers, or AddPartitionsToTxn in the versions for brokers. Or they send only WriteTxnMarkers (which
+# abortTransaction of an Admin sends, too) and ApiVersions.
 INNER_CLIENTS = """
 SELECT client_id, address
 FROM (
@@ -45,23 +48,23 @@ GROUP BY client_id, address
 HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
   OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
 """
-# Client ids in rows with `client_id` and `inner_client`, and those of them that only brokers use.
+# The number of client ids in rows with `client_id` and `inner_client`, and of the ids that only brokers use.
 CLIENT_COUNTS = """count(DISTINCT client_id) AS clients,
        count(DISTINCT client_id) - count(DISTINCT CASE WHEN NOT inner_client THEN client_id END) AS broker_clients"""
-# Errors that clients meet on their usual way: a member asks for its id, a version or a session is agreed on.
+# Errors of normal operation: a member asks for its id, or a version or a fetch session is negotiated.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
 
-# The topic's name of a row, or its id where nothing tells the name.
+# The topic's name in a row, or its id if no name is known.
 TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
 BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"
 
 
 def ends_sql(text: str) -> str:
-    """Return the columns of `link_ends`, of the text that names a connection."""
+    """Return the SQL of the columns of `link_ends`. text: the SQL of the connection's name."""
     return f"split_part({text}, '-', 1) AS server, split_part({text}, '-', 2) AS client"
 
 
-# Tables that are read as they are made of others: their rows are theirs, with a column or two more.
+# Prepared tables that are views: they add a column or two to another table's rows.
 VIEWS = frozenset({"timed"})
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},
@@ -74,8 +77,8 @@ SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, 
        isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, i.client_id IS NOT NULL AS inner_client
 FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
-    # The times that were captured: captures may be of other days and other clusters, and what is between them counts
-    # for nobody. A request without an answer is completed as the next capture begins: its own time counts.
+    # The captured periods. Captures may be of different days and clusters, and the time between them does not count. A
+    # request without an answer is completed when the next capture begins, so its own time counts.
     "stretches": f"""
 WITH ends AS (
   SELECT first_ns, last_ns, first_ns - max(last_ns) OVER (ORDER BY first_ns, last_ns
@@ -108,7 +111,7 @@ SELECT DISTINCT server, t.first_ns, t.last_ns
 FROM (SELECT server, first_ns FROM tcp UNION ALL SELECT server, first_ns FROM links) AS seen
 JOIN stretches t ON seen.first_ns BETWEEN t.first_ns AND t.last_ns
 """,
-    # Of those in which a server is seen: a threshold that is a share of the time is one of its own time.
+    # The captured time of each server: a threshold that is a share of the time is a share of this.
     "server_spans": """
 SELECT server, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
        greatest(sum(last_ns - first_ns) / 1e9, 0.001) AS seconds
@@ -116,7 +119,7 @@ FROM server_stretches
 GROUP BY server
 """,
     "metadata_partitions": call_view("metadata_partitions"),
-    # The client of each connection; what is said of a client holds for all its addresses.
+    # The client of each connection. A finding on a client is about all its addresses.
     "links": """
 SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, min(address) AS address,
        min(ns) AS first_ns, max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns, count(*) AS requests,
@@ -126,7 +129,7 @@ SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, mi
 FROM calls
 GROUP BY connection
 """,
-    # The addresses of connections, whose own column `connection` is but a key: a number, or a text that names both.
+    # The addresses of connections. The column `connection` is only a key: a number, or a text with both addresses.
     "link_ends": f"""
 SELECT connection, {ends_sql("connection")}
 FROM (SELECT connection FROM links UNION SELECT connection FROM undecodable WHERE connection IS NOT NULL) AS known
@@ -183,9 +186,9 @@ SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id
        p.count AS records, p.size_in_bytes, p.crc
 FROM record_batches p {BY_ID}
 """,
-    # Servers that followers fetch from: there an acks=all waits for others.
+    # Servers with followers: acks=all waits for these.
     "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
-    # What an answer took beyond the wait that its request asks for; null: it can't be told.
+    # Answered requests. own_ms: the latency beyond the wait that the request asks for; null: unknown.
     "timed": f"""
 SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,
        CASE WHEN api != 'FETCH' OR latency_ms > max_wait_ms THEN {BEYOND_WAIT_MS} END AS own_ms,
@@ -193,8 +196,8 @@ SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_i
 FROM calls c LEFT JOIN replicated r ON c.server = r.server
 WHERE latency_ms IS NOT NULL
 """,
-    # Up to when what a connection asked was answered, in the capture or not: answers come in order, and where bytes are
-    # missing some may be there.
+    # The last time at which a request of a connection was answered, or may have been: answers come in order, and where
+    # bytes are missing in the capture there may be answers.
     "heard": """
 SELECT connection, max(ns) AS ns
 FROM (
@@ -210,7 +213,7 @@ FROM (
 ) AS ends
 GROUP BY connection
 """,
-    # Connections of TCP, with the client that Kafka's requests name.
+    # TCP connections, with the client id of their requests.
     "conns": f"""
 SELECT {", ".join(f"t.{each}" for each in RULE_FACTS["tcp"].names)},
        l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
@@ -304,13 +307,13 @@ LEFT JOIN pending USING (server, island)
 LEFT JOIN handed USING (server, island)
 WHERE closed >= 2 AND closed >= 0.6 * open
 """,
-    # When clients may feel an outage: leaders are handed over before it, and taken back after it.
+    # The time in which an outage may affect clients: leaders move away before it, and back after it.
     "outage_windows": """
 SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
        coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns
 FROM outages
 """,
-    # Findings that no outage explains: what they are made of is there without one, too.
+    # Findings that no outage explains, because their evidence occurs outside of outages, too.
     "outage_spares": """
 WITH shaken AS (
   SELECT gone_ns - 5000000000 AS from_ns, coalesce(back_ns + 10000000000, gone_ns + 60000000000) AS to_ns FROM outages
@@ -347,7 +350,7 @@ SELECT concat_ws(',', CASE WHEN (SELECT max(generations) FROM storms) >= 6 THEN 
                  CASE WHEN (SELECT max(answers) FROM met) >= 10 THEN 'errors-again' END,
                  CASE WHEN (SELECT joins FROM waited) > 0 THEN 'slow-rebalance' END) AS spares
 """,
-    # Clients that waited for a broker that was away, and how long: for an answer, or for another leader.
+    # Clients that waited for a broker that was down, for an answer or for a new leader, and their waiting times.
     "outage_waits": """
 WITH late AS (
   SELECT w.server, w.gone_ns, client_id, max(own_ms) / 1e3 AS seconds
@@ -395,7 +398,7 @@ GROUP BY server, gone_ns
 
 
 def query_of(table: str, *, nameless: bool) -> str:
-    """Return the query of a prepared table. nameless: there may be topics that are known by their ids alone."""
+    """Return the query of a prepared table. nameless: topics may be known only by their ids."""
     if nameless:
         return PREPARED[table]
     if table == "topic_by_id":

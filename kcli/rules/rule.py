@@ -1,4 +1,4 @@
-"""A rule as a value: how a cause is found in the tables, and what is said of it."""
+"""A rule as a value: the SQL that finds a cause, and the texts of its findings."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 
 from kcli.capture.kafka.clock import instant
 from kcli.counting import singular
-from kcli.finding import CRITICAL as CRITICAL  # the rules' words come from here
+from kcli.finding import CRITICAL as CRITICAL  # rules import their severities from this module
 from kcli.finding import INFO as INFO
 from kcli.finding import WARNING as WARNING
 from kcli.finding import Finding as Finding
 from kcli.shell import quoted
 
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
-NAMES = ("client", "group", "topic", "transactionalId", "user")  # kinds whose names are anybody's choice
+NAMES = ("client", "group", "topic", "transactionalId", "user")  # kinds of names that users choose
 LISTED = 20  # addresses of clients in a finding
-FILES = "{files}"  # in `see`: the captures, as words that are quoted already
-# In the SQL of `see`, behind a table `p`: rows of the topic, also where they have but its id.
+FILES = "{files}"  # in `see`: the names of the captures, quoted for a shell
+# In the SQL of `see`, after a table `p`: select the topic's rows, including rows that have only its id.
 OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic) = '{topic}'"
-COUNTED = re.compile(r"\{(\w+)\} ((?!ms\b)[a-z]+s)\b")  # a column, and what it counts
+COUNTED = re.compile(r"\{(\w+)\} ((?!ms\b)[a-z]+s)\b")  # a number's column, and the noun that it counts
 SECONDS = re.compile(r"\{(\w+)\} s\b")
 SHORT_S = 0.1
-PLACED = 3  # clients whose addresses stand in a sentence
+PLACED = 3  # most clients with their addresses in a sentence
 
 
 @dataclass(slots=True)
 class Addresses:
-    """The clients' ends of connections. first: the first as host:port; connections: how many there are in all."""
+    """Client addresses of connections. first: the first ones as host:port; connections: the number of all."""
 
     first: list[str] = field(default_factory=list)
     connections: int = 0
@@ -55,21 +55,21 @@ def joined(every: Sequence[Addresses]) -> Addresses:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A cause. Its SQL gives a row for each finding, on DuckDB and Spark.
+    """A rule finds one cause: its SQL returns a row for each finding, on DuckDB and Spark.
 
-    finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
-    tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
-    are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all;
-    `spares`, if there, the findings that this row does not explain, with commas; `look` and `advised`, if there, count
-    instead of `see` and `advice`. A column `*_at` is a time in ns: texts have its time of day.
-    `connection` is but a key, of whatever type: the table `link_ends` has its addresses.
-    subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
-    see: texts with {columns} in braces, in advice {column:word}, too: a word for a shell; see: after "kcli". source:
-    where the limits come from.
-    explains: findings that are consequences of this one, and the kinds of names that they must share (none: all).
-    rests_on: queries in the WITH of `sql`: where none of them has a row, `sql` has none either. They are asked first,
-    and the rows of a single one are kept for the rest.
-    of_payloads: it is asked where keys and values of records are decoded.
+    finding: the id of its findings. when: a condition on the row of `signs`; the rule is asked only if it holds. sql: a
+    query over the tables of `prepared`, with these optional columns: `severity`, `look` and `advised` replace
+    `severity`, `see` and `advice`; `first_ns` and `last_ns` are the start and end of the evidence; `ends` has the
+    client addresses to show, instead of all; `spares` has the findings that this row does not explain, with commas. A
+    column `*_at` is a time in ns, which texts show as a time of day. `connection` is only a key: the table `link_ends`
+    has its addresses.
+    subject: kind -> column. evidence: columns that the finding shows under the same names.
+    says, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
+    `see` follows "kcli". source: the source of the limits.
+    explains: findings that are consequences of this one -> the kinds of names that both must share (none: all).
+    rests_on: queries in the WITH of `sql`: if none of them has a row, `sql` has none either. They are asked first, and
+    the rows of a single one are stored for the rest.
+    of_payloads: the rule is asked only if keys and values of records are decoded.
     """
 
     finding: str
@@ -92,7 +92,7 @@ class Rule:
 def finding_of(
     rule: Rule, row: Mapping[str, Any], files: str, addresses: Mapping[str, Addresses] | None = None
 ) -> Finding:
-    """Make the finding of a row of a rule's query. addresses: of clients, by name."""
+    """Make the finding of a row of a rule's query. addresses: the addresses of clients, by client id."""
     row = {name: in_order(value) for name, value in row.items()}
     clients = clients_of(rule, row)
     known = {each: addresses[each] for each in clients if each in addresses} if addresses else {}
@@ -125,15 +125,15 @@ def finding_of(
 
 
 def distinct(name: Any) -> Any:
-    """Return a name, or several, in quotes where a reader could not tell it from the words around it."""
+    """Return a name, or several, quoted if a reader could take it for other words of the sentence."""
     if isinstance(name, list):
         return [distinct(each) for each in name]
     return f'"{name}"' if isinstance(name, str) and " " in name else name
 
 
 def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> str:
-    """Return a rule's text with what its numbers want: the singular behind a column that is 1 ("{answers} answer"),
-    milliseconds for a small part of a second.
+    """Return a rule's text that fits its numbers: the singular after 1 ("{answers} answer"), milliseconds instead of
+    small parts of a second.
     """
 
     def noun(found: re.Match[str]) -> str:
@@ -150,7 +150,9 @@ def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> st
 
 
 def command(see: str, texts: Mapping[str, Any]) -> str:
-    """Return the command that shows more. A name out of a capture is one word of it, or a literal of its SQL."""
+    """Return the command that shows more. A name from the capture stays one word of the command, or a literal of its
+    SQL.
+    """
     literals = Row({name: text.replace("'", "''") if isinstance(text, str) else text for name, text in texts.items()})
     words = [
         texts["files"] if word == FILES else quoted(word.format_map(literals if " " in word else texts))
@@ -160,13 +162,13 @@ def command(see: str, texts: Mapping[str, Any]) -> str:
 
 
 def clients_of(rule: Rule, row: Mapping[str, Any]) -> list[str]:
-    """Return the clients that a rule's subject has in a row."""
+    """Return the clients in the subject of a row."""
     named = row.get(rule.subject.get("client", ""))
     return [each for each in (named if isinstance(named, list) else [named]) if each]
 
 
 def located(rule: Rule, clients: Sequence[str], known: Mapping[str, Addresses]) -> str:
-    """Return what a rule says, with the addresses of its clients where those are named first."""
+    """Return the sentence of a rule, with addresses after the first mention of its clients."""
     if not known or len(clients) > PLACED:
         return rule.says
     placed = ", ".join(f"{each} ({known[each]})" if each in known else each for each in clients)
@@ -174,18 +176,18 @@ def located(rule: Rule, clients: Sequence[str], known: Mapping[str, Addresses]) 
 
 
 def times_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return when what a row counts began and ended, where it says so."""
+    """Return the start and end of a row's evidence as text, if the row has them."""
     first, last = row.get("first_ns"), row.get("last_ns")
     return {} if first is None or last is None else {"from": instant(int(first)), "to": instant(int(last))}
 
 
 def in_order(value: Any) -> Any:
-    """Sort a list: an engine collects values in any order."""
+    """Sort a list, as an engine collects values in any order."""
     return sorted(value, key=str) if isinstance(value, list) else value
 
 
 class Name(str):
-    """A text that `{column:word}` shows as a word for a shell."""
+    """A text that `{column:word}` quotes for a shell."""
 
     __slots__ = ()
 
@@ -201,7 +203,7 @@ class Row(dict[str, Any]):
 
 
 def worded(value: Any) -> Any:
-    """Return a value as texts show it: a list with commas, a number with the digits that count."""
+    """Return a value as text: a list with commas, a number with its significant digits."""
     if value is None:
         return "-"
     if isinstance(value, (list, tuple)):
@@ -221,7 +223,7 @@ def worded(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: numbers rounded to what counts."""
+    """Return a value for JSON, with numbers rounded to three decimals."""
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if isinstance(value, dict):

@@ -15,9 +15,9 @@ from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
-# Tables of what is said on connections, which can be left out of what rules see.
+# Tables whose rows belong to connections: rules can leave connections out of these.
 SAID_ON = (*LARGEST, "undecodable", "called_links")
-# What captures give; all else is made of it (`prepared`).
+# Tables filled from captures; all other tables are made of them (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
     "logins", *RULE_FACTS,
@@ -25,10 +25,10 @@ READ = frozenset({
 
 
 class RuleTables(DuckDbSession):
-    """Answers queries over the tables. UsageError: DuckDB is missing.
+    """Makes the tables that rules read, and answers queries over them. UsageError: DuckDB is missing.
 
-    views: the SQL of each table that captures give, where a class that derives from this one has no other way to it.
-    memory: MiB at most; what is more goes to a temporary folder. given: the tables that captures give.
+    views: the SQL of each table filled from captures, unless a subclass fills them. memory: MiB at most; the rest goes
+    to a temporary folder. given: the tables filled from captures.
     """
 
     def __init__(
@@ -41,7 +41,9 @@ class RuleTables(DuckDbSession):
         self.left_out: Collection[Any] = ()
 
     def make(self, table: str) -> None:
-        """Make a table that queries may read, and those that it is made of, if it is one of these."""
+        """Make a prepared table or one filled from captures, after the tables that it is made of; ignore any other
+        name.
+        """
         if table in self.made or not (table in PREPARED or table in self.given):
             return
         self.made.add(table)
@@ -53,21 +55,21 @@ class RuleTables(DuckDbSession):
             self.load(table)
 
     def may_be_nameless(self) -> bool:
-        """Return whether topics may be known by their ids alone. True where nobody looks: then they are looked for."""
+        """Return whether topics may be known only by their ids. True unless a subclass knows better."""
         return True
 
     def expect(self, queries: Iterable[str]) -> list[str]:
-        """Note queries to come, for tables that have no more columns than are read, and only while they are. Return
-        the queries in the order in which it is best to ask them.
+        """Announce queries, so that tables get only the columns that are read and are dropped after their last query.
+        Return the queries in the order in which to ask them.
         """
         return [*queries]
 
     def suited(self, sql: str, _table: str = "") -> str:
-        """Return a query as it suits the rows there are. table: that it makes, if any."""
+        """Return a query adapted to the way in which rows are stored. table: the table that the query makes, if any."""
         return sql
 
     def load(self, table: str) -> None:
-        """Make a table that captures give."""
+        """Make a table filled from captures."""
         sql = self.views[table]
         if self.left_out and table in SAID_ON:
             texts = ", ".join("'" + str(each).replace("'", "''") + "'" for each in sorted(self.left_out))
@@ -75,13 +77,13 @@ class RuleTables(DuckDbSession):
         self.execute(f"CREATE VIEW {table} AS {sql}")
 
     def leave_out(self, connections: Collection[Any]) -> None:
-        """Make all tables anew, without what is said on these connections, and with that on those left out before."""
+        """Leave these connections, and only these, out of the tables, which are made again."""
         if connections or self.left_out:
             self.forget()
             self.left_out = connections
 
     def forget(self) -> None:
-        """Give up what was made."""
+        """Drop all tables."""
         for table in self.made:
             self.execute(f"DROP {'VIEW' if table in self.given else kind_of(table)} {table}")
         self.made.clear()
@@ -92,8 +94,8 @@ class RuleTables(DuckDbSession):
             self.make(table)
 
     def ask(self, sql: str, first: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-        """Return the rows of a query, by column. first: the queries in its WITH that are asked alone, and all of it
-        only where one has a row; the rows of a single one are kept for that.
+        """Return the rows of a query, by column. first: queries in its WITH to ask alone; the whole query is asked only
+        if one of them has a row. If there is just one, its rows are stored and used again.
         """
         keeps = len(first) == 1
         found = True
@@ -106,17 +108,17 @@ class RuleTables(DuckDbSession):
         return (dict(zip(names, row, strict=True)) for row in rows)
 
     def drop_unread(self, _answered: str) -> None:
-        """Drop tables that no query to come is to read, after one of those."""
+        """Drop tables that no announced query reads any more."""
 
     def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of a query's columns, and its rows."""
+        """Make the tables that a query reads; return the names of its columns, and its rows."""
         self.provide(sql)
         made = self.execute(self.suited(sql))
         return [each[0] for each in made.description], made.fetchall()
 
 
 def read_columns() -> dict[str, frozenset[str]]:
-    """Return the largest tables that captures give, each with the columns that are read of it, and other words."""
+    """Return the words of all queries that read each of the largest tables; its columns are among them."""
     found: dict[str, set[str]] = {table: set() for table in LARGEST}
     for sql in (*PREPARED.values(), SIGNS):
         for source in SOURCES.finditer(sql):
@@ -126,7 +128,7 @@ def read_columns() -> dict[str, frozenset[str]]:
 
 
 def query_around(sql: str, place: int) -> str:
-    """Return the query in which something stands: that between the nearest parentheses, or all of it."""
+    """Return the query around a position: the text between the nearest parentheses, or the whole text."""
     first, last = place, place
     depth = 1
     while first and depth:

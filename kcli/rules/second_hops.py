@@ -1,5 +1,6 @@
-"""Connections whose requests are in the capture once more: behind a proxy or load balancer, where both of its hops are
-captured. All rates would be double, so that one hop is left out of what rules look at."""
+"""Connections whose requests are in the capture twice: both hops of a proxy or load balancer are captured. All rates
+would double, so rules leave one hop out.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from typing import Any
 
 from kcli.rules.rule_tables import RuleTables
 
-# Pairs of servers that may be a proxy and what is behind it: of one client id, a connection to the other begins as one
-# to the first has, and has as many requests. Brokers that are known to be two are none.
+# Pairs of servers that may be a proxy and the broker behind it: a connection to the second server begins right after
+# one to the first, with the same client id and as many requests. Servers known to be two brokers are no such pair.
 PAIRS = """
 SELECT p.outer_server, p.inner_server
 FROM (
@@ -28,11 +29,10 @@ LEFT JOIN nodes o ON o.server = p.outer_server
 LEFT JOIN nodes i ON i.server = p.inner_server
 WHERE requests >= 20 AND coalesce(o.node_id = i.node_id, true)
 """
-# Of requests that ask alike, each is looked for among so many before it: among all of them it would take a time that
-# grows with their square.
+# Each request is compared with this many earlier ones that ask alike: comparing with all would take quadratic time.
 ALIKE = 32
-# Connections nearly all of whose requests are, with their numbers and sizes, on one to the other server, too: not
-# before, and answered there no sooner.
+# Connections to the second server of a pair, nearly all of whose requests are on one connection to the first server,
+# too, with the same correlation ids and sizes: sent there no later, and answered there no sooner.
 CONNECTIONS = f"""
 WITH pairs AS ({PAIRS}),
 here AS (SELECT outer_server AS server FROM pairs UNION SELECT inner_server FROM pairs),
@@ -81,7 +81,7 @@ WHERE all_requests >= 20
 
 @dataclass(frozen=True, slots=True)
 class SecondHop:
-    """Connections to a server whose requests are those to another, the proxy."""
+    """Connections to a server that repeat the requests to another server, the proxy."""
 
     proxy: str
     server: str
@@ -89,8 +89,9 @@ class SecondHop:
 
 
 def leave_out_second_hops(tables: RuleTables) -> list[SecondHop]:
-    """Let tables have what is on two hops of a proxy once: as it is between the clients and the proxy. TCP stays: each
-    line is one by itself. Return what is left out."""
+    """Leave the second hop of each proxy out of the tables, and return it: the hop between clients and proxy stays.
+    Facts of TCP stay for both hops, as each is a network path of its own.
+    """
     tables.leave_out(())
     if not [*tables.ask(PAIRS)]:
         return []

@@ -1,10 +1,10 @@
-"""Names in clients' libraries of the settings that advice has by the names of Java's client."""
+"""Names of settings in client libraries. Advice names settings as Java's client does."""
 
 from __future__ import annotations
 
 import re
 
-# Names of software in ApiVersions -> the library whose settings it has; Java's has those of the advice.
+# Software name in ApiVersions -> library. Java's client is left out: advice uses its names already.
 LIBRARIES = {
     "librdkafka": "librdkafka",
     "confluent-kafka-python": "librdkafka",
@@ -15,7 +15,7 @@ LIBRARIES = {
     "kgo": "franz-go",
     "kafka-python": "kafka-python",
 }
-# Only what has another name there. kafka-python writes Java's names with underscores.
+# Only settings with another name. kafka-python writes Java's names with underscores.
 NAMES = {
     "librdkafka": {
         "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -86,7 +86,7 @@ SETTING = re.compile(
 
 
 def own_names(advice: str, library: str) -> str:
-    """Return what a library calls the settings that an advice names, as words to put behind it."""
+    """Return a library's names of the settings in an advice, as text to append to it."""
     names = NAMES[library]
     known = [each for each in dict.fromkeys(SETTING.findall(advice)) if each in names and names[each] not in advice]
     return f" ({library}: {', '.join(f'{each} is {names[each]}' for each in known)})" if known else ""

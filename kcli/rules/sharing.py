@@ -1,8 +1,9 @@
-"""SQL about clients that share one client id: many have their library's default, or that of their deployment."""
+"""SQL about processes that share a client id: many use the default of their library or deployment."""
 
 from __future__ import annotations
 
-# Of the connections of a client id to one broker (first_ns, last_ns, requests, in groups of both): the requests of one
-# process. A process has one connection there at a time; where several are open at once, the busiest is of one.
+# The number of requests of one process, from the connections of a client id to one broker (first_ns, last_ns,
+# requests), grouped by both. A process has one connection to a broker at a time. If several are open at once, the
+# busiest connection stands for one process.
 OF_ONE = """CASE WHEN sum(last_ns - first_ns) < 1.5 * greatest(max(last_ns) - min(first_ns), 1) THEN sum(requests)
             ELSE max(requests) END"""

@@ -1,12 +1,13 @@
-"""The contents of a capture, in one row: which rules need to be asked at all."""
+"""The contents of a capture, in one row that decides which rules are asked."""
 
 from __future__ import annotations
 
 from kcli.rules.prepared import LOOKS, WORK
 
-# Names stand in text with commas around each. Counts are of requests, unless they say of what. seconds: from the first
-# request to the last answer; left_seconds: between the ends of connections that clients closed; most_looks: of a client
-# that does nothing else; joins that wait are answered late, or not at all.
+# Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
+# seconds: from the first request to the last answer; left_seconds: between the ends of connections that clients closed;
+# most_looks: the most inspecting requests of a client that does nothing else. A join that waits is answered late, or
+# never.
 SIGNS = f"""
 WITH by_api AS (
   SELECT api, server, client_id, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,

@@ -1,20 +1,20 @@
-"""SQL about when clients are busy: what begins late, or ends early, is no rarer for the calm before it or behind it."""
+"""SQL for the times in which clients are busy: a calm before or after does not lower the rate of a busy time."""
 
 from __future__ import annotations
 
 SHORTEST = 5_000_000_000  # ns
-OVER = 10_000_000_000  # ns: what is over sooner was a burst, as of a client that makes up for a pause
-# Words of how long the client was there at all, where that is longer than the `seconds` that are told.
+OVER = 10_000_000_000  # ns: a shorter busy time was a burst, as of a client that catches up after a pause
+# Text with the client's whole time, if that is longer than the `seconds` of the finding.
 OF_TIME = """CASE WHEN all_seconds > seconds + 1 THEN concat(' (in all: ', round(all_seconds, 1), ' s)')
             ELSE '' END AS of_time"""
 
 
 def busy_windows(events: str, per_second: float, each: str = "count(*)", every: int = 1) -> str:
-    """Return the SQL of a table of clients' busy times: all of it where the mean rate is enough, or else the busiest
-    stretch without a calm of `SHORTEST`: from the first to the last time that comes near to the rate. events: a table,
-    or a query in parentheses, with client_id and ns. each: what is summed, an aggregate. every: s that are looked at
-    together; few events need more.
-    Columns: client_id, from_ns, to_ns, all_seconds (from the first to the last of all).
+    """Return the SQL of a table of clients' busy times. It is a client's whole time if the mean rate is high enough.
+    Otherwise it is the busiest stretch without a calm of `SHORTEST`: from the first to the last time with nearly that
+    rate. events: a table, or a query in parentheses, with client_id and ns. each: the aggregate to compare with the
+    rate. every: seconds per interval; rare events need longer intervals. Columns: client_id, from_ns, to_ns,
+    all_seconds (the client's whole time).
     """
     is_busy = f"times >= {0.7 * per_second * every}"
     return f"""

@@ -39,7 +39,7 @@ class DraftRequest:
 
     @property
     def fetcher(self) -> int | str:
-        """Whose latest UUID counts."""
+        """The replica or client whose latest UUID counts."""
         return self.replica_id if self.replica_id >= 0 else self.client_id
 
 

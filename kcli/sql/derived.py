@@ -58,7 +58,7 @@ class Facts:
 
     @cached_property
     def folder(self) -> TemporaryFolder:
-        """Where they are, once the captures have been read."""
+        """The folder of the facts; the captures are read on first use."""
         made = TemporaryFolder("kcli-sql-facts-")
         files = tuple(StoredFile(path, size_of(path), 0) for path in self.paths)
         task = DirectDecode(files, open_file=CaptureFile)

@@ -83,7 +83,7 @@ class ExchangeArrays:
 
     @cached_property
     def waits(self) -> Any:
-        """How long the broker was let wait (ms); MISSING where it was not."""
+        """The wait that the request allows the broker (ms); MISSING if it allows none."""
         import numpy
 
         found = [self.field(name) for name in WAITS]

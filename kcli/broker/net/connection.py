@@ -46,7 +46,7 @@ class Server(Services, Protocol):
 
     @property
     def intake(self) -> Intake[Connection]:
-        """How much memory waiting requests take."""
+        """The memory account of waiting requests."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class Owner(Node, Protocol):
 
     @property
     def host(self) -> str:
-        """Where it listens."""
+        """The host on which the node listens."""
         ...
 
     @property
@@ -215,7 +215,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def busy(self) -> bool:
-        """Whether a request is being answered."""
+        """Return whether a request is being answered."""
         return self._task is not None
 
     def mute(self, seconds: float) -> None:

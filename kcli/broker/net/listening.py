@@ -42,7 +42,7 @@ class Gate:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more connections are accepted."""
+        """Return whether no more connections are accepted."""
         return self.held >= self.limit
 
     def wait(self, listener: Listener) -> None:

@@ -56,10 +56,10 @@ class RequestQueue:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read for now."""
+        """Return whether no more should be read for now."""
         return len(self._waiting) > MOST or self._bytes > MOST_BYTES
 
     @property
     def has_room(self) -> bool:
-        """Whether reading can go on."""
+        """Return whether reading can go on."""
         return self._bytes <= MOST_BYTES // 2

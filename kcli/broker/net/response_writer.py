@@ -32,7 +32,7 @@ class ResponseWriter:
 
     @property
     def is_writable(self) -> bool:
-        """Whether the transport takes more."""
+        """Return whether the transport takes more."""
         return self._writable.is_set()
 
     def pause(self) -> None:

@@ -73,7 +73,7 @@ class SessionCapacity:
 
     @property
     def ids_per_shard(self) -> int:
-        """How many session ids a shard has."""
+        """The number of session ids in a shard."""
         return (2**31 - 1) // self.shards
 
     def shard_of(self, session: int) -> int:
@@ -142,7 +142,9 @@ class SessionCapacity:
 
     @cached_property
     def _early_grants(self) -> dict[FetchKey, int]:
-        """When sessions were granted before a refusal that was answered earlier: the shard was full by then."""
+        """The times (ns) of grants that came before a refusal although that was answered earlier: the shard was full by
+        then.
+        """
         made: dict[FetchKey, int] = {}
         slots = (self.slots or 0) // self.shards
         for shard, refusals in self._refusals.items():
@@ -200,7 +202,7 @@ class SessionCapacity:
 
     @property
     def slots(self) -> int | None:
-        """What `max.incremental.fetch.session.cache.slots` was; None: there were always enough."""
+        """The captured broker's `max.incremental.fetch.session.cache.slots`; None: slots never ran out."""
         if not self.is_full:
             return None
         return self.shards * max(map(self._most_alive, range(self.shards)))

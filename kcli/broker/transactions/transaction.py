@@ -24,12 +24,12 @@ class TransactionState(IntEnum):
 
     @property
     def is_ending(self) -> bool:
-        """Whether it is decided how the transaction ends, and its partitions may not know yet."""
+        """Return whether it is decided how the transaction ends, and its partitions may not know yet."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def is_complete(self) -> bool:
-        """Whether a transaction has ended, and no other producer has come since."""
+        """Return whether a transaction has ended, and no other producer has come since."""
         return self in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
     @property
@@ -60,7 +60,7 @@ class Transaction:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the producer id has had all its epochs."""
+        """Return whether the producer id has had all its epochs."""
         return self.epoch >= LAST_EPOCH
 
     def stop_timer(self) -> None:

@@ -78,7 +78,7 @@ class CaptureFile:
 
     @property
     def place(self) -> int:
-        """How far the file itself, compressed or not, has been read; 0 for a pipe."""
+        """The number of bytes read of the file itself, compressed or not; 0 for a pipe."""
         return 0 if self.piped else int(self.raw.tell())
 
     def moved(self) -> int:

@@ -193,7 +193,7 @@ class Bodies:
 
     @property
     def secrets(self) -> bool:
-        """Whether text shows them."""
+        """Return whether text shows them."""
         return bool(self.form["secrets"])
 
     def hides(self, api_key: int, version: int) -> bool:

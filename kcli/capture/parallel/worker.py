@@ -70,7 +70,7 @@ class Share:
 
     @property
     def share_counts(self) -> Counts:
-        """What was counted, when all was read."""
+        """The counts, once everything was read."""
         engine, capture = self.capture.engine, self.capture
         return Counts(capture.tally, capture.passed, engine.connections, engine.ignored, engine.duplicate, engine.stray)
 

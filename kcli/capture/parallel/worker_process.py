@@ -84,7 +84,7 @@ class Helper:
 
     @property
     def room(self) -> mmap.mmap:
-        """Where the segments of the next stretch belong."""
+        """The buffer for the segments of the next stretch."""
         return self.rooms[self.dealt % AHEAD]
 
     def deal(self, size: int, names: bytes, *, last: bool) -> None:

@@ -83,7 +83,7 @@ class ConditionalFeed(ColumnOwner):
 
     @property
     def place(self) -> int:
-        """How many of the core's rows there are."""
+        """The number of the core's rows."""
         return int(self.compiled.count)
 
     def put(self, item: Exchange | Event) -> None:

@@ -118,7 +118,7 @@ class Handshake:
 
     @property
     def unread(self) -> str:
-        """Why kcli can't decrypt what was agreed on, whatever the key log has; "" also before a ServerHello."""
+        """The reason why kcli can't decrypt the negotiated suite, even with keys; "": none, or no ServerHello yet."""
         if self.version and self.version not in (TLS_12, TLS_13):
             return f"kcli decrypts TLS 1.2 and 1.3, not {VERSIONS.get(self.version, 'this version')}"
         return "kcli does not decrypt this cipher suite" if self.version and suite_of(self.suite) is None else ""

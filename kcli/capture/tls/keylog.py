@@ -43,7 +43,7 @@ class Effort:
 
     @property
     def is_ample(self) -> bool:
-        """Whether a long search may go on: half of all is left to short ones."""
+        """Return whether a long search may go on: half of all is left to short ones."""
         return self.left > self.most // 2
 
     def derive(self) -> bool:

@@ -74,24 +74,24 @@ class TlsLayer:
 
     @property
     def sealed(self) -> bool:
-        """Whether TLS is spoken."""
+        """Return whether TLS is spoken."""
         return self.session is not None
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known to be plain, or to be nothing of Kafka's."""
+        """Return whether it is known to be plain, or to be nothing of Kafka's."""
         known = all(start is None for start in self.starts) or self.connection.foreign is not None
         return self.session is None and self.refused is None and known
 
     @property
     def reader(self) -> CapturedConnection | TlsLayer:
-        """What is to read the next bytes: the connection itself, once it is known to be plain."""
+        """The reader of the next bytes: this layer, or the connection itself once it is known to be plain."""
         undecided = self.session is not None or self.refused is not None or self.early is not None
         return self if undecided or self.starts != [None, None] else self.connection
 
     @property
     def foreign(self) -> str | None:
-        """Why nothing of it is read any more."""
+        """The reason why the connection is no longer read; None: it is read."""
         return self.connection.foreign if self.session is None else self.session.foreign
 
     @property
@@ -109,7 +109,7 @@ class TlsLayer:
 
     @property
     def client(self) -> int | None:
-        """Which end is the client."""
+        """The number of the client's end; None: unknown."""
         return self.connection.client
 
     @property

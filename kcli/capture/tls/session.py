@@ -77,7 +77,7 @@ class TlsSession:
 
     @property
     def steady(self) -> bool:
-        """Whether the keys of both ends are known, and nothing is missing."""
+        """Return whether the keys of both ends are known, and nothing is missing."""
         if self.foreign is not None or self.held:
             return False
         return all(end.keys is not None and not end.searching and not self.in_handshake(end) for end in self.ends)
@@ -171,12 +171,12 @@ class TlsSession:
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether the server has sent no byte."""
+        """Return whether the server has sent no byte."""
         return bool(self.agreed.client_random) and not self.ends[1 - (self.connection.client or 0)].received
 
     @property
     def why_no_keys(self) -> str:
-        """Why there are no keys for it."""
+        """The reason why there are no keys for the session."""
         if self.agreed.unread:
             return self.agreed.unread
         has = [protection.application_keys(self.agreed, self.log, from_client) for from_client in (True, False)]
@@ -239,7 +239,7 @@ class TlsSession:
 
     @property
     def has_both_secrets(self) -> bool:
-        """Whether the log has what protects data of both directions: one alone is a half of what was said."""
+        """Return whether the log has what protects data of both directions: one alone is a half of what was said."""
         if self.agreed.version != TLS_13:
             return True
         return all(label in self.log.traffic(self.agreed.client_random) for label in protection.TRAFFIC_LABELS)

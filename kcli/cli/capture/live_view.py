@@ -99,7 +99,7 @@ class LiveView:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended by itself: it failed, or nobody takes what it shows."""
+        """Return whether it has ended by itself: it failed, or nobody takes what it shows."""
         return self.process.returncode is not None or self._failure is not None
 
     async def __aenter__(self) -> Self:

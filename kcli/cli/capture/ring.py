@@ -45,7 +45,7 @@ class Ring:
 
     @property
     def keeps(self) -> bool:
-        """Whether only the latest packets are kept."""
+        """Return whether only the latest packets are kept."""
         return self.last is not None or self.size is not None
 
 

@@ -24,7 +24,7 @@ class ArrivingLines:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `readline` has something to return at once."""
+        """Return whether `readline` has something to return at once."""
         return bool(self.whole) or self.ended or self.held >= self.longest
 
     async def wait(self) -> None:

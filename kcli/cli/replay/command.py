@@ -203,7 +203,7 @@ class Captures:
 
     @property
     def bounded(self) -> str:
-        """What to say of requests of that time."""
+        """The words for the chosen time in messages; "": all of the captures."""
         return "" if self.since is self.until is None else " between --since and --until"
 
     def begin(self) -> Capture:

@@ -159,12 +159,12 @@ class View:
 
     @property
     def found(self) -> list[Drifting]:
-        """What differs in any comparison."""
+        """The differences of all comparisons."""
         return [drifted for each in self.compared for drifted in each.found]
 
     @property
     def is_drift(self) -> bool:
-        """Whether nodes hold, or have logged, what others do not, and not only less of it."""
+        """Return whether nodes hold, or have logged, what others do not, and not only less of it."""
         return bool(self.found) or any(len(set(each.epochs)) == 1 for each in self.partings.values())
 
     def verdicts(self) -> Iterator[str]:

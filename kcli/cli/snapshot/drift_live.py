@@ -86,7 +86,7 @@ class LiveView:
 
     @property
     def is_drift(self) -> bool:
-        """Whether a node answers otherwise than the log, or votes with another directory than it fetches with."""
+        """Return whether a node differs from the log, or votes with another directory than it fetches with."""
         return any(node.differing for node in self.nodes) or any(each.severity != "info" for each in self.stale)
 
     @property

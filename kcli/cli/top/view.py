@@ -273,7 +273,7 @@ class View:
 
     @property
     def nothing_found(self) -> str:
-        """How much was checked where nothing is found."""
+        """The line about checks without findings."""
         from kcli.rules.judgement import checks
 
         return f"{checks()} checks: nothing found"

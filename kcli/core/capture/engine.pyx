@@ -329,7 +329,7 @@ cdef class CaptureEngine:
 
     @property
     def nameless(self):
-        """How many lines the filter left out for their topic that have a topic's id alone, by id."""
+        """The number of lines left out by a topic filter that have only a topic id, by id."""
         return {} if self.output.chosen is None else self.output.chosen.nameless
 
     def counts(self):

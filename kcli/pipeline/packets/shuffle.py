@@ -68,7 +68,7 @@ class ShuffledRange:
 
     @property
     def ends(self) -> Ends:
-        """Where its first and its last packet were."""
+        """The ends of the range: where its first and last packets were."""
         return Ends(self.taken, self.began, self.stopped, self.known, self.described)
 
 

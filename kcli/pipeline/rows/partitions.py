@@ -26,7 +26,7 @@ class Partition:
 
     @property
     def key(self) -> tuple[str | None, int]:
-        """What a request and its response name the partition by: topic id or name, and index."""
+        """The partition's name in a request and its response: topic id or name, and index."""
         return self.topic_id or self.topic, self.index
 
     def loaded(self, asked: dict[str, int], answered: dict[str, int]) -> tuple[Any, ...]:

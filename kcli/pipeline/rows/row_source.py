@@ -211,7 +211,7 @@ class RowSource(Sink):
 
     @property
     def problems(self) -> list[str]:
-        """What has kept records from being decoded, beside what is in their columns."""
+        """The error that stopped the decoding of records, if any; faults of single records are in their columns."""
         decoder = None if self.records is None else self.records.decoder
         return [] if decoder is None or decoder.failure is None else [str(decoder.failure)]
 

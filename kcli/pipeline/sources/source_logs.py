@@ -78,7 +78,7 @@ class SegmentSource(KcliSource):
 
     @property
     def secrets(self) -> bool:
-        """Whether secrets are shown."""
+        """Return whether secrets are shown."""
         return shows_secrets(self.options)
 
 

@@ -146,7 +146,7 @@ class TableSource(KcliSource):
 
     @property
     def reading(self) -> Mapping[str, Any]:
-        """How captures are read."""
+        """The options of reading captures."""
         ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
         return {"ports": ports, "dialect": self.options.get("schema"), "secrets": shows_secrets(self.options)}
 

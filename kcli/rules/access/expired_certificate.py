@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Descriptions of alerts: RFC 8446, 6. One of TLS 1.3 is encrypted: it is known by its length and its place, where the
-# other end waits for Finished, or for the first data.
+# Alert descriptions: RFC 8446, 6. TLS 1.3 encrypts alerts. Such an alert is recognized by its length and by its place:
+# it comes where the other end expects Finished, or the first data.
 RULE = Rule(
     finding="expired-certificate",
     title="certificates that are refused",

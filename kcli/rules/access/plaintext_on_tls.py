@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Once is enough: nothing else answers a plain request so. A Java client may try but once: it takes the alert for a
-# length of 336 MB, and its network thread ends with an OutOfMemoryError.
+# One alert is enough: no other fault makes a server answer a plain request with one. A Java client may try only once:
+# it reads the alert as a length of 336 MB, and its network thread ends with an OutOfMemoryError.
 RULE = Rule(
     finding="plaintext-on-tls",
     title="plain clients on TLS ports",

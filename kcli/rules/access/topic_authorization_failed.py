@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Again and again; or once, and the client stays, and neither reads nor writes (a Java consumer whose application takes
-# the exception and polls on).
+# The refusal repeats. Or there is one refusal, and the client stays connected but neither reads nor writes: a Java
+# consumer whose application catches the exception and polls on.
 RULE = Rule(
     finding="topic-authorization-failed",
     title="topics without the right to them",

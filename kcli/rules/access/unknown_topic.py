@@ -2,8 +2,9 @@
 
 from kcli.rules.rule import Rule
 
-# It explains connections that are used once where those ask for the topic: several processes may have one client id.
-# Who asks but once on each connection, and only around a broker's stop and start, is a probe that waits for the broker.
+# It explains short connections only if these connections ask for the topic: several processes may share one client id.
+# A client that asks only once on each connection, and only around a broker's stop and start, is a probe that waits for
+# the broker.
 RULE = Rule(
     finding="unknown-topic",
     title="topics that do not exist",

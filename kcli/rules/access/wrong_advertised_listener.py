@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Who is refused asks Metadata anew each time; who gets no answer waits for it, and asks hardly more than once: there a
-# listener counts all of whose addresses are out of reach.
+# A client whose connections are refused asks for Metadata again each time. A client that gets no answer waits, and asks
+# for Metadata hardly more than once; there a listener counts only if none of its addresses can be reached.
 RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",

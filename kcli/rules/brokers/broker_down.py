@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Every attempt to connect to it is refused, from the first to the last, and other brokers are reached at the addresses
-# that the same answers give: one broker is away, no listener advertises wrongly.
+# Every attempt to connect to the broker is refused, from first to last, while clients reach other brokers at the
+# addresses in the same Metadata answers. So one broker is down, and no listener advertises a wrong address.
 RULE = Rule(
     finding="broker-down",
     title="brokers that are down while others name them",

@@ -1,7 +1,8 @@
 """A broker was stopped, and nothing shows that it crashed.
 
-In order where it handed its leaders over before. Else its packets don't tell: the kernel closes the connections of a
-process that was killed while nothing was under way just as the process itself does.
+The stop was controlled if the broker handed its leaders over before. Without that, packets can't show a controlled
+stop: when a process is killed while no request is in flight, the kernel closes its connections exactly as the process
+does.
 """
 
 from kcli.rules.brokers.broker_crash import BACK, CONSEQUENCES, OUTAGES, WAITED

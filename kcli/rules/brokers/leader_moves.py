@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import Rule
 
-# A wave is known by a pause between its errors, or by a leader of its own: waves that come fast leave no pauses. A
-# reassignment moves one partition after the other, each once: some have to move again.
+# Two waves are told apart by a pause between their errors, or by different leaders: waves in quick succession leave no
+# pause. A reassignment moves each partition once, one after the other; so some partitions have to move again.
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move again and again",

@@ -2,10 +2,11 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Its kernel still acknowledges what clients send, so the host and the line are well. From one answer to the next, or to
-# the end of the capture, requests that are answered at once wait for seconds on several connections. What waits by
-# itself does not count: polls, as long as they may, joins, acks=all. Nor does a request whose answer may be missing in
-# the capture. Where nothing more goes to that broker, neither, the capture of it may be over: it has to go on for 2 s.
+# The broker's kernel still acknowledges segments, so the host and the network are well. Between two answers, or from
+# the last one to the end of the capture, requests that a broker answers at once wait for seconds on several
+# connections. Requests that wait by design do not count: a Fetch up to its max wait, JoinGroup, acks=all. A request
+# whose answer may be missing in the capture does not count either. If clients send the broker nothing more, its capture
+# may have ended: it has to go on for 2 s.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that take connections and answer nobody",

@@ -2,14 +2,14 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# An answer is late that took 100 ms and ten times the median of its API in the whole capture. A broker is slow when
-# late answers come in bursts and far oftener than from the others, or when its median is many times theirs. Where it
-# serves several clients, more than one waits: what a single one sends all at once waits for itself. Where there is no
-# other to compare it with (another listener of it is none), nearly all of them wait for a good part of the time, also
-# where that of requests under way together counts once. Members are put out by seconds alone.
-# A broker that nobody spoke to at first may just have started: its first seconds do not count. OffsetForLeaderEpoch is
-# asked of a leader that has just begun to be one. Where Metadata alone is late it waits for leaders that move, not for
-# the broker, which answers all else in time.
+# An answer is late after more than 100 ms and ten times the median of its API in the whole capture. A broker is slow if
+# its late answers come in bursts and are far more frequent than those of other brokers, or if its median is many times
+# theirs. If it serves several clients, more than one has to wait: a client that sends many requests at once waits for
+# itself. Without another broker to compare with (another listener of the same broker is none), nearly all clients have
+# to wait for a good part of the time, and this has to hold when requests in flight together count once. Only delays of
+# seconds make members leave their groups. A broker without connections at first may just have started: its first
+# seconds do not count. OffsetForLeaderEpoch does not count: a leader that has just been elected is asked for it. If
+# Metadata alone is late, it waits for leaders that move; the broker answers all other requests in time.
 RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",

@@ -2,11 +2,11 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Produce with acks=all is late where the same brokers answer everything else at once, and so for a tenth of the time or
-# more: a moment now and then is no trouble. A broker answers a connection's requests in order, so only the time since
-# the answer before counts there. The follower is the one that has an answer and does not ask on, just then; what it
-# answers late itself, as a leader of others, excuses nothing (unless Metadata tells its address: it is the one that it
-# never asks).
+# Produce with acks=all is late while the same brokers answer all other requests at once, for at least a tenth of the
+# time: a single delay is no trouble. A broker answers the requests of a connection in order, so only the time since the
+# previous answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait.
+# Its own late answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server
+# it is; otherwise it is the one to which it sends no Fetch.
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a follower",

@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Batches refused at one moment alone are no want of replicas: a broker of 4.x that can't ask for a transaction just
-# then answers clients that know no other error the same (KIP-890), and takes them a moment later.
+# Refusals at a single moment do not count: a broker of 4.x that can't verify a transaction at that moment answers old
+# clients with the same error (KIP-890), and accepts their retry a moment later.
 RULE = Rule(
     finding="under-min-isr",
     title="writes refused for want of replicas in sync",

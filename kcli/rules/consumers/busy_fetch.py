@@ -4,8 +4,8 @@ from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# Some clients (franz-go) spin for a moment as a leader moves: half of the seconds have to be busy, near to the
-# mean. First of all are left out who asks less than 30 times a second: most, and medians are dear.
+# Some clients (franz-go) spin for a moment while a leader moves: half of the seconds have to be busy, near to the mean.
+# Clients with less than 30 requests a second, which are most, are left out first: medians are expensive.
 RULE = Rule(
     finding="busy-fetch",
     title="a consumer asks without waiting",

@@ -3,10 +3,10 @@
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# Half of the connections tell: a client id may be that of others, too, who stay. Clients that have no id of their own
-# are given one with a number (Java's producer-1, producer-2): many of these that are over soon are one program.
-# A job of several clients opens many connections at once, as does a test: where it rests most of the time, its starts
-# count, of which a few seconds may have one.
+# Half of the connections have to be short: other processes with the same client id may keep theirs. Clients without an
+# id of their own get a number from their library (Java's producer-1, producer-2): many such ids that end soon are one
+# program. A job with several clients, or a test, opens many connections at once. If it is idle most of the time, its
+# starts count: there has to be one every few seconds.
 LISTED = 20
 RULE = Rule(
     finding="connection-churn",

@@ -4,8 +4,9 @@ from kcli.rules.prepared import LOOKS, WORK
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# A cluster of many groups has many answers to give to one look: how much that is, the work of the others tells. Who
-# rests between its looks for most of the time has a period; who does not asks as fast as it is answered.
+# One look at a cluster with many groups takes many answers; the work of the other clients shows how much that is. A
+# client that is idle between its looks most of the time polls at an interval. Any other client asks as fast as it is
+# answered.
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",

@@ -2,9 +2,10 @@
 
 from kcli.rules.rule import Rule
 
-# An answer that leaves records of a partition behind is as large as the client allows, be it for the partition or for
-# the whole: a broker sends all that it has. A pause between two Fetches is the client's but for the way there and back.
-# First of all is asked who leaves so many behind so often that it may count: few, and the rest is dear.
+# An answer that leaves records of a partition behind has reached the client's limit, for the partition or for the whole
+# answer: a broker sends all that it has. A pause between two Fetches, less the round trip, is the client's. Clients
+# that leave enough records behind, often enough, are chosen first: they are few, and the rest of the query is
+# expensive.
 RULE = Rule(
     finding="fetch-limits",
     title="fetch limits that are reached while records wait",

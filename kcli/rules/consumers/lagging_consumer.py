@@ -4,16 +4,17 @@ from kcli.rules.rule import Rule
 
 SLOWER = """last_lag >= 20 AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0
     AND read > 0 AND read < 0.9 * grown"""
-# As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before
-# (of a partition that was not asked for in a third: what came until its next Fetch, in proportion; one that waits in
-# a session is asked for where it was last), the consumer moves on all the time, and the time goes by between its
-# Fetches, not at the broker nor on the line. Who fetches ahead (librdkafka, sarama) falls behind by its commits, of
-# each group by itself. Where clients that share an id read one partition at once, each connection has a course of its
-# own. A produced record counts from its answer on, before which readers do not see it, nor before its transaction
-# ends where they read what is committed; what came since the commit before may have been read. Who works off one
-# partition after the other (franz-go) ends one's commits early: its next one is none, or (DuckDB's max_by passes over
-# nulls) the last itself. First of all are left out who ends less than 20 records behind, or stands still, or reads
-# what does not grow, and then who keeps up by the first and the last that is known: most, and the rest is dear.
+# As in Burrow there is no threshold: the lag's course over the whole window decides. The lag grows from each third of
+# the window to the next, the consumer moves on all the time, and the time passes between its Fetches, not at the broker
+# nor on the network. A partition that was not fetched in a third counts with the records produced until its next Fetch,
+# in proportion; one that a fetch session carries is fetched at its last offset. A consumer that fetches ahead
+# (librdkafka, sarama) falls behind by its commits, for each group separately. If clients that share an id read one
+# partition at once, each connection has its own course. A produced record counts from its answer on, because readers do
+# not see it before; for readers with read_committed it counts when its transaction ends. Records that came since the
+# last commit may have been read. A client that works off one partition after the other (franz-go) ends the commits of
+# one early: the next commit is missing, or (max_by of DuckDB skips nulls) is the last one itself. Most readers are left
+# out first, because the rest of the query is expensive: those that end less than 20 records behind, stand still, or
+# read a topic that does not grow; and then those that keep up from their first to their last known offset.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",

@@ -2,8 +2,9 @@
 
 from kcli.rules.rule import Rule
 
-# A broker that answers nobody meanwhile hangs: its clients are right to give up. An answer that the capture lacks is
-# none that was not waited for. Where the broker may answer within the timeout, and mostly does, it was late for once.
+# A broker that answers nobody in the meantime hangs, and its clients are right to give up. An answer that is missing in
+# the capture does not count as one that the client did not wait for. If the broker may answer within the timeout, and
+# mostly does, it was late by exception.
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",

@@ -2,8 +2,9 @@
 
 from kcli.rules.rule import Rule
 
-# A session is of its connection for most clients: one that starts anew each time has no session to go on with. A broker
-# keeps each for two minutes at least, and has 1,000 slots by default: who fills half of them takes them from others.
+# Most clients keep a session as long as its connection: a client that connects anew each time has none to continue. A
+# broker keeps each session for at least two minutes and has 1,000 slots by default: a client that fills half of them
+# takes them from others.
 RULE = Rule(
     finding="sessions-never-reused",
     title="fetch sessions that are opened and never used",

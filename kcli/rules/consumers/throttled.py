@@ -3,7 +3,7 @@
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# A quota on requests' time holds back for one window (a second) at most, quotas on bytes for as long as it takes.
+# A quota on request time delays for at most one window (a second), a quota on bytes for as long as needed.
 RULE = Rule(
     finding="throttled",
     title="quotas that hold clients back",

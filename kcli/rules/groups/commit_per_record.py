@@ -2,11 +2,11 @@
 
 from kcli.rules.rule import Rule
 
-# As many commits that are taken as records; each may be one further, or all be of the end of the batch that is worked
-# off (aiokafka). Who commits what each Fetch brought commits by batch, be they of two records. Where nearly each brings
-# one, those with more tell: one commit for them, or as many as records. Where there are none, the library tells:
-# kafkajs commits each batch by default, and it alone asks in version 5. Who falls behind, or leaves its socket unread,
-# does so for its commits only where these take its time.
+# There are about as many accepted commits as records. Each may move on by one, or all may commit the end of the current
+# batch (aiokafka). A client that commits once for each Fetch commits by batch, even if a batch has two records. If
+# nearly every Fetch brings one record, the larger ones decide: one commit for each, or as many as records. Without
+# larger ones, the library decides: kafkajs commits each batch by default, and only kafkajs uses version 5. Commits
+# explain a lag, or an unread socket, only if they take the client's time.
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",

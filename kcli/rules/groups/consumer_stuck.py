@@ -2,21 +2,22 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than
-# any other: a batch that takes long each time is slow work, and so is one that takes as long as its bytes did
-# before. An answer may take that long to be read: most of it lies behind the answer. It may happen two or three
-# times, where the client fetches on for longer than that. A Fetch that closes a session asks for nothing, and a
-# commit of what was committed before is no work: who polls without reading commits on. A member that has no
-# partition waits, and so does one that is told to (throttled). Who fetches ahead (sarama) is known by its commits,
-# which stop while records still come to it: three times as long as they ever did, where they stop for good. Of
-# gaps, only those of over 1.5 s are put in order: no other is a fourth of one that counts. Before that, clients
-# that fetch in all slices of 3 s are left out: most, and to put their Fetches in order is dear. Of members that
-# share a client id, each is known by its connection for Fetches: one that stays open, and whose partitions nobody
-# of that id reads on. Who joins anew, or does not commit, and beats less has no coordinator; who waits for an
-# answer to JoinGroup or SyncGroup waits for another member. Who was stuck before the capture began asks for nothing
-# in it: its partitions are those that grow, of topics that its group reads, and that nobody of the group asks for.
-# As many may be told as there are such partitions: others of the group may have none. Where no other reads on, nor
-# it commits again what it did, it may work on what it has.
+# A member is stuck in the longest gap between two of its Fetches, or after its last, if it sends heartbeats in that gap
+# and the gap is far longer than any other. Slow work is excluded: every batch takes that long, or this one takes as
+# long for its bytes as earlier ones. Most of the gap has to lie behind the answer, as reading an answer may take long.
+# There may be two or three such gaps if the client fetches for longer than one gap in between. A Fetch that closes a
+# session asks for nothing, and a commit of the same offset is no work: a client that polls without reading goes on
+# committing. A member without partitions waits, and so does a throttled one. A client that fetches ahead (sarama) is
+# judged by its commits, which stop while records still arrive: for three times the longest gap before, if they stop for
+# good. Two filters save time. Clients that fetch in all slices of 3 s, which are most, are left out first, because
+# sorting their Fetches is expensive. Of the gaps, only those over 1.5 s are sorted: no shorter one is a fourth of a gap
+# that counts. If members share a client id, each is identified by its connection for Fetches: the connection stays
+# open, and nobody else of that id reads its partitions on. A member that joins again, or that does not commit, and
+# sends fewer heartbeats has no coordinator. A member whose JoinGroup or SyncGroup is unanswered waits for another
+# member. A member that was stuck before the capture began fetches nothing in it. Its partitions grow, belong to topics
+# that its group reads, and nobody of the group fetches them. At most as many such members are reported as there are
+# such partitions, as other members may have none. If no other member fetches, and the member does not repeat a commit,
+# it may still work on its records.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",

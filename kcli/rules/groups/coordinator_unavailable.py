@@ -3,7 +3,8 @@
 from kcli.rules.rule import CRITICAL, Rule
 from kcli.schemas.errors import COORDINATOR_ERRORS
 
-# The first answers of the kind are start-up: the broker makes or loads __consumer_offsets. An end is what counts.
+# At start-up, coordinators are unavailable while the broker creates or loads __consumer_offsets: there an end is near,
+# so the errors have to last.
 RULE = Rule(
     finding="coordinator-unavailable",
     title="coordinators that do not come",

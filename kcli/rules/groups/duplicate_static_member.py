@@ -2,9 +2,9 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Once is told where the member that was put out was at work: it asked just before, and goes on asking. That may be
-# meant, as a deployment starts the new one before it ends the old. One that comes back after a long silence was
-# replaced, as it should be; one that never comes back was restarted.
+# A single takeover is reported if the fenced member was active: it sent requests just before, and goes on sending. That
+# may be intended, as when a deployment starts the new member before it stops the old one. A member that returns after a
+# long silence was replaced, as it should be. A member that never returns was restarted.
 RULE = Rule(
     finding="duplicate-static-member",
     title="a group.instance.id that several processes have",

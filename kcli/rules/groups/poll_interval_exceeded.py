@@ -2,8 +2,9 @@
 
 from kcli.rules.rule import Rule
 
-# The member leaves by itself, no sooner than its max.poll.interval.ms (the rebalance timeout of its JoinGroup) after it
-# joined, and joins again on the same connection: who closes a consumer closes that, too. Java says so in the reason.
+# The member leaves by itself, at the earliest max.poll.interval.ms (the rebalance timeout of its JoinGroup) after it
+# joined, and joins again on the same connection: a consumer that is closed closes its connection, too. Java gives this
+# reason in LeaveGroup.
 RULE = Rule(
     finding="poll-interval-exceeded",
     title="members that poll too late",

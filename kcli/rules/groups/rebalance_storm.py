@@ -2,13 +2,13 @@
 
 from kcli.rules.rule import Rule
 
-# A deployment replaces each member once: two or three rounds for each. A storm has the same members join again and
-# again. A member that comes, or leaves, costs a round, those that do so together one, one that goes without a word
-# (Streams) one of its own, and with a cooperative assignor another one, for partitions that are given up: some say
-# so, where it is not redacted. A client with far more members than were there at once is no deployment. Workers of
-# Connect join again for each connector that is made or changed: only members that come anew count there. Why it
-# rebalances: a member leaves by itself, or it is put out for want of heartbeats and lives (then its old id is
-# refused), or members see other topics or partitions (Java says so).
+# A deployment replaces each member once, with two or three rounds for each. In a storm the same members join again and
+# again. One round is expected for members that join together, one for members that leave together, and one for a member
+# that disappears without LeaveGroup (Streams). A cooperative assignor needs one more round for revoked partitions; some
+# clients say so in the reason, where it is not redacted. A client with far more members than it ever had at once is no
+# deployment. Workers of Connect join again for each connector that is created or changed: of these only new members
+# count. Causes: a member leaves by itself; or it is removed for lack of heartbeats although it is alive (its old member
+# id is refused then); or members see changed topics or partitions (Java says so).
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",

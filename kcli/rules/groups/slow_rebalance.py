@@ -2,14 +2,15 @@
 
 from kcli.rules.rule import Rule
 
-# A coordinator answers JoinGroup when all members that it knows have joined: also one that has died, until its session
-# ends, one that works on, until it polls or its rebalance timeout ends, and one that was given an id and never came
-# back with it. SyncGroup waits for the leader of the group. Members hear of a rebalance by their heartbeats, each 3 s,
-# so shorter waits are usual. Who joins last, or never, is waited for; a static member is known by its instance. Who
-# waits says nothing more but LeaveGroup: what goes on without an answer has had one that the capture lacks.
-# Of the protocol of KIP-848 nobody waits for an answer: a member that is to give partitions up is told which it keeps,
-# in its old epoch, and stays in that until it has done so; others of the group are in a newer one. One that dies
-# without a word keeps its partitions until its session ends, when the others get a newer epoch.
+# A coordinator answers JoinGroup when all members that it knows have joined. It waits for a dead member until its
+# session times out; for a busy member until it polls, or the rebalance timeout ends; and for a member that got an id
+# and never came back with it. SyncGroup waits for the group's leader. Members learn of a rebalance from their
+# heartbeats, every 3 s, so shorter waits are usual. The group waits for the member that joins last, or never; a static
+# member is identified by its instance id. A waiting member sends nothing but LeaveGroup: if it goes on without an
+# answer, the capture lacks that answer. In the protocol of KIP-848 no request waits. A member that has to revoke
+# partitions is told which ones it keeps, in its old epoch, and stays in that epoch until it has revoked them; other
+# members are in a newer one. A member that dies silently keeps its partitions until its session times out; then the
+# others get a newer epoch.
 RULE = Rule(
     finding="slow-rebalance",
     title="groups that wait long for a member",

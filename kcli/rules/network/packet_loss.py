@@ -2,9 +2,9 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Segments sent again are no loss by themselves: where the receiver missed something it says so (SACK), and where it has
-# them twice, too (D-SACK). Loopback is no line: it drops what a full receive buffer does not take. What was sent again
-# into silence is another matter (idle-connection-cut).
+# Retransmissions alone prove no loss. A receiver that misses a segment says so (SACK), and so does one that got it
+# twice (D-SACK). Loopback is no line: it drops segments that a full receive buffer can't take. Retransmissions without
+# any answer are another finding (idle-connection-cut).
 RULE = Rule(
     finding="packet-loss",
     title="lines that lose packets",

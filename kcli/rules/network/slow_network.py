@@ -2,8 +2,8 @@
 
 from kcli.rules.rule import Rule
 
-# The shortest round trip of a connection is the line's, however busy its ends are: acknowledgements wait up to 40 ms.
-# A consumer whose time goes by between its Fetches, far longer than a round trip, is slow by itself.
+# The shortest round trip of a connection is the network's, however busy its ends are: acknowledgements may be delayed
+# by up to 40 ms. A consumer that pauses between its Fetches for far longer than a round trip is slow by itself.
 RULE = Rule(
     finding="slow-network",
     title="long lines to clients",

@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import Rule
 
-# A window that closes for moments is that of a program that starts, or works off a backlog between its polls.
+# A receive window that closes for moments belongs to a program that starts, or that works off a backlog between polls.
 RULE = Rule(
     finding="slow-reader",
     title="clients that read their sockets slowly",
@@ -43,7 +43,7 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
     source="TCP window (RFC 9293); kafka.network:RequestMetrics ResponseSendTimeMs",
     explains={
         "lagging-consumer": ("client",),
-        "consumer-stuck": ("client",),  # an answer takes it minutes
+        "consumer-stuck": ("client",),  # it needs minutes for one answer
         "packet-loss": ("client",),
         "request-timeout-too-short": ("client",),
     },

@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import OF_TOPIC, Rule
 
-# A connection is one process's, with one clock; those with a few batches count together.
+# A connection belongs to one process, with one clock; connections with few batches count together.
 RULE = Rule(
     finding="clock-skew",
     title="producers whose clock is off",

@@ -2,9 +2,10 @@
 
 from kcli.rules.rule import Rule
 
-# The same batch twice, byte for byte; or, where a client packs records anew, offsets that grow by more than what all
-# producers were answered, each time by no more records than those of that client's requests just before that nobody
-# answered (an answer that the capture lacks is none of these): the broker had written those, too.
+# The same batch is written twice, byte for byte. Or, if the client packs records anew, offsets grow by more than all
+# producers' answered batches. Each such jump is at most as many records as the client sent just before in requests that
+# nobody answered: the broker had written these, too. A request whose answer is missing in the capture does not count as
+# unanswered.
 RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",

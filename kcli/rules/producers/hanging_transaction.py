@@ -2,12 +2,13 @@
 
 from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 
-# The last stable offset is the first record of the oldest open transaction: who wrote that record has it open, from
-# that write on. Where a capture begins later, it may be a producer that writes and ends nothing, not one that ends.
-# The offset never goes back: two answers with the same one show that it stood still between them. One that stood and
-# moved on was ended, by its producer or, where that ends nothing any more, by the coordinator.
-# That offset is where it begins, by which it is ended by hand. The coordinator counts the timeout from the first
-# partition that is added, and looks every 10 s for those that are over.
+# The last stable offset is the first record of the oldest open transaction: the producer that wrote this record has it
+# open, since that write. In a capture that begins later, any producer that writes and ends nothing may be to blame, but
+# none that ends transactions. The offset never goes back: two answers with the same offset show that it stood still
+# between them. A transaction whose offset stood still and then moved on was ended, by its producer or, if that ends no
+# more transactions, by the coordinator. The offset is also the start offset with which an operator aborts the
+# transaction. The coordinator counts the timeout from the first partition added, and looks for expired transactions
+# every 10 s.
 ABORT = (
     "kafka-transactions.sh --bootstrap-server {server:word} abort --topic {topic:word} --partition {partition_index} "
     "--start-offset {start_offset}"

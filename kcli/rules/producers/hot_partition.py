@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import OF_TOPIC, Rule
 
-# Half of the bytes, of three partitions 70 %, or less where all others that are written to get a little each.
+# Half of the bytes; of three partitions 70 %; or 40 % if every other partition that is written to gets little.
 RULE = Rule(
     finding="hot-partition",
     title="partitions that take far more than their share",
@@ -51,7 +51,7 @@ WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.
     "{fair_percent} % were its share of {partitions} partitions ({hot_records} of {records} records)",
     ruled_out="a short sample: it holds all the time",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
-    # The shares of the partitions are said: what makes one hot is the key.
+    # The finding gives the shares of the partitions already; the key is what makes one hot.
     see=f'sql "SELECT key, count(*) AS records FROM records p {OF_TOPIC} '
     "AND partition = '{hottest}' AND client_id = '{client_id}' GROUP BY ALL ORDER BY records DESC LIMIT 10\" {files}",
     source="KIP-794 (partitioner.adaptive.partitioning.enable is for records without keys)",

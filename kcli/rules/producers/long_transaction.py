@@ -2,10 +2,10 @@
 
 from kcli.rules.rule import Rule
 
-# How long is long, the others of the same producer say: checkpoints of Flink take as long as they are set to, each
-# time. Where it has too few of its own, those of all producers do, and it is worth a word. The last stable offset
-# stands behind the end meanwhile, which readers of what is committed wait for. What its producer does not end is a
-# hanging-transaction.
+# A transaction is long compared with the others of its producer: Flink's checkpoints always take as long as they are
+# set to. If a producer has too few transactions, it is compared with all producers, and the finding is only
+# informative. Meanwhile the last stable offset lags behind the end, and readers with read_committed wait for it. A
+# transaction that its producer does not end is a hanging-transaction.
 RULE = Rule(
     finding="long-transaction",
     title="transactions that are open for long",

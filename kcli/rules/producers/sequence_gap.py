@@ -2,9 +2,10 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# A batch refused as out of order is next in line where the one before it was taken: then that one is gone, and once is
-# enough. After a leader moved, batches overtake each other on their way to the next one; these are sent again, and
-# taken. Where nothing is known of the batches before, refusals that go on tell, if no leader moved.
+# If the batch before was accepted, a batch refused as out of order is the next in sequence: then the batch before is
+# lost, and one refusal is enough. After a leader moved, batches overtake each other on their way to the new leader; the
+# client sends them again, and the leader accepts them. If nothing is known of earlier batches, refusals that go on
+# count, unless the leader moved.
 RULE = Rule(
     finding="sequence-gap",
     title="gaps in the sequence of idempotent producers",

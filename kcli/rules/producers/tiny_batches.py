@@ -4,9 +4,10 @@ from kcli.rules.rule import Rule
 from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# Who ends a transaction for each record has nothing that linger.ms could put together. Whose records wait longer than
-# an answer takes, from their time to their request, has a linger.ms: what is spread over many partitions fills none.
-# Where others of the same client id write larger batches, only connections with hardly more than a record each count.
+# A producer that ends a transaction for each record has nothing that linger.ms could put together. A producer whose
+# records wait longer than an answer takes, from their timestamp to their request, has a linger.ms already: its records
+# are spread over too many partitions to fill a batch. If other connections of the same client id write larger batches,
+# only connections with hardly more than one record in each count.
 RULE = Rule(
     finding="tiny-batches",
     title="a producer sends each record alone",

@@ -7,7 +7,7 @@ INSTEAD = (
     "reset the offsets of groups knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "
     "with the old id"
 )
-# A new leader's high watermark is back for a moment, until the followers have asked it: no smaller log.
+# A new leader's high watermark is lower for a moment, until its followers have fetched: that is no smaller log.
 RULE = Rule(
     finding="topic-recreated",
     title="topics that were made anew under running clients",
@@ -147,7 +147,7 @@ WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coa
         "metadata-storm": ("client",),
         "connection-churn": ("client",),
         "sequence-gap": ("client",),
-        "consumer-stuck": ("client",),  # it knows the old topic
-        "hot-partition": ("topic",),  # the new one may have fewer partitions
+        "consumer-stuck": ("client",),  # it knows the deleted topic
+        "hot-partition": ("topic",),  # the new topic may have fewer partitions
     },
 )

@@ -2,10 +2,10 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Once is told where the producer that was put out was at work: it asked just before, and goes on asking. That may be
-# meant, as a deployment starts the new one before it ends the old. One that comes back after a long silence was
-# replaced, as it should be; one that never comes back was restarted. Of an id that was taken more often nobody asks for
-# that: what follows `few` is of a takeover or two each.
+# A single takeover is reported if the fenced producer was active: it sent requests just before, and goes on sending.
+# That may be intended, as when a deployment starts the new producer before it stops the old one. A producer that
+# returns after a long silence was replaced, as it should be. A producer that never returns was restarted. Ids with more
+# takeovers need no such proof: the queries from `few` on look only at ids with one or two.
 RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers have",

@@ -77,7 +77,7 @@ class Replay:
 
     @property
     def first(self) -> SnapshotId | None:
-        """Where a replay begins: at 0, where the log does, else with the first snapshot that the log goes on from."""
+        """The start of a replay: offset 0 if the log has it, else the first snapshot that the log continues."""
         if not self.segments:
             return None
         found = min((each for each in self.ids if each.end_offset >= self.segments[0]), default=None)

@@ -139,7 +139,9 @@ class Image:
 
     @property
     def shell_provenance(self) -> Provenance:
-        """What kafka-metadata-shell shows: of a snapshot alone the place in the file, behind log records the log's."""
+        """The provenance that kafka-metadata-shell shows: the offset in the file for a snapshot alone, the log's after
+        log records.
+        """
         return self.file_provenance or self.provenance
 
     def topic_named(self, name: str) -> Topic | None:

@@ -82,7 +82,7 @@ class Assembly:
 
     @property
     def whole(self) -> bool:
-        """Whether every byte of the snapshot is there."""
+        """Return whether every byte of the snapshot is there."""
         return self.covered == [(0, self.size)]
 
     def missing(self) -> list[tuple[int, int]]:

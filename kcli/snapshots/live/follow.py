@@ -34,7 +34,7 @@ class LogFollower(QuorumReader):
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether everything below the high watermark was read."""
+        """Return whether everything below the high watermark was read."""
         return self.state == "follow" and 0 <= self.high_watermark <= self.offset
 
     def fetch_body(self, version: int) -> Body:

@@ -33,12 +33,12 @@ class Answer:
 
     @property
     def name(self) -> str:
-        """How texts name it."""
+        """The node's name in texts."""
         return f"node {self.node} ({self.address})" if self.node is not None else self.address
 
     @property
     def subject(self) -> dict[str, Any]:
-        """What findings on it are about."""
+        """The subject of findings about the node."""
         return {"node": self.node, "address": self.address}
 
 

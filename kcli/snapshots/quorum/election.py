@@ -30,7 +30,7 @@ class Quorum:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known who votes."""
+        """Return whether it is known who votes."""
         return bool(self.voters)
 
     @property
@@ -41,7 +41,7 @@ class Quorum:
 
     @property
     def majority(self) -> int:
-        """How many votes it takes."""
+        """The number of votes that win an election."""
         return len(self.voters) // 2 + 1
 
     def is_stranger(self, node: QuorumNode) -> bool:

@@ -57,7 +57,7 @@ class QuorumNode:
 
     @property
     def name(self) -> str:
-        """How texts name it: "node 3", or by its path."""
+        """The node's name in texts: "node 3", or its path."""
         return f"node {self.id}" if self.id is not None else self.path
 
     @property
@@ -72,12 +72,12 @@ class QuorumNode:
 
     @property
     def place(self) -> tuple[int, int]:
-        """What elections compare: the last epoch, then the end."""
+        """The end of the log as elections compare it: the last epoch, then the end offset."""
         return self.epoch, self.end
 
     @property
     def is_empty(self) -> bool:
-        """Whether its log has no record yet, as after `kafka-storage format`."""
+        """Return whether its log has no record yet, as after `kafka-storage format`."""
         return self.end == 0
 
     @property

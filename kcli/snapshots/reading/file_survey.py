@@ -95,7 +95,7 @@ class Survey:
 
     @property
     def whole(self) -> bool:
-        """Whether every record was decoded, and every checksum is right."""
+        """Return whether every record was decoded, and every checksum is right."""
         return not self.unread and not self.bad_checksums
 
     def count(self, *keys: int) -> int:

@@ -44,12 +44,12 @@ class Batch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends, in bytes."""
+        """The position of its end, in bytes."""
         return self.position + self.size
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are control records."""
+        """Return whether its records are control records."""
         return bool(self.attributes & 0x20)
 
     @property
@@ -60,7 +60,7 @@ class Batch(NamedTuple):
 
     @property
     def append_timestamp(self) -> int:
-        """When the leader wrote it, in ms."""
+        """The time at which the leader wrote it, in ms."""
         return self.max_timestamp
 
 

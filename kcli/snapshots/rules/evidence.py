@@ -117,12 +117,12 @@ class Evidence:
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the file is a snapshot: by its name, or else by its first control record."""
+        """Return whether the file is a snapshot: by its name, or else by its first control record."""
         return self.name is not None or any(each.kind == ControlType.SNAPSHOT_HEADER for each in self.controls[:1])
 
     @property
     def logged_at(self) -> int | None:
-        """When the last record of the log that a snapshot holds was written: ms, by its header; None: no header."""
+        """The write time of the last log record in a snapshot, from its header (ms); None: no header."""
         found = next((each.value for each in self.controls[:1] if each.kind == ControlType.SNAPSHOT_HEADER), None)
         return found["lastContainedLogTimestamp"] if found else None
 

@@ -25,7 +25,7 @@ class SnapshotFinding:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error, and not a note."""
+        """Return whether it is an error, and not a note."""
         return self.severity == "error"
 
 

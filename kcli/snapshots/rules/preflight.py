@@ -40,7 +40,7 @@ class Obstacle:
 
     @property
     def is_bootstrap(self) -> bool:
-        """Whether it stands beside the log, so that no snapshot cures it."""
+        """Return whether it stands beside the log, so that no snapshot cures it."""
         return Path(self.file).name == BOOTSTRAP
 
 

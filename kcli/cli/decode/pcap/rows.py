@@ -102,7 +102,7 @@ class TableSink(Sink):
 
     @cached_property
     def looks(self) -> bool:
-        """Whether the filter looks into bodies for more than whether something failed."""
+        """Return whether the filter looks into bodies for more than whether something failed."""
         return self.chosen.topic is not None or self.chosen.error is not None
 
     def layout(self, api_key: int, version: int) -> Any:
