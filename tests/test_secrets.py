@@ -121,6 +121,29 @@ def test_messages(name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFi
                 assert shows(run(capsys, *words, "--show-secrets")[1])
 
 
+@pytest.mark.parametrize("form", ["json", "tree", "hexdump", "table"])
+def test_a_message_that_breaks_off_has_no_value(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that was left out, or a length that is wrong, puts a secret into the field beside it, or into a number."""
+    configs = [{"name": "ssl.keystore.password", "value": MARK}, {"name": "", "value": MARK}]
+    topics = [{"name": "t", "numPartitions": 1, "replicationFactor": 1, "configs": configs}]
+    whole = request(19, 7, 5, {"topics": topics})[4:]
+    nameless = whole.replace(b"\x16ssl.keystore.password", b"", 1)
+    shifted = whole.replace(b"\x02t\0\0", b"\x02t" + RAW[:13], 1)
+    swallowed = whole[:8] + bytes([0, len(whole) - 12]) + whole[10:]
+    for data in (nameless, shifted, swallowed):
+        (tmp_path / "message").write_bytes(data)
+        for words in (["decode", "request"], ["decode"], []):
+            code, text = run(capsys, *words, tmp_path / "message", *(["--format", form] if "request" in words else []))
+            assert code == 3 and not shows(text) and str(int.from_bytes(b"S3CR")) not in text, text
+        code, text = run(capsys, "diff", "message", tmp_path / "message", tmp_path / "message")
+        assert not shows(text)
+    (tmp_path / "message").write_bytes(shifted)
+    code, text = run(capsys, "decode", "request", tmp_path / "message", "--show-secrets")
+    assert str(int.from_bytes(b"S3CR")) in text
+    code, text = run(capsys, "decode", "request", tmp_path / "message")
+    assert "--show-secrets shows them" in text and '"numPartitions":{"redacted":4}' in text
+
+
 def cut_short(data: bytes) -> bytes:
     return frame(data[4:-3])
 

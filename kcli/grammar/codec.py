@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from kcli.core.codec.values import bytes_of
 from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
+from kcli.grammar.secrets import hide_broken, hide_records, hide_secrets, hide_spans
 from kcli.grammar.topic_ids import annotate
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
@@ -281,10 +281,11 @@ class MessageCodec(Grammar):
         try:
             codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
         except DecodeError as error:
-            raise self.named(error) from None
-        finally:
             if self.guarded and not secrets:
-                spans[start:] = hide_spans(spans[start:], self.secrets)
+                spans[start:] = hide_broken(hide_spans(spans[start:], self.secrets))
+            raise self.named(error) from None
+        if self.guarded and not secrets:
+            spans[start:] = hide_spans(spans[start:], self.secrets)
         return spans
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from kcli.grammar.words.trace import INDEX, Span
 from kcli.schemas.secrets import ALWAYS, is_secret_config
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
+OF_NO_FIELD = ("count", "tag and size", "struct")  # ends of the types of such spans
+LEAST_HIDDEN = 4  # bytes of a number
 WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
 
 
@@ -124,6 +126,27 @@ def hide_span(span: Span) -> Span:
     """Return the span with a Hidden of the same size for its value."""
     size = len(span.value.encode()) if isinstance(span.value, str) else len(span.value)
     return span._replace(value=Hidden(size))
+
+
+def hide_broken(spans: list[Span]) -> list[Span]:
+    """Return the spans of a message that has secrets and breaks off: a wrong length may have put a secret's bytes into
+    any of its fields. Hidden are texts, bytes, and numbers of four bytes and more.
+    """
+    return [hide_value(span) for span in spans]
+
+
+def hide_header(spans: list[Span]) -> list[Span]:
+    """Return the spans of the header of such a message. A client id that does not print has swallowed what follows."""
+    return [hide_span(span) if isinstance(span.value, str) and not span.value.isprintable() else span for span in spans]
+
+
+def hide_value(span: Span) -> Span:
+    if span.value is None or isinstance(span.value, Hidden) or span.type.endswith(OF_NO_FIELD):
+        return span
+    if isinstance(span.value, str | bytes):
+        return hide_span(span)
+    size = span.end - span.start
+    return span._replace(value=Hidden(size)) if size >= LEAST_HIDDEN else span
 
 
 def is_secret_span(span: Span, fields: Mapping[str, str], said: Mapping[str, Any]) -> bool:

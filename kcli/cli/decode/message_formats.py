@@ -13,7 +13,7 @@ from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.secrets import Hidden, hide_span
+from kcli.grammar.secrets import Hidden, hide_header, hide_span
 from kcli.grammar.words.trace import Span
 from kcli.grammar.words.word import JsonForm
 from kcli.jsontext import dumps, loads
@@ -116,7 +116,19 @@ def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> 
         pass
     if not header:
         return None
+    if hides_values(shape, frame.start, options):
+        header = hide_header(header)
     return shape.wrap(partial_json(header, form), partial_json(body, form) if reached else None)
+
+
+def hides_values(shape: Shape, start: int, options: dict[str, Any]) -> bool:
+    """Return whether the values of a message are hidden where it breaks off. start: of the message, whose header may be
+    what breaks off.
+    """
+    try:
+        return not options["secrets"] and shape.body(start).guarded
+    except DecodeError:
+        return not options["secrets"]  # nobody knows what it is
 
 
 def print_json(made: dict[str, Any]) -> None:
@@ -223,7 +235,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     if options["records"] == "raw" and options["format_"] == "tree":
         raise UsageError("--records raw: a tree shows records as batches or full (--format hexdump: all bytes)")
     spans, found = list[Span](), list[InputError]()
-    hidden = False
+    hidden = hides_values(shape, frame.start, options)
     failure: DecodeError | None = None
     what = shape.header.what
     try:
@@ -231,7 +243,6 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
         start = spans[-1].end if spans else frame.start
         codec = shape.body(start)
         what = codec.what
-        hidden = codec.guarded and not options["secrets"]
         codec.spans(data, start, spans, secrets=options["secrets"])
         end = spans[-1].end if spans else start
         if options["format_"] == "tree" or options.get("embedded"):
@@ -246,6 +257,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
             found.append(left_over(codec, data, end))
     except DecodeError as error:
         failure = error
+        spans = hide_header(spans) if hidden else spans
     print_line(f"{what}, {frame.end - frame.start} bytes")
     lines = tree_lines if options["format_"] == "tree" else hexdump_lines
     for line in lines(data, spans, options["dialect"]):

@@ -10,8 +10,9 @@ from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.cli.options.inputs import read_text, refuse_two_forms, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
-from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain
+from kcli.grammar.request_start import CLIENT_ID, PREFIX, api_of, chain
 from kcli.input_names import name_of
+from kcli.schemas.catalog import catalog
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 Reach = Callable[[bytes, bool], int]
@@ -136,11 +137,12 @@ def is_length(data: bytes) -> bool:
 
 def is_framed(data: bytes, reach: Reach) -> bool:
     """Return whether more can be read behind the length. The start of a header is no more than a sign of it, where most
-    of the frame is there.
+    of the frame is there. It is none where most of it is missing and it reads as key and version of a known request,
+    whose number then reads as another key and version.
     """
     size, left = int.from_bytes(data[:PREFIX], "big"), len(data) - PREFIX
     behind = reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)], size > left)
-    if behind <= CLIENT_ID and size > 2 * left:
+    if size > 2 * left and (behind <= CLIENT_ID or catalog().knows(*api_of(data))):
         return False
     return behind > max(reach(data[:READ_AHEAD], False), PREFIX)
 

@@ -11,7 +11,7 @@ from kcli.errors import DecodeError
 from kcli.grammar.codec import TRAILING
 from kcli.grammar.difference import Difference, core_batch_differences, core_differences, differences, in_order
 from kcli.grammar.request_start import PREFIX, starts_with_length
-from kcli.grammar.secrets import hide_span
+from kcli.grammar.secrets import hide_header, hide_span
 from kcli.grammar.words.trace import Span
 
 
@@ -48,6 +48,7 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
         spans += map(hide_span, rest) if codec.guarded and not options["secrets"] else rest
     except DecodeError as error:
         problem = str(error)
+        spans = hide_header(spans) if codec.guarded and not options["secrets"] else spans
     form = {"records": "full", "secrets": options["secrets"]}
     return Side(data, with_batches(spans, form, codec.what)[0], problem)
 

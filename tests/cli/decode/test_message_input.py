@@ -191,3 +191,16 @@ def test_an_api_that_there_is_not_is_not_taken_for_a_length(
     (tmp_path / "message").write_bytes(damaged)
     assert main(["decode", "request", str(tmp_path / "message")]) == 3
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", range(14))
+def test_the_number_of_a_damaged_request_is_no_api(
+    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Key and version are no length, though what stands behind them reads as Produce, of a version that there is."""
+    header = {"requestApiKey": 40, "requestApiVersion": 0, "correlationId": number, "clientId": "cl"}
+    message = frames.encode_request(header, {"hmac": b"h" * 18, "expiryTimePeriodMs": 1})
+    (tmp_path / "message").write_bytes(message[:-1])
+    assert main(["decode", "request", str(tmp_path / "message")]) == 3
+    out, err = capsys.readouterr()
+    assert json.loads(out)["requestHeader"]["requestApiKey"] == 40 and "expiryTimePeriodMs" in err

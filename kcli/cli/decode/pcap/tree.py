@@ -14,7 +14,7 @@ from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.group_data import group_data_spans
-from kcli.grammar.secrets import hide_span
+from kcli.grammar.secrets import hide_header, hide_span
 from kcli.grammar.words.trace import Span
 
 INDENT = "  "
@@ -76,7 +76,9 @@ def message(
             rest = Span("_trailing", end, len(frame), "bytes behind the message", frame[end:])
             spans.append(hide_span(rest) if body.guarded and not bodies.secrets else rest)
     except DecodeError as error:
-        failure = failure_line(frame, error, body.guarded and not bodies.secrets)
+        hidden = body.guarded and not bodies.secrets
+        spans = hide_header(spans) if hidden else spans
+        failure = failure_line(frame, error, hidden)
         failure += slips.text(frame, 0, asked | {"dialect": bodies.dialect})
     for line in tree_lines(frame, spans, bodies.dialect, None if room is None else room - len(INDENT)):
         yield INDENT + line
