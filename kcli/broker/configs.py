@@ -162,7 +162,7 @@ FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
 JAAS = "sasl.jaas.config"
 RELOADED = re.compile(r"ssl\.(keystore|truststore)\..*|ssl\.key\.password")
 OF_LISTENERS = re.compile(
-    rf"{RELOADED.pattern}|ssl\.client\.auth|ssl\.enabled\.protocols|ssl\.principal\.mapping\.rules|ssl\.allow\..*"
+    rf"{RELOADED.pattern}|ssl\.(client\.auth|cipher\.suites|enabled\.protocols|principal\.mapping\.rules|allow\..*)"
 )
 OF_LOGINS = re.compile(
     rf"{re.escape(JAAS)}|sasl\.enabled\.mechanisms|sasl\.oauthbearer\..*|connections\.max\.reauth\.ms"
@@ -270,6 +270,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("socket.request.max.bytes", "104857600", COUNT),
     fixed("ssl.allow.dn.changes", "false", BOOLEAN),
     fixed("ssl.allow.san.changes", "false", BOOLEAN),
+    Config("ssl.cipher.suites", "", LIST),
     Config("ssl.client.auth", "none", text_of("required", "requested", "none")),
     Config("ssl.enabled.protocols", "TLSv1.2,TLSv1.3", LIST),
     Config("ssl.key.password", None, PASSWORD),

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from kcli.broker.configs import Configs
 from kcli.broker.metadata.topics import new_topic_id
-from kcli.broker.storage.checkpoints import read_properties, write_properties
-from kcli.errors import UsageError
+from kcli.broker.storage.checkpoints import write_properties
+from kcli.errors import InputError, UsageError
+from kcli.java_properties import read_properties
 from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.temporary import TemporaryFolder, temporary_root
 
@@ -51,9 +52,10 @@ class DataDir:
 
     def _identify(self, configs: Configs, note: Callable[[str], None]) -> str:
         """Return the cluster's id: as it was, as it is configured, or a new one."""
-        known = read_properties(self.path / META_PROPERTIES)
-        if known is None:
-            note(f"{self.path / META_PROPERTIES}: left out: no properties of Kafka's")
+        try:
+            known = read_properties(self.path / META_PROPERTIES)
+        except InputError as error:
+            note(f"{error}: left out")
             known = {}
         wanted = configs.text("cluster.id")
         if known.get("cluster.id") and wanted not in ("", known["cluster.id"]):

@@ -375,6 +375,8 @@ class EmbeddedBroker:
         """
         if not group and not topic:
             raise UsageError("wait: a group or a topic expected")
+        if (not group and (state or members is not None)) or (not topic and records is not None):
+            raise UsageError("wait: state and members are of a group, records of a topic")
         check_state(state)
 
         def look(broker: Broker) -> str:

@@ -237,7 +237,6 @@ socket.connection.setup.timeout.ms long = 10000
 socket.listen.backlog.size int = 50
 socket.receive.buffer.bytes int = 102400
 socket.send.buffer.bytes int = 102400
-ssl.cipher.suites list+ =
 ssl.endpoint.identification.algorithm string+ = https
 ssl.engine.factory.class class+
 ssl.keymanager.algorithm string+ = SunX509

@@ -12,6 +12,7 @@ from kcli.arguments import need
 from kcli.capture.counters import Tally
 from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, with_failures
 from kcli.capture.filters import Choice, Name, Time, chosen
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Values
 from kcli.counting import counted, few_of
@@ -141,7 +142,8 @@ def read_capture(  # noqa: PLR0913
 ) -> Capture:
     """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
 
-    files: a path, a file opened in binary mode, or several of these; "-" is standard input.
+    files: a path, a file opened in binary mode, or several of these; "-" is standard input. A directory stands for the
+    captures in it and below.
     api: only these APIs, by name ("Fetch") or key (1). client_id: only this client. topic: only what names this topic.
     errors: only what was answered with an error, or with the error of this name or code ("NOT_LEADER_OR_FOLLOWER").
     since, until: by the request's time: a datetime, ISO 8601 text (UTC where there is no zone), or seconds since 1970.
@@ -154,7 +156,8 @@ def read_capture(  # noqa: PLR0913
     key_logs: files with the secrets of TLS connections, as SSLKEYLOGFILE has them.
     memory: bytes held of connections at most: packets out of order, parts of frames, requests without an answer.
 
-    UsageError: an argument makes no sense. Faults of the files show when they are read (see `Capture`).
+    UsageError: an argument makes no sense; InputError: a directory has no capture. Other faults of files show when they
+    are read (see `Capture`).
     """
     if records not in FIELD_FORMS:
         raise UsageError(f"records {records!r}: one of {', '.join(FIELD_FORMS)} expected")
@@ -172,7 +175,7 @@ def read_capture(  # noqa: PLR0913
     if where is not None:
         made = replace(made, where=condition_of(where, dialect))
     return Capture(
-        files_of(files, "read_capture"),
+        captures_in(files_of(files, "read_capture")),
         DecodeOptions(
             ports=ports_of(ports),
             dialect=dialect,

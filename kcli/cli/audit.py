@@ -10,10 +10,10 @@ import click
 
 from kcli.capture.audit import AuditSink, Client, Judge, Overheard, Usage, audit, audited
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.terminal.cells import cut, wrap

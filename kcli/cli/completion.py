@@ -144,8 +144,8 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 def topics_in(given: Iterable[str]) -> set[str]:
     """Return the topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
     from kcli.capture.decoder import CaptureDecoder
+    from kcli.capture.io.capture_files import is_capture
     from kcli.capture.statistics import StatisticsSink
-    from kcli.cli.options.capture_files import is_capture
     from kcli.topic_names import partition_of
 
     paths = [each for name in given for each in ([Path(name)] if Path(name).is_file() else Path(name).rglob("*"))]

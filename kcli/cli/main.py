@@ -69,6 +69,10 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def is_input(word: str) -> bool:
+    return word == "-" or os.path.lexists(word)
+
+
 class DecodeGroup(LazyGroup):
     """`kcli decode`: where no command is named, the kind of the first file chooses it, wherever that file stands."""
 
@@ -81,7 +85,7 @@ class DecodeGroup(LazyGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the arguments apart."""
         named = bool(args) and (args[0] in self.table or args[0] in ctx.help_option_names)
-        if named or not any(each == "-" or os.path.lexists(each) for each in args):
+        if named or not any(map(is_input, args)):
             return super().parse_args(ctx, args)
         from kcli.cli.decode.choice import target_of
 
@@ -97,9 +101,24 @@ class DecodeGroup(LazyGroup):
 
 
 class Root(LazyGroup):
-    """`kcli` itself: a first word that is a file's name opens the front door."""
+    """`kcli` itself: a file's name opens the front door, as the first word or behind options of `kcli FILE`."""
 
     what = "command or file"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments apart."""
+        ctx.obj = self.front_words(ctx, args)
+        return super().parse_args(ctx, args if ctx.obj is None else ["FILE", *ctx.obj])
+
+    def front_words(self, ctx: click.Context, args: list[str]) -> list[str] | None:
+        """Return the arguments of `kcli FILE`; None where a command is named, or nothing that is there."""
+        if not args or args[0] in self.table:
+            return None
+        if is_input(args[0]):
+            return ["--", *args] if args[0].startswith("-") and args[0] != "-" else args
+        own = {name for each in self.get_params(ctx) for name in each.opts}
+        named = not args[0].startswith("-") or args[0] in own or any(each in self.table for each in args)
+        return None if named or not any(map(is_input, args)) else args
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("kcli", "FILE...", prefix="Usage: ")
@@ -118,8 +137,8 @@ class Root(LazyGroup):
         if args[0] == "help":
             words = args[1:]
             return self.resolve_command(ctx, [*words, "--help"]) if words else ("help", HELP_COMMAND, [])
-        if args[0] not in self.table and (args[0] == "-" or os.path.lexists(args[0])):
-            return "FILE", of_file(loaded(FRONT)), ["--", *args] if args[0].startswith("-") and args[0] != "-" else args
+        if ctx.obj is not None:
+            return "FILE", of_file(loaded(FRONT)), args[1:]
         return super().resolve_command(ctx, args)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import (
     files_argument,
     port_option,

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kcli.client.java_properties import parse
 from kcli.client.property_table import IGNORED, OF_LIBRDKAFKA, PROPERTIES, Property
 from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
+from kcli.java_properties import parse
 from kcli.nearest import suggestion
 
 BOOLEANS = {"true": True, "false": False}

@@ -54,6 +54,7 @@ USED = (
     password("ssl.key.password"),
     string("ssl.endpoint.identification.algorithm", "https", "https", ""),
     Property("ssl.enabled.protocols", "list", "TLSv1.2,TLSv1.3"),
+    Property("ssl.cipher.suites", "list", ""),
     number("socket.connection.setup.timeout.ms", 10_000),
     number("request.timeout.ms", 30_000),
     number("default.api.timeout.ms", 60_000),
@@ -122,7 +123,7 @@ IGNORED_NAMES = """
     sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
     sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
     security.providers session.timeout.ms share.acknowledgement.mode share.acquire.mode
-    ssl.cipher.suites ssl.engine.factory.class ssl.keymanager.algorithm ssl.keystore.password ssl.protocol ssl.provider
+    ssl.engine.factory.class ssl.keymanager.algorithm ssl.keystore.password ssl.protocol ssl.provider
     ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.password
     transaction.two.phase.commit.enable value.deserializer value.serializer
 """

@@ -6,10 +6,14 @@ import re
 import ssl
 from pathlib import Path
 
+from kcli.capture.tls.suites import NAMES
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, UsageError
+from kcli.nearest import suggestion
 from kcli.temporary import TemporaryFolder
 
+SUITES = "ssl.cipher.suites"
+TLS13_SUITES = range(0x1300, 0x1400)
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 PEM_BLOCK = re.compile(r"(-----BEGIN [^-]+-----)(.*?)(-----END [^-]+-----)")
 JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\x30\x82", b"\x30\x83")  # JKS, PKCS12
@@ -25,6 +29,7 @@ def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = config["ssl.endpoint.identification.algorithm"] == "https"
     set_versions(context, config["ssl.enabled.protocols"])
+    set_suites(context, config[SUITES])
     load_trust(context, config)
     load_identity(context, config)
     return context
@@ -36,6 +41,34 @@ def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
     if not versions:
         raise UsageError(f"ssl.enabled.protocols: none of {', '.join(VERSIONS)} in {','.join(names)!r}")
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
+
+
+def set_suites(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
+    """Set the cipher suites by their names in Kafka, those of IANA; none: Python's own. UsageError: none can be used.
+
+    Which of TLS 1.3 are used can be set from Python 3.15 on. Before that they are all used, or that version is not.
+    """
+    if not names:
+        return
+    numbers = {name: number for number, name in NAMES.items()}
+    for name in names:
+        if name not in numbers:
+            raise UsageError(f"{SUITES}: no cipher suite {name} of TLS 1.2 or 1.3{suggestion(name, numbers)}")
+    known = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    known.set_ciphers("ALL:@SECLEVEL=0")
+    usable = {each["id"] & 0xFFFF: str(each["name"]) for each in known.get_ciphers()}
+    found = [numbers[name] for name in names if numbers[name] in usable]
+    newest = [usable[number] for number in found if number in TLS13_SUITES]
+    older = [usable[number] for number in found if number not in TLS13_SUITES]
+    if older:
+        context.set_ciphers(":".join(older))
+    if newest and hasattr(context, "set_ciphersuites"):
+        context.set_ciphersuites(":".join(newest))
+    versions = [VERSIONS["TLSv1.2"]] * bool(older) + [VERSIONS["TLSv1.3"]] * bool(newest)
+    shared = [each for each in versions if context.minimum_version <= each <= context.maximum_version]
+    if not shared:
+        raise UsageError(f"{SUITES}: none of {', '.join(names)} can be used with the versions of TLS that are enabled")
+    context.minimum_version, context.maximum_version = shared[0], shared[-1]
 
 
 def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:

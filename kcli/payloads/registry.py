@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import urllib3
 
-from kcli.client.java_properties import parse
 from kcli.client.web_address import WebAddress, reason_of
 from kcli.errors import InputError, NetworkError, UsageError, unreadable
+from kcli.java_properties import parse
 from kcli.jsontext import loads
 from kcli.payloads.entries import is_entry, native_references, schema_of
 from kcli.payloads.framing import SchemaId

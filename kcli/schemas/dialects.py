@@ -99,10 +99,17 @@ def setting(text: str) -> tuple[str, int]:
     return api, int(key)
 
 
+def definition_files(place: Path) -> list[Path]:
+    """Return the files of a directory and those below it, or the file."""
+    return [place] if place.is_file() else sorted(place.rglob("*.json"))
+
+
 def read_dialect(folder: Path) -> Dialect:
-    """Return the definitions in a directory and those below it. SchemaError names the file that makes no sense."""
+    """Return the definitions in a directory and those below it, or in a file. SchemaError names the file that makes no
+    sense.
+    """
     dialect = Dialect(folder.name)
-    for path in sorted(folder.rglob("*.json")):
+    for path in definition_files(folder):
         try:
             read_file(dialect, path)
         except InputError as error:

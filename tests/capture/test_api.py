@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import kcli
 from kcli.capture.api import read_capture
+from kcli.errors import InputError
 from tests.capture.decoding import write_lines
 from tests.capture.wires import DATA, SAMPLES
 
@@ -34,6 +36,17 @@ def test_events_stand_at_their_place() -> None:
     cut = DATA / "snaplen-96.pcap"
     assert [item.line() for item in read_capture(cut).items()] == lines(cut)
     assert not list(read_capture(cut)) and read_capture(cut).counts.exchanges == 0
+
+
+def test_a_directory_stands_for_the_captures_below(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    shutil.copy(SAMPLES / "ipv6.pcapng", tmp_path / "deep" / "b")
+    (tmp_path / "notes.txt").write_text("no capture")
+    expected = [str(each) for each in read_capture(SAMPLES / "ipv6.pcapng")]
+    assert [str(each) for each in read_capture(tmp_path)] == expected != []
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty: no capture in this directory"):
+        read_capture(tmp_path / "empty")
 
 
 def test_open_files_are_read_as_paths_are() -> None:

@@ -31,7 +31,7 @@ class MemberGroup(Generic[Member]):
 
     def __init__(self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[Any], None]) -> None:
         self.id, self.topics, self.clock, self.keep = group_id, topics, clock, keep
-        self.epoch = 0
+        self.epoch = 1  # Kafka 4.4 gives the first member epoch 2
         self.members: dict[str, Member] = {}
         self.offsets: dict[tuple[str, int], Committed] = {}
         self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}

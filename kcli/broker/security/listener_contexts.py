@@ -98,15 +98,15 @@ class ListenerContexts:
         """
         from kcli.broker.security.listener_tls import read_pair, server_context, trust
         from kcli.broker.security.stores import key_pair, trusted
-        from kcli.client.tls import set_versions
+        from kcli.client.tls import SUITES, set_suites, set_versions
 
         own, authority = ListenerConfigs(configs, listener.name), self._protection.tls_client_ca
         pair, wanted = key_pair(own) or self._common, client_auth(own, self._protection, listener)
         if pair is None:
             raise UsageError(f"listener {listener.name}: TLS needs a certificate: tls_cert is missing")
         context = server_context(pair.text, pair.name, password=pair.password)
-        if (versions := own.given("ssl.enabled.protocols")) is not None:
-            set_versions(context, tuple(each.strip() for each in versions.split(",")))
+        set_versions(context, split(own.text("ssl.enabled.protocols")))
+        set_suites(context, split(own.text(SUITES)))
         authorities = trusted(own)
         if authorities is None and authority is not None:
             authorities = read_pair(authority, None), authority
@@ -116,6 +116,10 @@ class ListenerContexts:
             raise UsageError(f"ssl.client.auth={wanted}: ssl.truststore.location or tls_client_ca is missing")
         context.verify_mode = CLIENT_AUTH[wanted]
         return Tls(context, pair)
+
+
+def split(names: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, names.split(","))))
 
 
 def client_auth(configs: ListenerConfigs, protection: Protection, listener: ListenerOptions) -> str:

@@ -123,7 +123,6 @@ class ShareGroup(MemberGroup[ShareMember]):
             del self.members[member.id]
             for each in self.partitions.values():
                 each.release_all(member.id)
-            self._topics_changed()
             self._assign()
             self.keep(self)
 

@@ -12,6 +12,7 @@ from typing import Any
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.files.checkpoints import LEADER_EPOCH_CHECKPOINT, OFFSET_CHECKPOINT, PARTITION_METADATA
 from kcli.grammar.words.structs import Struct
+from kcli.java_properties import properties_text
 
 Partition = tuple[str, int]
 
@@ -63,21 +64,9 @@ def write_offsets(path: Path, offsets: Mapping[Partition, int]) -> None:
     write_entries(path, OFFSET_CHECKPOINT, entries)
 
 
-def read_properties(path: Path) -> dict[str, str] | None:
-    """Read properties by name; none if there is no file, None if it is no text."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return {}
-    except UnicodeDecodeError:
-        return None
-    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
 def write_properties(path: Path, properties: Mapping[str, object]) -> None:
     """Write a Java properties file. OSError."""
-    replace(path, "#\n" + "".join(f"{key}={value}\n" for key, value in properties.items()))
+    replace(path, properties_text(properties))
 
 
 def read_topic_id(folder: Path) -> str | None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from kcli.capture.io.capture_files import captures_in
 from kcli.cli.compare.text import text_lines
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import choosing_findings, filter_of_times
 from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused

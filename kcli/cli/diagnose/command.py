@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import choosing_findings, filter_of_times, words_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines
 from kcli.cli.front.screens import NEXT, next_lines
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import read_of
 from kcli.cli.stats.table import rate_text, time_text
 from kcli.cli.terminal.cells import GAP, broken, fit, line_size, without_spared

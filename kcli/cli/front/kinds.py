@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from kcli.cli.options.capture_files import is_capture
+from kcli.capture.io.capture_files import is_capture
 from kcli.cli.options.file_type import LOOKED_AT, start_of
 from kcli.errors import InputError
 from kcli.input_names import DELTA_LOG, RUNS_FOLDER, name_of

@@ -12,9 +12,9 @@ from typing import Any
 from kcli.calendar import NS_IN_MS
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import ALL, Filter
+from kcli.capture.io.capture_files import is_capture, starts_capture
 from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from kcli.capture.nothing import require_exchanges
-from kcli.cli.options.capture_files import is_capture, starts_capture
 from kcli.cli.options.file_type import refuse_other_files
 from kcli.cli.options.filter import say_nameless
 from kcli.cli.terminal.console import warn

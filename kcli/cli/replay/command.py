@@ -16,9 +16,9 @@ from click.core import ParameterSource
 
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.capture.api import Capture, read_capture
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.clock import instant
 from kcli.cli.cluster.live_topics import live_topics_options
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.filter import filter_of_times, time_options
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options

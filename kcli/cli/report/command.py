@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.filters import ALL, Filter
+from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.pipes import with_input_aside

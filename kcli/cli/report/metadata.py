@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.cli.options.capture_files import is_capture
+from kcli.capture.io.capture_files import is_capture
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output

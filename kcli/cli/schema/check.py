@@ -7,22 +7,23 @@ from pathlib import Path
 import click
 
 from kcli.cli.options.inputs import quiet_option, text_format_option
-from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.lines import print_line, print_note
 from kcli.jsontext import dumps
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR|FILE", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--against", metavar="RELEASE", help="Release that keeps its versions; the newest in the tables by default."
 )
 @text_format_option()
 @quiet_option("Print nothing: the exit code is the answer.")
 def check(folder: Path, against: str | None, form: str, quiet: bool) -> int:
-    """Check the message definitions (*.json) in DIR: all that Kafka's generator refuses, and the rules of evolution.
+    """Check the message definitions in DIR (*.json) or FILE.
 
-    A finding names file, line, message and field. The format that a release has spoken may not change: types,
-    nullability, tags, order and flexible versions of its versions. Exit 1: something was found.
+    Find all that Kafka's generator refuses, and what breaks the rules of evolution: the format that a release has
+    spoken may not change (types, nullability, tags, order and flexible versions of its versions). A finding names
+    file, line, message and field. Exit 1: something was found.
 
     \b
     kcli schema check my-kip/
@@ -36,4 +37,6 @@ def check(folder: Path, against: str | None, form: str, quiet: bool) -> int:
     found = check_folder(folder, tables, release)
     for each in found if not quiet else ():
         print_line(dumps(each._asdict()) if form == "jsonl" else str(each))
+    if not found and not quiet:
+        print_note(f"no findings (beside the messages of Kafka {release})")
     return int(bool(found))

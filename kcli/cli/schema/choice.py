@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from kcli.cli.terminal.console import warn
+from kcli.counting import few_of
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Message
+
+NAMED = 3  # messages without a version
 
 
 def bare(name: str) -> str:
@@ -37,10 +42,23 @@ def is_named(tables: Catalog, name: str) -> bool:
         return False
 
 
-def known_version(message: Message, version: int | None) -> None:
-    """Raise UsageError if the message has no such version."""
-    if version is not None and version not in message.versions:
-        raise UsageError(f"{message.name} has no version {version} (versions {message.versions})")
+def with_versions(messages: Sequence[Message], *versions: int | None, quiet: bool = False) -> list[Message]:
+    """Return the messages that have these versions (None: any), and name the others on stderr, unless `quiet`.
+
+    In a draft only the request of an API may have a version yet. Raises UsageError if none has them.
+    """
+    found, lacks = [], []
+    for message in messages:
+        missing = [each for each in versions if each is not None and each not in message.versions]
+        if missing:
+            lacks.append(f"{message.name} has no version {missing[0]} (versions {message.versions})")
+        else:
+            found.append(message)
+    if not found:
+        raise UsageError(lacks[0])
+    if lacks:
+        warn(few_of(lacks, NAMED), quiet)
+    return found
 
 
 def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | None, Catalog, list[Message]]:
@@ -56,6 +74,4 @@ def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | N
     else:
         dialect, tables = name, catalog(name)
         found = [tables.message(each) for each in sorted(tables.laid or tables.names)]
-    for message in found:
-        known_version(message, version)
-    return dialect, tables, found
+    return dialect, tables, with_versions(found, version)

@@ -12,7 +12,7 @@ from kcli.cli.options.inputs import (
     format_option,
     quiet_option,
 )
-from kcli.cli.schema.choice import bare, known_version, named
+from kcli.cli.schema.choice import bare, named, with_versions
 from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.columns import print_json, print_rows
 from kcli.cli.terminal.console import terminal_room, warn
@@ -147,9 +147,7 @@ def show(name: str, version: int | None, variants: bool, dialect: str | None, fo
     from kcli.cli.schema.views import definition
 
     tables = catalog(dialect)
-    messages = [tables.message(each) for each in named(tables, name)]
-    for message in messages:
-        known_version(message, version)
+    messages = with_versions([tables.message(each) for each in named(tables, name)], version, quiet=quiet)
     shown = [("", message) for message in messages]
     if variants:
         shown += [(f" {each.name}", each.message) for message in messages for each in message.variants]
@@ -242,10 +240,7 @@ def is_wanted_by(message: str, name: str) -> bool:
 def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Change]:
     from kcli.schemas.diff import between_versions
 
-    messages = [tables.message(each) for each in named(tables, name)]
-    for message in messages:
-        known_version(message, one)
-        known_version(message, other)
+    messages = with_versions([tables.message(each) for each in named(tables, name)], one, other)
     return [change for message in messages for change in between_versions(message, one, other)]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.nothing import require_exchanges
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.exchange_sources import rows
 from kcli.cli.options.filter import FilterCommand, filter_options
 from kcli.cli.options.inputs import (

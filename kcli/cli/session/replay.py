@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.api import read_capture
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.cluster.live_topics import live_topics_options
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import holds_rows, need_captures, rows
 from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options

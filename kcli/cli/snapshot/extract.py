@@ -13,8 +13,8 @@ import click
 from kcli.capture.api import Capture
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.filters import Filter
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.client.java_properties import read_properties
 from kcli.errors import InputError
+from kcli.java_properties import read_properties
 from kcli.snapshots.history.projection import DEFAULTS
 
 FILE = "server.properties"

@@ -11,9 +11,9 @@ from typing import IO
 
 from kcli.cli.snapshot.files import publish
 from kcli.cli.terminal.output import open_output
-from kcli.client.java_properties import read_properties
 from kcli.counting import counted
 from kcli.errors import UsageError
+from kcli.java_properties import read_properties
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.snapshots.writing.restoration import Fitness, Voter

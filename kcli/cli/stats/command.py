@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.clock import SECOND, parse_duration
 from kcli.capture.latency_buckets import SHARES
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
 from kcli.cli.decode.pcap.command import reading, summed_up
-from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.options.inputs import (
     files_argument,

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kcli.cli.options.capture_files import captures_in
+from kcli.capture.io.capture_files import captures_in
 from kcli.cli.options.client import client_options
 from kcli.cli.options.inputs import check_files, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.listen import listen_address

@@ -15,7 +15,7 @@ from kcli.schemas.checks.evolution import broken_promises
 from kcli.schemas.checks.generator_rules import broken_rules
 from kcli.schemas.definition import blanked, build, check_size, without_null
 from kcli.schemas.dialect_settings import SETTINGS, read_settings
-from kcli.schemas.dialects import applied, read_dialect
+from kcli.schemas.dialects import applied, definition_files, read_dialect
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message
 
@@ -57,13 +57,13 @@ class Placed(json.JSONDecoder):
 
 
 def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFinding]:
-    """Return every finding about the definitions in a folder and below it. InputError: there are none.
+    """Return every finding about the definitions in a folder and below it, or in a file. InputError: there are none.
 
     release: whose versions may not change.
     """
-    files = sorted(folder.rglob("*.json"))
+    files = definition_files(folder)
     if all(path.name == SETTINGS for path in files):
-        raise InputError("no message definitions (*.json) in this directory", file=str(folder))
+        raise InputError("no message definitions (*.json) in it", file=str(folder))
     checked = Checked(stock, release)
     for path in files:
         checked.file(path)

@@ -90,18 +90,20 @@ class QuorumNode:
 
 def identity_of(log_dir: Path) -> Identity:
     """Read the meta.properties of a log directory."""
-    from kcli.client.java_properties import read_properties
+    from kcli.java_properties import read_properties
 
     path = log_dir / META_PROPERTIES
     if not path.is_file():
         return Identity()
     known = read_properties(path)
     directory, cluster = directory_in(known.get("directory.id")), known.get("cluster.id") or None
-    version = number_in(known.get("version", "0"))
+    version = number_in(known.get("version", "0").strip())  # the one property that Kafka trims
     name = NODE_NAMES.get(-1 if version is None else version)
     if name is None:
         return Identity(None, directory, cluster, f"version {known['version']!r} (0 or 1 expected)")
     node = number_in(known.get(name, ""))
+    if node is None and name in known:
+        return Identity(None, directory, cluster, f"{name} {known[name]!r} (a number without white space expected)")
     if node is None or "cluster.id" not in known:
         lacks = name if node is None else "cluster.id"
         return Identity(None, directory, cluster, f"no {lacks}, which version {version} needs")

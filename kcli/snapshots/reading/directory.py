@@ -107,15 +107,6 @@ def parse_partition_metadata(text: str) -> str:
     return str(parse_text(PARTITION_METADATA, text, "partition.metadata")["topicId"])
 
 
-def parse_cluster_id(text: str) -> str | None:
-    """Read the cluster's id from the file `meta.properties`, which lies in the log directory; None: it has none."""
-    for line in text.splitlines():
-        name, mark, value = line.partition("=")
-        if mark and name.strip() == "cluster.id":
-            return value.strip() or None
-    return None
-
-
 def parse_text(grammar: Struct, text: str, name: str) -> Any:
     try:
         return grammar.parse(text.encode("utf-8", "surrogateescape"))

@@ -16,7 +16,7 @@ from kcli.errors import InputError
 from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.records.recognition import LOOKED_AT, segment_name
-from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
+from kcli.snapshots.reading.names import META_PROPERTIES, parse_snapshot_name, segment_offset
 from kcli.temporary import temporary_file
 from kcli.topic_names import METADATA_FOLDER
 from kcli.whole_file import cut_text
@@ -168,10 +168,12 @@ def metadata_directory(path: str) -> Path:
 
 def cluster_of(folder: Path) -> str | None:
     """Return the cluster id in the `meta.properties` beside a partition's directory; None if there is none."""
-    from kcli.snapshots.reading.directory import parse_cluster_id
+    from kcli.java_properties import read_properties
 
-    properties = folder.parent / "meta.properties"
-    return parse_cluster_id(properties.read_text("utf-8", "replace")) if properties.is_file() else None
+    try:
+        return read_properties(folder.parent / META_PROPERTIES).get("cluster.id") or None
+    except InputError:
+        return None
 
 
 def listing_of(folder: Path) -> Listing:

@@ -99,6 +99,21 @@ def test_a_fault_ends_with_its_block() -> None:
     kept.remove()
 
 
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ({}, "a group or a topic expected"),
+        ({"topic": "t", "state": "Stable"}, "state and members are of a group"),
+        ({"topic": "t", "members": 0}, "state and members are of a group"),
+        ({"group": "g", "records": 1}, "records of a topic"),
+        ({"group": "g", "state": "stabel"}, "no such state stabel; did you mean Stable"),
+    ],
+)
+def test_a_wait_for_nothing_that_there_is_is_refused(wanted: dict[str, Any], why: str) -> None:
+    with embedded_broker() as kafka, pytest.raises(UsageError, match=why):
+        kafka.wait(**wanted, timeout=0)
+
+
 def test_a_wait_that_fails_shows_what_was_asked() -> None:
     with embedded_broker() as kafka:
         kafka.create_topic("t")

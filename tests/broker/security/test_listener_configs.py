@@ -176,7 +176,7 @@ def test_names_of_configs() -> None:
         Configs({"listener.name.in.ssl.client.auth": "maybe"})
     with pytest.raises(UsageError, match="no such config"):
         Configs({"listener.name.in.ssl.keystore.place": "x"})
-    given = {"listener.name.in.ssl.cipher.suites": "x", "listener.name.in.num.partitions": "2", "sasl.jaas.config": "x"}
+    given = {"listener.name.in.ssl.provider": "x", "listener.name.in.num.partitions": "2", "sasl.jaas.config": "x"}
     assert Configs(given | of("in", INLINE)).without_effect() == list(given)
     found = broker_config("listener.name.in.ssl.keystore.key")
     assert found is not None and found.is_sensitive and found.name == "listener.name.in.ssl.keystore.key"

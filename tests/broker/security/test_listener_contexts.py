@@ -11,6 +11,8 @@ import pytest
 
 from kcli.broker import Broker
 from kcli.broker.security.listener_tls import Authority, made_authority
+from kcli.client.properties import ClientConfig
+from kcli.client.tls import tls_context
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import INCREMENTAL_ALTER_CONFIGS, METADATA
 from tests.broker.security.logging_in import ready
@@ -122,16 +124,59 @@ def test_who_may_have_configs_of_listeners(broker: str, configs: dict[str, str],
     run(work())
 
 
+async def spoken(broker: Broker, listener: str, context: ssl.SSLContext) -> tuple[str, str]:
+    """Return the cipher suite and the version of TLS of a new connection."""
+    host, port = broker.bootstrap_of(listener).split(":")
+    _, writer = await asyncio.open_connection(host, int(port), ssl=context)
+    tls = writer.get_extra_info("ssl_object")
+    writer.close()
+    return tls.cipher()[0], tls.version()
+
+
+def test_cipher_suites() -> None:
+    """By IANA's names, as Kafka has them."""
+    authority = made_authority([])
+    key, begin, rest = authority.pair.partition("-----BEGIN CERTIFICATE")
+    store = {TYPE: "PEM", "ssl.keystore.key": key, "ssl.keystore.certificate.chain": begin + rest}
+    old, new = "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    config = store | {PREFIX + "ssl.cipher.suites": f"TLS_ECDH_RSA_WITH_AES_128_CBC_SHA, {old}"}
+    config |= {"listener.name.c.ssl.cipher.suites": f"{new},TLS_AES_128_GCM_SHA256"}
+
+    def client(*suites: str) -> ssl.SSLContext:
+        properties = {"security.protocol": "SSL", "ssl.truststore.certificates": authority.certificate}
+        made = tls_context(ClientConfig(properties | {"ssl.cipher.suites": ",".join(suites)}))
+        assert made is not None
+        return made
+
+    async def work() -> None:
+        async with Broker(config=config, listeners=["A=SSL", "B=SSL", "C=SSL"]) as broker:
+            assert await spoken(broker, "A", client(old)) == ("ECDHE-ECDSA-AES256-SHA", "TLSv1.2")
+            assert (await spoken(broker, "B", client()))[1] == "TLSv1.3"
+            assert await spoken(broker, "B", client(new)) == ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2")
+            assert (await spoken(broker, "C", client()))[1] == "TLSv1.3"
+            assert await spoken(broker, "C", client(new, old)) == ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2")
+            with pytest.raises(OSError):  # an alert, or the connection's end before it
+                await spoken(broker, "A", client(new))
+        for suites, words in (
+            ("TLS_AES_128_GCM_SHA25", "no cipher suite TLS_AES_128_GCM_SHA25 .*did you mean TLS_AES_128_GCM_SHA256"),
+            ("TLS_ECDH_RSA_WITH_AES_128_CBC_SHA", "can be used"),
+        ):
+            with pytest.raises(UsageError, match=words):
+                async with Broker(config=store | {"ssl.cipher.suites": suites}, listeners=["A=SSL"]):
+                    pass
+        with pytest.raises(UsageError, match="versions of TLS that are enabled"):
+            only = {"ssl.cipher.suites": new, "ssl.enabled.protocols": "TLSv1.3"}
+            async with Broker(config=store | only, listeners=["A=SSL"]):
+                pass
+
+    run(work())
+
+
 def test_versions_of_tls() -> None:
     authority = made_authority([])
 
     async def version(broker: Broker, listener: str) -> str:
-        context = ssl.create_default_context(cadata=authority.certificate)
-        host, port = broker.bootstrap_of(listener).split(":")
-        _, writer = await asyncio.open_connection(host, int(port), ssl=context)
-        found: str = writer.get_extra_info("ssl_object").version()
-        writer.close()
-        return found
+        return (await spoken(broker, listener, ssl.create_default_context(cadata=authority.certificate)))[1]
 
     key, begin, rest = authority.pair.partition("-----BEGIN CERTIFICATE")
     store = {TYPE: "PEM", "ssl.keystore.key": key, "ssl.keystore.certificate.chain": begin + rest}

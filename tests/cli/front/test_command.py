@@ -80,6 +80,34 @@ def test_every_kind_has_a_screen(samples: Path) -> None:
     assert kind_of(str(samples / "java44-txn.pcap")) == "capture"
 
 
+@pytest.mark.parametrize("options", [["-q"], ["--port", "25201"], ["--dialect", "kip-1018", "-q"]])
+def test_options_go_before_or_behind_a_file(
+    options: list[str], samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = str(samples / "tls.pcap")
+    code = main([capture, *options])
+    behind = capsys.readouterr().out
+    assert main([*options, capture]) == code
+    assert capsys.readouterr().out == behind != ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-q", "decode", "{}"], "No such option '-q'; did you mean: kcli decode -q {}"),
+        (["--format", "jsonl", "{}"], "No such option '--format'; did you mean: kcli diagnose --format jsonl {}"),
+        (["--nope", "{}"], "No such option '--nope'. (see `kcli FILE --help`)"),
+        (["--nope", "nothing"], "No such option '--nope'. (see `kcli --help`)"),
+    ],
+)
+def test_an_option_before_a_file_is_one_of_its_screen(
+    words: list[str], said: str, samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = str(samples / "tls.pcap")
+    assert main([word.format(capture) for word in words]) == 2
+    assert capsys.readouterr().err == f"kcli: {said.format(capture)}\n"
+
+
 def test_a_missing_file_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no-such.pcap"]) == 2
     assert "no-such.pcap: no such command or file" in capsys.readouterr().err

@@ -25,7 +25,18 @@ def test_a_sound_draft_is_passed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     }
     (tmp_path / "DraftResponse.json").write_text(json.dumps(answer))
     assert main(["schema", "check", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "no findings (beside the messages of Kafka 4.4)\n")
+    assert main(["schema", "check", str(tmp_path), "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Draft.txt"
+    file.write_text(DRAFTS["gap in tags"])
+    assert main(["schema", "check", str(file), "--format", "jsonl"]) == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {(row["file"], row["rule"]) for row in rows} == {(str(file), "no-counterpart"), (str(file), "tag-gap")}
+    assert main(["schema", "check", str(SHIPPED / "kip-1018" / "FetchRequest.json"), "--against", "3.9"]) == 0
 
 
 def test_findings_are_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

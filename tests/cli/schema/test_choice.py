@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.schema.choice import chosen, known_version, named
+from kcli.cli.main import main
+from kcli.cli.schema.choice import chosen, named, with_versions
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from tests.greeting import greeting
@@ -45,5 +46,19 @@ def test_a_message_goes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch:
 
 def test_a_version_that_there_is_not() -> None:
     with pytest.raises(UsageError, match=r"FetchRequest has no version 99 \(versions 0-18\)"):
-        known_version(catalog().message("FetchRequest"), 99)
-    known_version(catalog().message("FetchRequest"), None)
+        with_versions([catalog().message("FetchRequest")], 99)
+    assert with_versions([catalog().message("FetchRequest")], None) == [catalog().message("FetchRequest")]
+
+
+def test_a_version_that_only_the_request_has_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = greeting(tmp_path)
+    draft = next(Path(folder).rglob("GreetRequest.json"))
+    draft.write_text(draft.read_text().replace('"0-1"', '"0-2"'))
+    _, _, found = chosen(folder, 2, None)
+    assert [each.name for each in found] == ["GreetRequest"]
+    assert capsys.readouterr().err == "kcli: GreetResponse has no version 2 (versions 0-1)\n"
+    assert main(["schema", "show", "Greet", "2", "--dialect", folder, "-q"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("GreetRequest v2") and not shown.err
+    with pytest.raises(UsageError, match="GreetRequest has no version 3"):
+        chosen(folder, 3, None)

@@ -13,7 +13,7 @@ from kcli.snapshots.quorum.election import quorum_of
 from kcli.snapshots.quorum.node import common_end, identity_of, read_node
 from kcli.snapshots.quorum.quorum_findings import findings, survivor
 from kcli.snapshots.reading.directory import Listing
-from kcli.snapshots.reading.files import listing_of
+from kcli.snapshots.reading.files import cluster_of, listing_of
 from tests.snapshots.quorum.folders import DIRECTORIES, make_node
 
 STATIC = (
@@ -223,7 +223,15 @@ def test_a_folder_without_a_name(tmp_path: Path) -> None:
         ("version=0\nnode.id=1", "no broker.id, which version 0 needs"),
         ("node.id=1", "no broker.id, which version 0 needs"),
         ("version=1\nbroker.id=1", "no node.id, which version 1 needs"),
-        ("version=1\nnode.id=x", "no node.id, which version 1 needs"),
+        ("version=1\nnode.id=x", "node.id 'x' (a number without white space expected)"),
+        ("version=1\nnode.id=1 ", "node.id '1 ' (a number without white space expected)"),
+        ("version=0\nbroker.id=1\t", "broker.id '1\\t' (a number without white space expected)"),
+        ("version=1 \nnode.id=1", None),
+        (f"version=1\nnode.id=1\ndirectory.id=  {DIRECTORIES[1]}", None),
+        (
+            f"version=1\nnode.id=1\ndirectory.id={DIRECTORIES[1]} ",
+            f"directory.id '{DIRECTORIES[1]} ' (a uuid that is not reserved expected, by Kafka 3.7 and later)",
+        ),
         ("version=2\nnode.id=1", "version '2' (0 or 1 expected)"),
         ("version=\nnode.id=1", "version '' (0 or 1 expected)"),
         ("", "no broker.id, which version 0 needs"),
@@ -234,8 +242,14 @@ def test_properties_that_kafka_starts_with(properties: str, refusal: str | None,
     identity = identity_of(tmp_path)
     assert (identity.node_id, identity.refusal) == (1 if refusal is None else None, refusal)
     (tmp_path / "meta.properties").write_text(f"{properties}\n")
-    assert identity_of(tmp_path).refusal == (refusal or identity_of(tmp_path).refusal)
+    assert identity_of(tmp_path).refusal is not None
     assert identity_of(tmp_path).node_id is None
+
+
+def test_white_space_behind_a_cluster_id_is_part_of_it(tmp_path: Path) -> None:
+    """By Kafka 4.4.0's own MetaProperties."""
+    (tmp_path / "meta.properties").write_bytes("version=1\nnode.id=1\ncluster.id = c\u00e9 \n".encode())
+    assert identity_of(tmp_path).cluster_id == cluster_of(tmp_path / "__cluster_metadata-0") == "c\u00c3\u00a9 "
 
 
 # By MetaProperties and MetaPropertiesEnsemble.verify of 3.7.2, 3.8.1, 3.9.1 and 4.4.0; 3.6 does not know the property.

@@ -4,7 +4,6 @@ from kcli.errors import InputError
 from kcli.snapshots.reading.directory import (
     EpochEntry,
     list_directory,
-    parse_cluster_id,
     parse_leader_epochs,
     parse_partition_metadata,
     parse_quorum_state,
@@ -55,11 +54,6 @@ def test_broken_leader_epochs(text: str, reason: str) -> None:
 def test_broken_quorum_state(text: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         parse_quorum_state(text)
-
-
-def test_the_cluster_of_a_log_directory() -> None:
-    assert parse_cluster_id("#\n#Sat Nov 21\ncluster.id=abc-_1\nversion=1\nnode.id=1\n") == "abc-_1"
-    assert parse_cluster_id("version=1\ncluster.id=\n") is None
 
 
 def test_broken_partition_metadata() -> None:

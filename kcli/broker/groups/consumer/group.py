@@ -117,8 +117,10 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         epochs = self.epoch, self.target_epoch
         member = self._find(beat, limits)
         current = member.current
-        self._update(member, beat, limits, may_read)
-        self._follow_topics(may_read)
+        changed = self._update(member, beat, limits, may_read)
+        self._match(may_read)
+        if self._topics_changed() or changed:  # once, also where both have changed
+            self.epoch += 1
         if self.epoch > self.target_epoch:
             self._assign()
         before = member.assigned
@@ -214,6 +216,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if member.instance_id is not None and self.static.get(member.instance_id) == member.id:
             del self.static[member.instance_id]
         self._release(member.assigned | member.revoking)
+        self._topics_changed()  # part of the same epoch
         self.epoch += 1
         if not self.members:
             self.target_epoch = self.epoch
@@ -240,7 +243,8 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
 
     # --- what members want
 
-    def _update(self, member: ConsumerMember, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> None:
+    def _update(self, member: ConsumerMember, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> bool:
+        """Take what a member says of itself; return whether its subscription is another one than before."""
         old = member.subscription
         names = old.names if beat.names is None else frozenset(beat.names)
         pattern = old.pattern if beat.pattern is None else beat.pattern
@@ -253,10 +257,9 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         member.classic = beat.classic
         member.rack = member.rack if beat.rack is None else beat.rack
         member.client_id, member.client_host = beat.client
-        if new != old or member.id not in self.target:
-            member.subscription = new
-            self.epoch += 1
+        member.subscription = new
         self._vote(limits)
+        return new != old or member.id not in self.target
 
     def _vote(self, limits: GroupLimits) -> None:
         votes = Counter(each.subscription.assignor for each in self.members.values() if each.subscription.assignor)
@@ -267,12 +270,6 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if not pattern:
             return frozenset()
         return frozenset(each.name for each in self.topics if takes(each.name) and may_read(each.name))
-
-    def _follow_topics(self, may_read: Callable[[str], bool]) -> None:
-        """Begin a new epoch where the topics that members subscribe to have other partitions than before."""
-        self._match(may_read)
-        if self._topics_changed():
-            self.epoch += 1
 
     def _match(self, may_read: Callable[[str], bool]) -> None:
         """Look which topics the members' patterns take."""

@@ -118,6 +118,35 @@ def test_a_topic_that_comes_raises_the_epoch_by_one() -> None:
     run(work())
 
 
+def grow(broker: Broker, name: str, count: int) -> None:
+    topic = broker.topics.by_name[name]
+    broker.topics.add_partitions(topic, [(0,)] * (count - len(topic.partitions)))
+
+
+def test_a_heartbeat_begins_one_epoch_whatever_changes() -> None:
+    """The epochs that Kafka 4.4.0 answers where it assigns at once (`group.consumer.assignment.interval.ms=0`)."""
+
+    async def work() -> None:
+        async with room(2) as r:
+            for topic in ("u", "v"):
+                r.broker.create_topic(topic, 2)
+            assert r.join("a")[0] == 2
+            assert r.beat("a", 2, [0, 1], names=("t", "u"))[0] == 3
+            grow(r.broker, "t", 4)
+            assert r.beat("a", 3)[0] == 4
+            grow(r.broker, "u", 3)
+            r.beat("a", 4, [0, 1, 2, 3], names=("t",))
+            assert r.group.epoch == 5
+            r.join("b")
+            r.join("c", "v")
+            r.group.leave(Beat("c", -1), r.limits)  # and the topic that it alone had
+            assert r.group.epoch == 8
+            r.beat("a", r.group.members["a"].epoch)
+            assert r.group.epoch == 8
+
+    run(work())
+
+
 def test_epochs() -> None:
     async def work() -> None:
         async with room() as r:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kcli.errors import InputError
@@ -52,15 +52,31 @@ def key_end(line: str) -> int:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a file of Java properties by name, without white space around values; empty if there is none. Raises
-    InputError with the file.
+    """Read a file of Java properties by name; empty if there is none. Raises InputError with the file.
+
+    White space behind a value is part of it, as in Java, whose files are Latin-1.
     """
     if not path.is_file():
         return {}
     try:
-        return {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
+        return {name: value for name, value, _ in parse(path.read_text("latin-1"))}
     except InputError as error:
         raise error.within(str(path)) from None
+
+
+def properties_text(properties: Mapping[str, object]) -> str:
+    """Return the text of a file that `read_properties` and Java read as these."""
+    return "#\n" + "".join(f"{escaped(name, ' ')}={escaped(str(value))}\n" for name, value in properties.items())
+
+
+def escaped(text: str, white: str = "") -> str:
+    """Return a name or value with backslashes where it would be read otherwise. white: also anywhere."""
+    text = re.sub(rf"^ |[\\=:#!{white}]", r"\\\g<0>", text)
+    return re.sub("[^ -~]+", lambda found: code_units(found[0]), text)
+
+
+def code_units(text: str) -> str:
+    return re.sub("....", r"\\u\g<0>", text.encode("utf-16-be", "surrogatepass").hex())
 
 
 def unescape(text: str, number: int) -> str:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.client.java_properties import parse, read_properties
 from kcli.errors import InputError
+from kcli.java_properties import parse, properties_text, read_properties
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,11 @@ def test_a_broken_unicode_escape_names_its_line() -> None:
 def test_a_file(tmp_path: Path) -> None:
     assert read_properties(tmp_path / "none") == {}
     (tmp_path / "meta.properties").write_text("version=1\nnode.id = 7 \n")
-    assert read_properties(tmp_path / "meta.properties") == {"version": "1", "node.id": "7"}
+    assert read_properties(tmp_path / "meta.properties") == {"version": "1", "node.id": "7 "}
+
+
+def test_properties_are_written_as_they_are_read(tmp_path: Path) -> None:
+    known = {"a b:c": " #=x\\ ", "": "", "é😀": "\t\n\r\f\0!", "version": "1"}
+    (tmp_path / "some").write_text(properties_text(known), "ascii")
+    assert read_properties(tmp_path / "some") == known
+    assert properties_text({"cluster.id": "abc-_1"}) == "#\ncluster.id=abc-_1\n"

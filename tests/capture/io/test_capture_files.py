@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.options.capture_files import captures_in
+from kcli.capture.io.capture_files import captures_in
 from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES
 

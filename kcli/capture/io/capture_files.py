@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from kcli.errors import InputError
 
+T = TypeVar("T")
 ORDERS: tuple[Literal["big", "little"], ...] = ("big", "little")
 # What captures begin with: pcap with either clock, in the modified form, and pcapng.
 STARTS = frozenset(
@@ -18,11 +20,14 @@ STARTS = frozenset(
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
-def captures_in(files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files; of a directory the captures in it and below, by name. Raises InputError if it has none."""
-    found: list[str] = []
+def captures_in(files: Iterable[T]) -> tuple[T | str, ...]:
+    """Return the files; of a directory the captures in it and below, by name. Raises InputError if it has none.
+
+    files: paths, "-" for standard input, and open files.
+    """
+    found: list[T | str] = []
     for file in files:
-        if file == "-" or not Path(file).is_dir():
+        if not isinstance(file, str) or file == "-" or not Path(file).is_dir():
             found.append(file)
             continue
         inside = [str(path) for path in sorted(Path(file).rglob("*")) if path.is_file() and is_capture(path)]
