@@ -105,11 +105,7 @@ def records_of(partition: Partition, *, committed: bool) -> Iterator[StoredRecor
     aborted = list(log.aborted(0, log.end_offset)) if committed else []
     for segment in log.segments:
         for batch in scan(segment.slice(0, segment.size).read(), damages=[]):
-            ended = any(
-                each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset <= each.last_offset
-                for each in aborted
-            )
-            if not batch.is_control and not (ended and batch.is_transactional):
+            if not batch.is_control and not any(each.has(batch) for each in aborted):
                 yield from rows_of(partition, batch, log.start_offset, stable)
 
 

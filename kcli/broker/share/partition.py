@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from kcli.broker.clock import Clock, Timer
@@ -24,6 +24,13 @@ class Stage(IntEnum):
     """The stage of a record (Kafka's RecordState, in its numbers)."""
 
     AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
+
+
+class Span(NamedTuple):
+    """The first and the last offset of a batch."""
+
+    first: int
+    last: int
 
 
 class Acquired(NamedTuple):
@@ -136,15 +143,27 @@ class SharePartition:
             self.records.setdefault(offset, InFlight())
         self._advance()
 
+    def archive(self, batches: Iterable[Span], limits: ShareLimits) -> None:
+        """Set aside the records of batches that nobody has: no member is to get them."""
+        behind = self._first_beyond(limits)
+        spans = (range(max(first, self.start), min(last + 1, behind)) for first, last in batches)
+        done = [offset for offset in chain.from_iterable(spans) if self._is_free(offset, limits)]
+        self._reach(max(done, default=-1))
+        for offset in done:
+            self.records[offset].stage = Stage.ARCHIVED
+        if done:
+            self._advance()
+            self.keep(self)
+
     def acquire(
-        self, member: str, batches: Iterable[tuple[int, int]], most: int, limits: ShareLimits, *, strict: bool = False
+        self, member: str, batches: Iterable[Span], most: int, limits: ShareLimits, *, strict: bool = False
     ) -> list[Acquired]:
-        """Acquire records of batches (first and last offset) for a member, up to about `most`.
+        """Acquire records of batches for a member, up to about `most`.
 
         strict: not one more; else the batch that goes beyond is taken whole.
         """
         taken: list[int] = []
-        behind = max(self.end, self.start + limits.in_flight)  # no offset from here on is free
+        behind = self._first_beyond(limits)
         for first, last in batches:
             for offset in range(max(first, self.start), min(last + 1, behind)):
                 if strict and len(taken) >= most:
@@ -153,9 +172,7 @@ class SharePartition:
                     taken.append(offset)
             if len(taken) >= most or last >= behind:
                 break
-        last = max(taken, default=-1)
-        self.records |= {offset: InFlight() for offset in range(self.end, last + 1)}
-        self.end = max(self.end, last + 1)
+        self._reach(max(taken, default=-1))
         for offset in taken:
             each = self.records[offset]
             each.stage, each.member, each.count = Stage.ACQUIRED, member, each.count + 1
@@ -163,6 +180,15 @@ class SharePartition:
         for some in made:
             self._lock(some, limits)
         return made
+
+    def _first_beyond(self, limits: ShareLimits) -> int:
+        """Return the offset from which on no record is free."""
+        return max(self.end, self.start + limits.in_flight)
+
+    def _reach(self, last: int) -> None:
+        """Know of the records up to an offset."""
+        self.records |= {offset: InFlight() for offset in range(self.end, last + 1)}
+        self.end = max(self.end, last + 1)
 
     def _is_free(self, offset: int, limits: ShareLimits) -> bool:
         each = self.records.get(offset)

@@ -130,9 +130,7 @@ class Cleaning:
 
     def is_aborted(self, batch: Batch) -> bool:
         """Return whether a batch is of a transaction that was aborted."""
-        return batch.is_transactional and any(
-            each.first_offset <= batch.base_offset <= each.last_offset for each in self.aborted[batch.producer_id]
-        )
+        return any(each.has(batch) for each in self.aborted[batch.producer_id])
 
     # --- what stays
 

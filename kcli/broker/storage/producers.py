@@ -30,6 +30,7 @@ from kcli.grammar.files.logfiles import (
     producer_crc_start,
 )
 from kcli.grammar.words.fixed import fixed_layout
+from kcli.records.batches import Batch
 
 OUT_OF_ORDER, DUPLICATE, FENCED = "out of order", "duplicate", "fenced"
 REMEMBERED = 5
@@ -57,6 +58,11 @@ class Aborted(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
+
+    def has(self, batch: Batch) -> bool:
+        """Return whether a batch of data was written in this transaction."""
+        its_producer = batch.is_transactional and batch.producer_id == self.producer_id
+        return its_producer and not batch.is_control and self.first_offset <= batch.base_offset <= self.last_offset
 
 
 class Known:

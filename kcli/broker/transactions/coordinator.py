@@ -8,7 +8,8 @@
 * All of it is done within one request here: nobody sees a transaction that is ending.
 * A new InitProducerId fences the producer before by the next epoch. It aborts what that one left open, and is answered
   with CONCURRENT_TRANSACTIONS once, as by Kafka: the client asks again.
-* A transaction that lasts longer than its time-out is aborted, and its producer fenced.
+* A transaction that lasts longer than its time-out is aborted, and its producer fenced. A producer of version 2 that
+  aborts it then goes on, for that counts as an EndTxn repeated.
 * A producer of version 2 (EndTxn v5) gets the next epoch with each end, so that a late batch of the transaction before
   is known for what it is. It may abort a transaction that never began, and may repeat an EndTxn whose answer was lost.
 * An id without an epoch left is replaced by a new one.
@@ -139,9 +140,8 @@ class Transactions:
 
     def fence(self, each: Transaction) -> None:
         """Abort an open transaction, in an epoch that its producer does not have."""
-        each.epoch += 1
         each.last_epoch = -1
-        self.finish(each, commit=False)
+        self.finish(each, commit=False, fencing=True)
 
     def expire(self, each: Transaction) -> None:
         """Abort a transaction whose time is over."""
@@ -151,12 +151,14 @@ class Transactions:
         except OSError as error:
             self.note(f"transaction {each.name}: {error.strerror}")
 
-    def finish(self, each: Transaction, *, commit: bool) -> None:
-        """Decide how it ends, and tell its partitions."""
+    def finish(self, each: Transaction, *, commit: bool, fencing: bool = False) -> None:
+        """Decide how it ends, and tell its partitions. fencing: in the next epoch of any version (KAFKA-19367)."""
         each.stop_timer()
         producer_id, epoch = each.producer_id, each.epoch
         each.state = TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT
-        if each.version >= BUMPING:
+        if fencing:
+            each.epoch = epoch = epoch + 1
+        elif each.version >= BUMPING:
             epoch = min(epoch + 1, HIGHEST_EPOCH)
             self.bump(each)
         self.write(each)

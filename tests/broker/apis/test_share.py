@@ -15,6 +15,7 @@ from kcli.schemas.apikeys import LIST_GROUPS
 from kcli.schemas.errors import error_name
 from tests.broker.apis.asking import altered
 from tests.broker.talk import Talk, batch, run, talking, until
+from tests.broker.transactions.producer import Producer
 
 
 class Sharing:
@@ -108,6 +109,34 @@ def test_records_are_fetched_acknowledged_and_fetched_again() -> None:
             asked = {"groups": [{"groupId": "g", "topics": None}]}
             (group,) = (await talk(keys.DESCRIBE_SHARE_GROUP_OFFSETS, 1, asked))["groups"]
             assert [(each["startOffset"], each["lag"]) for each in group["topics"][0]["partitions"]] == [(3, 1)]
+
+    run(work())
+
+
+@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
+def test_only_read_uncommitted_gets_records_of_aborted_transactions(level: str) -> None:
+    async def work() -> None:
+        async with sharing() as (talk, member):
+            altered_level = {"share.isolation.level": level, "share.auto.offset.reset": "earliest"}
+            talk.broker.controller.configure_resource(32, "g", altered_level)
+            await member.beat(0, ["t"])
+            producer = Producer(talk, implicit=True)
+            await producer.init()
+            for commit, values in ((False, ["a", "b"]), (True, ["c"])):
+                await producer.send(*values)
+                await producer.end(commit=commit)
+            await producer.send("open")
+            # One record a fetch: what is archived holds nobody up.
+            row = await member.fetch(epoch=0, maxBytes=1)
+            if level == "read_uncommitted":
+                assert ranges(row) == [(0, 1, 1)]
+                return
+            assert ranges(row) == [(2, 2, 1)]  # the marker: its reader says that there was nothing
+            assert ranges(await member.fetch((2, 2, 0), maxBytes=1)) == [(3, 3, 1)]
+            assert ranges(await member.fetch((3, 3, 1))) == [(4, 4, 1)]
+            assert await member.say((4, 4, 0)) == "NONE"
+            await producer.end(commit=False)
+            assert ranges(await member.fetch()) == [(6, 6, 1)]
 
     run(work())
 

@@ -14,12 +14,13 @@ from kcli.broker.share.partition import (
     Acknowledgement,
     ShareLimits,
     SharePartition,
+    Span,
 )
 from kcli.records.acceptance import RefusedError
 from tests.broker.talk import run
 
 LIMITS = ShareLimits(lock=30, deliveries=2, in_flight=100)
-BATCHES = [(0, 4), (5, 9)]
+BATCHES = [Span(0, 4), Span(5, 9)]
 
 
 class Shared:
@@ -83,6 +84,21 @@ def test_locks_end_and_are_renewed_and_too_many_deliveries_are_the_last() -> Non
         assert s.say(0, 0, ACCEPT) == ""
         s.clock.advance(31)
         assert s.acquire() == [] and s.partition.start == 10
+        s.clock.close()
+
+    run(work())
+
+
+def test_archived_records_are_nobodys_and_those_that_a_member_has_stay() -> None:
+    async def work() -> None:
+        s = Shared()
+        s.acquire(most=2, strict=True)
+        s.partition.archive([Span(0, 4), Span(7, 8)], LIMITS)
+        assert s.acquire("n") == [(5, 6, 1), (9, 9, 1)]
+        assert s.say(0, 1, ACCEPT) == "" and s.partition.start == 5
+        few = ShareLimits(in_flight=10)
+        s.partition.archive([Span(10, 99)], few)
+        assert s.partition.end == 15  # no more than may be in flight
         s.clock.close()
 
     run(work())

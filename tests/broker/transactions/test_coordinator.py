@@ -73,12 +73,16 @@ def test_where_a_partition_is_missing_none_is_added() -> None:
     run(work())
 
 
-def test_a_new_producer_fences_the_one_before() -> None:
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_new_producer_fences_the_one_before(implicit: bool) -> None:
+    """One epoch for the end of the transaction, one for the new producer, of either version (KAFKA-19367)."""
+
     async def work() -> None:
         async with talking(topic="t") as talk:
-            old, new = Producer(talk), Producer(talk)
+            old, new = Producer(talk, implicit=implicit), Producer(talk)
             await old.init()
-            await old.add(0)
+            if not implicit:
+                await old.add(0)
             await old.send("a")
             assert await new.init() == "CONCURRENT_TRANSACTIONS"
             assert await new.init() == "NONE"
@@ -89,7 +93,7 @@ def test_a_new_producer_fences_the_one_before() -> None:
             assert await old.send("b") == "INVALID_PRODUCER_EPOCH"
             assert await old.add_group() == "PRODUCER_FENCED"
             assert await old.send_offset(1) == "INVALID_PRODUCER_EPOCH"
-            assert await old.end() == "PRODUCER_FENCED"
+            assert await old.end(version=3) == "PRODUCER_FENCED"
             assert await old.end(version=1) == "INVALID_PRODUCER_EPOCH"
             assert await old.init(producerId=old.id, producerEpoch=old.epoch) == "PRODUCER_FENCED"
 
@@ -224,7 +228,12 @@ def test_a_transaction_that_lasts_too_long_is_aborted() -> None:
             while each.state is TransactionState.ONGOING:
                 await asyncio.sleep(0.005)
             assert (await read(talk))[1]["abortedTransactions"] == [{"producerId": producer.id, "firstOffset": 0}]
-            assert await producer.end() == "PRODUCER_FENCED"
+            assert (each.epoch, await producer.end()) == (1, "INVALID_TXN_STATE")
+            # Its abort is one repeated: as a real Kafka 4.4.0 the broker gives it the epoch to go on with.
+            assert (await producer.end(commit=False), producer.epoch) == ("NONE", 1)
+            each.timeout_ms = 60_000
+            assert (await producer.send("b"), await producer.end()) == ("NONE", "NONE")
+            assert (await read(talk))[1]["lastStableOffset"] == 4
 
     run(work())
 
@@ -245,6 +254,27 @@ def test_an_id_without_an_epoch_left_is_replaced(implicit: bool) -> None:
                 assert await producer.init() == "NONE"
             assert (producer.id != former, producer.epoch) == (True, 0)
             assert (await read(talk))[1]["lastStableOffset"] == (2 if implicit else 0)
+
+    run(work())
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_the_last_epoch_fences(implicit: bool) -> None:
+    """The id stays while its transaction is aborted; the producer that comes has a new one."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            old, new = Producer(talk, implicit=implicit), Producer(talk)
+            await old.init()
+            (each,) = talk.broker.transactions
+            old.epoch = each.epoch = 32_766
+            if not implicit:
+                await old.add(0)
+            assert await old.send("a") == "NONE"
+            assert await new.init() == "CONCURRENT_TRANSACTIONS"
+            assert (each.producer_id, each.epoch) == (old.id, 32_767)
+            assert await new.init() == "NONE"
+            assert (new.id != old.id, new.epoch) == (True, 0)
 
     run(work())
 

@@ -1,11 +1,14 @@
-"""LeaveGroup v0-v5 (KIP-345 batches and static members from v3 on, KIP-800): members go at once."""
+"""LeaveGroup v0-v5 (KIP-345 batches and static members from v3 on, KIP-800): members go at once.
+
+It removes members of KIP-848's protocol, too.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
-from kcli.broker.groups.consumer.classic import fault_of
+from kcli.broker.groups.consumer.classic import identity_fault
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.coordinator import AnyGroup
 from kcli.broker.groups.group import Group
@@ -36,7 +39,7 @@ def leave(group: AnyGroup | None, member_id: str, instance_id: str | None) -> in
     """Remove a member, by its id or, for an administrator, by its static id alone."""
     if isinstance(group, ConsumerGroup):
         member_id = member_id or group.static.get(instance_id or "", "")
-        if code := fault_of(group, member_id, instance_id):
+        if code := identity_fault(group, member_id, instance_id):
             return code
         group.remove(group.members[member_id])
         return 0

@@ -1,6 +1,7 @@
 """ShareFetch v1-v2 (KIP-932, KIP-1206 strict record limits, KIP-1222 renewed locks): records for a member alone.
 
 * A share session (`share.sessions`) has the partitions; what is said of earlier records comes with the request.
+* With share.isolation.level=read_committed nobody gets records of aborted transactions: they are archived.
 * Records are acquired in whole batches, up to about maxRecords; with shareAcquireMode 1 not one more.
 * The answer waits for records, as Fetch does; a partition without any is left out of it.
 """
@@ -18,11 +19,12 @@ from kcli.broker.request import Request
 from kcli.broker.response import Answer
 from kcli.broker.share.acknowledging import acknowledge, check, error_row, find, limits_of, shared
 from kcli.broker.share.group import ShareGroup
-from kcli.broker.share.partition import Acquired, ShareLimits
+from kcli.broker.share.partition import Acquired, ShareLimits, Span
 from kcli.broker.share.sessions import LAST, ShareSession
+from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Slice
 from kcli.records.acceptance import RefusedError
-from kcli.records.batches import scan
+from kcli.records.batches import Batch, scan
 from kcli.schemas.errors import error_code
 
 STRICT = 1
@@ -69,20 +71,25 @@ class ShareWork:
         if code := self.request.fault(partition.topic.name, partition.index):
             return Found(error=code)
         share, log = shared(self.request, self.group, key, partition), partition.log
-        offset = share.next_offset
-        if log is None or offset >= partition.end_offset:
+        if log is None:
             return Found()
         committed = self.request.controller.group_config(self.group.id, "share.isolation.level") == "read_committed"
         limit = partition.last_stable_offset if committed else partition.end_offset
-        if offset >= limit:
-            return Found()
-        records = log.read(offset, size, True, limit if limit < log.end_offset else None)
-        if records is None:
-            return Found()
-        batches = [(each.base_offset, each.last_offset) for each in scan(records.read(), check=False, damages=[])]
         strict = self.request.body.get("shareAcquireMode") == STRICT
-        acquired = share.acquire(self.request.body["memberId"], batches, most, self.limits, strict=strict)
-        return Found(records, tuple(acquired)) if acquired else Found()
+        while (offset := share.next_offset) < limit:
+            records = log.read(offset, size, True, limit if limit < log.end_offset else None)
+            if records is None:
+                break
+            batches = [*scan(records.read(), check=False, damages=[])]
+            if committed:
+                share.archive(aborted_of(log, batches), self.limits)
+            spans = [Span(each.base_offset, each.last_offset) for each in batches]
+            acquired = share.acquire(self.request.body["memberId"], spans, most, self.limits, strict=strict)
+            if acquired:
+                return Found(records, tuple(acquired))
+            if share.next_offset == offset:
+                break  # All of it is in flight.
+        return Found()
 
     def answer(self) -> Answer:
         """Make the response."""
@@ -144,6 +151,14 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     work.look()
     idle = not session.partitions or body.get("isRenewAck")
     return work.answer() if work.found or work.acknowledged or idle or body["maxWaitMs"] <= 0 else work.wait()
+
+
+def aborted_of(log: Log, batches: list[Batch]) -> list[Span]:
+    """Return the batches of aborted transactions."""
+    if not batches:
+        return []
+    aborted = [*log.aborted(batches[0].base_offset, batches[-1].last_offset + 1)]
+    return [Span(each.base_offset, each.last_offset) for each in batches if any(one.has(each) for one in aborted)]
 
 
 def keys_of(topics: list[dict[str, Any]]) -> Iterator[Key]:

@@ -105,14 +105,21 @@ def move_back(made: Group, group: ConsumerGroup) -> None:
 # --- requests of the classic protocol
 
 
-def fault_of(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int | None = None) -> int:
-    """Return the error code for a classic member's request; 0: it may go on."""
-    member = group.members.get(member_id)
+def identity_fault(group: ConsumerGroup, member_id: str, instance_id: str | None) -> int:
+    """Return the error code where there is no such member, of either protocol; else 0."""
     if instance_id is not None and group.static.get(instance_id) not in (None, member_id):
         return FENCED
-    if member is None or member.classic is None:
+    return 0 if member_id in group.members else UNKNOWN_MEMBER
+
+
+def fault_of(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> int:
+    """Return the error code for a classic member's request; 0: it may go on."""
+    if code := identity_fault(group, member_id, instance_id):
+        return code
+    member = group.members[member_id]
+    if member.classic is None:
         return UNKNOWN_MEMBER
-    return ILLEGAL_GENERATION if epoch is not None and epoch != member.epoch else 0
+    return ILLEGAL_GENERATION if epoch != member.epoch else 0
 
 
 def must_join(group: ConsumerGroup, member: ConsumerMember) -> bool:

@@ -97,8 +97,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if self.epoch > self.target_epoch:
             return State.ASSIGNING
         settled = all(
-            each.state is MemberState.STABLE and each.epoch in (self.target_epoch, LEFT_FOR_NOW)
-            for each in self.members.values()
+            each.state is MemberState.STABLE and each.epoch == self.target_epoch for each in self.members.values()
         )
         return State.STABLE if settled else State.RECONCILING
 

@@ -133,8 +133,27 @@ def test_an_old_member_joins_a_consumer_group() -> None:
             # What it waits for is free now: it joins to get it.
             assert await one.beat() == "REBALANCE_IN_PROGRESS"
             assert await one.join() == "NONE" and await one.sync() == [1 - left["partitions"][0]]
-            assert await Old(talk, "m").leave() == "UNKNOWN_MEMBER_ID"
+            assert await Old(talk, "nobody").leave() == "UNKNOWN_MEMBER_ID"
             assert await one.leave() == "NONE" and await kind(talk) == "consumer"
+
+    run(work())
+
+
+@pytest.mark.parametrize("instance", [None, "i"])
+def test_an_administrator_removes_members_of_the_new_protocol(instance: str | None) -> None:
+    """By its id, or a static one by its static id alone (kafka-clients' removeMembersFromConsumerGroup)."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            await beat(talk, **JOIN | {"instanceId": instance})
+            row = {"memberId": "" if instance else "m", "groupInstanceId": instance}
+            unknown = {"memberId": "", "groupInstanceId": "other"}
+            answer = await talk(LEAVE_GROUP, 5, {"groupId": "g", "members": [row, unknown]})
+            assert [error_name(each["errorCode"]) for each in answer["members"]] == ["NONE", "UNKNOWN_MEMBER_ID"]
+            assert not talk.broker.groups.consumer_group("g", joins=False).members
+            assert (
+                error_name((await beat(talk, memberEpoch=1, instanceId=instance))["errorCode"]) == "UNKNOWN_MEMBER_ID"
+            )
 
     run(work())
 
