@@ -22,9 +22,13 @@ def start() -> int:
     leave_current_folder()
     prepare()
     from kcli.cli.main import main
+    from kcli.errors import INTERRUPTED
 
-    signal.signal(signal.SIGINT, before)
-    return main()
+    try:
+        signal.signal(signal.SIGINT, before)
+        return main()
+    except KeyboardInterrupt:  # before it is ready for one
+        return INTERRUPTED
 
 
 def prepare() -> None:

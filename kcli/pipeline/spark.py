@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
@@ -88,7 +88,7 @@ def session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONSAFEPATH"] = "1"  # as in SETTINGS, for what the JVM starts by itself
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if (chosen or "").startswith("local") else None
-    with stderr_to(log):
+    with stderr_to(log), ended_where_interrupted():
         made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
@@ -134,6 +134,32 @@ def stderr_to(log: str | None) -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(kept, 2)
         os.close(kept)
+
+
+@contextlib.contextmanager
+def ended_where_interrupted() -> Iterator[None]:
+    """End the JVM whose start is interrupted: PySpark has then removed the folder for its port, and it would stay."""
+    from pyspark import SparkContext
+    from pyspark import java_gateway as found
+
+    gateway, started = cast(Any, found), list[Any]()
+    make = gateway.Popen
+
+    def start(*args: Any, **options: Any) -> Any:
+        started.append(make(*args, **options))
+        return started[-1]
+
+    gateway.Popen = start
+    try:
+        yield
+    except KeyboardInterrupt:
+        if SparkContext._gateway is None:  # otherwise it ends with this process
+            for process in started:
+                process.kill()
+                process.wait()
+        raise
+    finally:
+        gateway.Popen = make
 
 
 def hand_out(

@@ -263,6 +263,23 @@ def test_an_interrupt_ends_quietly(
     assert capsys.readouterr().err == ""
 
 
+def test_an_interrupt_before_it_is_ready_for_one_ends_quietly() -> None:
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+EARLY = """
+import sys
+from kcli.cli import __main__ as process, main
+
+def interrupt():
+    raise KeyboardInterrupt
+
+main.mend_streams = interrupt
+sys.exit(process.start())
+"""
+
+
 def test_a_bug_shows_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     fails_with(monkeypatch, ZeroDivisionError("a bug"))
     with pytest.raises(ZeroDivisionError):

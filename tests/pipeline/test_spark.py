@@ -63,3 +63,32 @@ def test_what_children_say_goes_to_the_log(tmp_path: Path, capfd: pytest.Capture
 def test_the_log_of_a_remote_output_is_none() -> None:
     assert log_beside("s3://bucket/x") == "/dev/null"
     assert log_beside("out") == "out/_kcli/spark.log"
+
+
+INTERRUPTED_START = """
+import sys
+from types import SimpleNamespace
+from pyspark import java_gateway
+from kcli.pipeline.spark import session
+
+def interrupt(_):
+    raise KeyboardInterrupt
+
+started, make = [], java_gateway.Popen
+java_gateway.Popen = lambda *args, **options: started.append(make(*args, **options)) or started[-1]
+java_gateway.time = SimpleNamespace(sleep=interrupt)
+try:
+    session("local[1]")
+except KeyboardInterrupt:
+    print(started[0].wait(20))
+"""
+
+
+def test_a_jvm_whose_start_is_interrupted_does_not_stay() -> None:
+    """It would stay for ever: PySpark removes the folder into which it is to write its port."""
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-c", INTERRUPTED_START]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "-9\n", done.stderr
