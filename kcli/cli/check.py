@@ -15,7 +15,7 @@ from kcli.cli.decode.lines import frame_of
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.decode.message import begins_request, reads_request
 from kcli.cli.decode.message_input import Frame, Piece, frames_of, pieces
-from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text
+from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, records_text, request_text
 from kcli.cli.options.inputs import binary_input, dialect_option, quiet_option, text_format_option
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
@@ -76,11 +76,18 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
 
     options = CheckOptions(**given)
     dialect, of = options.dialect, release_of(options)
-    slips, batch_slips = (SlipNamer(text, most_slips(options)) for text in (request_text, batch_text))
+    slips, batch_slips = (SlipNamer(text, most_slips(options)) for text in (request_text, records_text))
 
     def judged(data: bytes, frame: Frame) -> list[Verdict]:
-        message = data[slice(*frame)]
-        found = request_verdicts(message, of, now_ms(), dialect, lambda records: batch_slips.text(records, 0, {}))
+        message, searched = data[slice(*frame)], 0
+
+        def batch_slip(records: bytes) -> str:
+            nonlocal searched
+            at = message.find(records, searched)
+            searched = at + len(records)
+            return batch_slips.text(records, frame.start + at, {})
+
+        found = request_verdicts(message, of, now_ms(), dialect, batch_slip)
         if found[0].error or reads_request(message, dialect):
             return found
         text = slips.text(message, frame.start, {"dialect": dialect})

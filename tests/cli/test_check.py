@@ -21,12 +21,15 @@ def write(tmp_path: Path, *data: bytes) -> str:
 
 
 def test_a_line_for_each_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write(tmp_path, FETCH, produce(WRONG), FETCH[:-3])
+    last = len(WRONG) - 1
+    request = produce(WRONG)
+    file = write(tmp_path, FETCH, request, FETCH[:-3])
     assert main(["check", "request", "--hex", file]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "line 1: taken",
         "line 2: t-3: CORRUPT_MESSAGE (2): wrong checksum " + WRONG[17:21].hex() + " in the batch; "
-        f"the batch is right with the byte 00 at {len(WRONG) - 1:#x}: it is {WRONG[-1]:02x}",
+        f"the batch is right with the byte 00 at {last:#x} of the batches ({request.index(WRONG) + last:#x} of the "
+        f"input): it is {WRONG[-1]:02x}",
         "line 3: the connection is closed: FetchRequest v12: forgottenTopicsData: needs 1 byte at 0xae, 0 left",
     ]
     assert main(["check", "request", "--hex", "-q", file]) == 1

@@ -12,7 +12,7 @@ import click
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.decode.message_formats import PaddingError, Shape, is_padding, is_whole, show
 from kcli.cli.decode.message_input import Frame, frames_of, pieces
-from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, batch_text, request_text, response_text
+from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, records_text, request_text, response_text
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
@@ -120,7 +120,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     def begins(data: bytes) -> bool:
         return shape_of is request_shape and begins_request(data, options["dialect"])
 
-    slips, batch_slips = SlipNamer(slips_for(shape_of)), SlipNamer(batch_text)
+    slips, batch_slips = SlipNamer(slips_for(shape_of)), SlipNamer(records_text)
     for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
         data = piece.data
         if isinstance(data, InputError):
@@ -219,8 +219,10 @@ def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str
     """Return the likely slip in the first of a message's records fields that has one, after "; "; "" without any."""
     start = shape.header.skip(data, frame.start)
     for span in shape.body(start).spans(data, start, secrets=True):
-        if span.type.endswith("records") and span.value and (text := slips.text(bytes(span.value), 0, {})):
-            return text
+        if span.type.endswith("records") and span.value:
+            records = bytes(span.value)
+            if text := slips.text(records, span.end - len(records), {}):
+                return text
     return ""
 
 

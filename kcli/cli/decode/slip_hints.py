@@ -35,7 +35,14 @@ def message_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
 
 
 def batch_text(data: bytes, start: int, options: dict[str, Any]) -> str:
-    """Return the slips of a batch."""
+    """Return the slips of a batch that is the input."""
+    from kcli.records.slips import hints
+
+    return behind(hints.batch_text(hints.batch_hints(data)))
+
+
+def records_text(data: bytes, start: int, options: dict[str, Any]) -> str:
+    """Return the slips of the batches of a message, at `start` of the input."""
     from kcli.records.slips import hints
 
     return behind(hints.batch_text(hints.batch_hints(data), start))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kcli.core.codec.varints import Buffer, write_unsigned
 from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint_at, what, width_of
-from kcli.grammar.slips.miscounts import batch_ends, miscounted
+from kcli.grammar.slips.miscounts import batch_ends, flipped, miscounted
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes
 from kcli.topic_names import LONGEST_NAME
@@ -205,4 +205,5 @@ LENGTHS: dict[str, Slip] = {
     "counts characters": counts_characters,
     "no length": without_length,
     "miscounted": miscounted,
+    "flipped bit": flipped,
 }

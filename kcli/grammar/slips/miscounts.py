@@ -13,6 +13,8 @@ from kcli.grammar.words.varints import length_bytes
 BATCHES = 20  # of records whose length is wrong or left out
 FARTHEST = 3  # entries that a count is too high or too low
 COST, FARTHER = 1.5, 1.0  # as oddness: by one, and for each more
+FLIPPED = 2.5  # as oddness
+MOST_BYTES = 5  # of a length
 
 
 def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
@@ -24,6 +26,24 @@ def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
         written = length_bytes(right, width_of(place))
         words = f"with a {what(place)} of {place.path} of {right}"
         yield Edit(size, written, words, f"it says {said}", cost)
+
+
+def flipped(data: bytes, place: Place) -> Iterator[Edit]:
+    """Find a length or count in which one bit is another one than was written."""
+    if not is_sized(place):
+        return
+    found = said_at(data, place)
+    said, size = found or (None, MOST_BYTES)
+    for bit in range(8 * size):
+        mended = bytearray(data[place.start : place.start + MOST_BYTES])
+        if bit >> 3 >= len(mended):
+            return
+        mended[bit >> 3] ^= 1 << (bit & 7)
+        right = said_at(mended, place._replace(start=0))
+        if right is not None and 0 <= right[0] <= len(data) - place.start - right[1]:
+            words = f"with a {what(place)} of {place.path} of {right[0]}"
+            question = f"it says {'no number' if said is None else said}: did one bit change?"
+            yield Edit(bit // 8 + 1, bytes(mended[: bit // 8 + 1]), words, question, FLIPPED)
 
 
 def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:

@@ -34,9 +34,13 @@ class Hint(NamedTuple):
     frame: bytes
     odd: float
 
-    def text(self, start: int = 0) -> str:
-        """Format the hint; start: the offset of the frame in what was given."""
+    def text(self, start: int = 0, inside: tuple[str, str] | None = None) -> str:
+        """Format the hint; start: the offset of the frame in what was given. inside: what the frame and what it is in
+        are called, where places of both are told.
+        """
         place = "" if self.slip == "version" else f" at {self.at + start:#x}"
+        if place and inside:
+            place = f" at {self.at:#x} of {inside[0]} ({self.at + start:#x} of {inside[1]})"
         return f"{self.words}{place}: {self.question}"
 
 
@@ -92,11 +96,9 @@ def likeliest(found: list[Hint]) -> list[Hint]:
     return [hint for hint in kept[:HINTS] if hint.odd <= kept[0].odd + BESIDE]
 
 
-def joined(hints: list[Hint], start: int, lead: str) -> str:
-    """Join all hints in one sentence, "" without any. start: the offset of the frame in what was given. lead: first
-    words.
-    """
-    texts = [hint.text(start) for hint in hints]
+def joined(hints: list[Hint], start: int, lead: str, inside: tuple[str, str] | None = None) -> str:
+    """Join all hints in one sentence, "" without any. lead: first words. start, inside: as `Hint.text` has them."""
+    texts = [hint.text(start, inside) for hint in hints]
     several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
     others = "".join(f"{'' if before.endswith('?') else '.'} Or {text}" for before, text in pairwise(texts))
     return f"{several}{lead} {texts[0]}{others}" if texts else ""

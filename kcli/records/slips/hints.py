@@ -39,9 +39,10 @@ SAID = {name: f"the length of {name}" for name in NUMBERS} | {
 ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
 
 
-def batch_text(hints: list[Hint], start: int = 0) -> str:
-    """Format hints, "" without any. start: the offset of the data in what was given."""
-    return joined(hints, start, "the batch is right")
+def batch_text(hints: list[Hint], start: int | None = None) -> str:
+    """Format hints, "" without any. start: where the batches of a message are in the input; None: they are the input."""
+    inside = None if start is None else ("the batches", "the input")
+    return joined(hints, start or 0, "the batch is right", inside)
 
 
 def batch_hints(data: bytes) -> list[Hint]:

@@ -123,7 +123,7 @@ def test_damaged_blocks_are_passed_over(tmp_path: Path, engine: str) -> None:
 
 def test_a_missing_file_and_a_folder(tmp_path: Path, engine: str) -> None:
     assert everything(tmp_path / "none")[1] == "No such file or directory"
-    assert everything(tmp_path)[1].startswith("no capture in this directory")
+    assert "no capture in this directory" in (everything(tmp_path)[1] or "")
 
 
 def test_standard_input_is_read_as_it_comes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,12 @@ CRC_32 = (
 )
 
 
+def crc_32_in(request: bytes) -> str:
+    """The hint where the batch is in a request: the place in both."""
+    at = request.index(WRONG) + 0x11
+    return CRC_32.replace(" at 0x11", f" at 0x11 of the batches ({at:#x} of the input)")
+
+
 @pytest.mark.parametrize("format_", ["json", "table", "tree", "hexdump"])
 def test_decode_batch_names_the_slip(file: Path, format_: str, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(WRONG)
@@ -128,11 +135,24 @@ def test_check_batch_names_the_slip(file: Path, extra: list[str], capsys: pytest
 def test_check_request_names_the_slip_of_records(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 7}
     parts = [{"index": 0, "records": WRONG}, {"index": 1, "records": BATCH}]
-    file.write_bytes(frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]}))
+    request = frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]})
+    for data in (request, len(request).to_bytes(4, "big") + request):
+        file.write_bytes(data)
+        assert main(["check", "request", str(file)]) == 1
+        (line,) = capsys.readouterr().out.splitlines()
+        assert "t-0: CORRUPT_MESSAGE" in line
+        assert line.endswith(crc_32_in(data))
+
+
+def test_the_same_wrong_batch_in_two_partitions_has_two_places(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 7}
+    parts = [{"index": index, "records": WRONG} for index in (0, 1)]
+    data = frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]})
+    file.write_bytes(data)
     assert main(["check", "request", str(file)]) == 1
-    (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("t-0: CORRUPT_MESSAGE")
-    assert line.endswith(CRC_32)
+    places = [each.start() + 0x11 for each in re.finditer(re.escape(WRONG), data)]
+    lines = capsys.readouterr().out.splitlines()
+    assert [f"({at:#x} of the input)" in line for line, at in zip(lines, places, strict=True)] == [True, True]
 
 
 @pytest.mark.parametrize("format_", ["json", "table", "tree"])
@@ -142,9 +162,12 @@ def test_decode_request_names_the_slip_of_records(
 ) -> None:
     head = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 7}
     parts = [{"index": 0, "records": BATCH}, {"index": 1, "records": WRONG}]
-    file.write_bytes(frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]}))
-    code = main(["decode", "request", "--records", records, "--format", format_, str(file)])
-    assert (code, CRC_32 in capsys.readouterr().err) == ((3, True) if records == "full" else (0, False))
+    request = frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]})
+    for data in (request, len(request).to_bytes(4, "big") + request):
+        file.write_bytes(data)
+        code = main(["decode", "request", "--records", records, "--format", format_, str(file)])
+        told = crc_32_in(data) in capsys.readouterr().err
+        assert (code, told) == ((3, True) if records == "full" else (0, False))
 
 
 def test_a_right_request_behind_a_wrong_one_has_no_slip(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

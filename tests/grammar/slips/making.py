@@ -140,6 +140,19 @@ def uuid_sized(data: bytes, place: Place) -> Edit | None:
     return (place.start, 0, b"\x11") if place.type == "uuid" else None
 
 
+def flipped(data: bytes, place: Place) -> Edit | None:
+    """One bit of a length, drawn by the bytes around it."""
+    if not is_sized(place) or place.start < 4:
+        return None
+    length, size = length_of(data, place)
+    if length < 0:
+        return None
+    number = random.Random(data[: place.end]).randrange(8 * size)
+    made = bytearray(data[place.start : place.start + size])
+    made[number >> 3] ^= 1 << (number & 7)
+    return place.start, size, bytes(made)
+
+
 def tags_left_out(data: bytes, place: Place) -> Edit | None:
     right = place.type == "tag count" and data[place.start] == 0
     return (place.start, 1, b"") if right else None
@@ -239,6 +252,7 @@ MAKERS: dict[str, list[Maker]] = {
     "length twice": [length_slip(length_twice)],
     "zigzag": [length_slip(zigzag)],
     "miscounted": [length_slip(miscounted(1)), length_slip(miscounted(-1))],
+    "flipped bit": [flipped],
     "null": [length_slip(null_for_empty), length_slip(minus_one)],
     "no tags": [tags_left_out],
     "tags": [tags_written],

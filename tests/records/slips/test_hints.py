@@ -53,7 +53,9 @@ def test_the_place_is_that_in_all_the_data() -> None:
     wrong = put(BATCH, 17, bytes(4))
     for data, at in ((BATCH + wrong, len(BATCH) + 17), (BATCH + wrong + BATCH, len(BATCH) + 17), (wrong, 17)):
         assert [hint.at for hint in batch_hints(data)] == [at]
-    assert batch_text(batch_hints(BATCH + wrong), 0x100).endswith(f"at {len(BATCH) + 17 + 0x100:#x}: was it left 0?")
+    at = len(BATCH) + 17
+    text = batch_text(batch_hints(BATCH + wrong), 0x100)
+    assert text.endswith(f"at {at:#x} of the batches ({at + 0x100:#x} of the input): was it left 0?")
 
 
 def test_offset_deltas_that_do_not_run_on() -> None:
