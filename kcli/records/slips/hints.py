@@ -40,7 +40,7 @@ ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
 
 
 def batch_text(hints: list[Hint], start: int | None = None) -> str:
-    """Format hints, "" without any. start: where the batches of a message are in the input; None: they are the input."""
+    """Format hints, "" without any. start: where a message in the input has the batches; None: they are the input."""
     inside = None if start is None else ("the batches", "the input")
     return joined(hints, start or 0, "the batch is right", inside)
 
