@@ -107,8 +107,7 @@ def kind_of_kafka(start: bytes) -> str | None:
     for frame in (start, start[4:]):
         with contextlib.suppress(KcliError):
             request = decode_request(frame)
-            known = catalog().api(request.api_key)
-            if known is not None and request.api_version in known.versions and "_trailing" not in request.body:
+            if catalog().knows(request.api_key, request.api_version) and "_trailing" not in request.body:
                 return f"{'an' if request.title[0] in 'AEIOU' else 'a'} {request.title} request"
     size = int.from_bytes(start[8:12], "big", signed=True)
     most = LARGEST_BATCH if len(start) == LOOKED_AT else len(start) - 12

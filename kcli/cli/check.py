@@ -13,7 +13,7 @@ import click
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines, message_of
 from kcli.cli.decode.lines import frame_of
 from kcli.cli.decode.lines_option import lines_option
-from kcli.cli.decode.message import begins_request, reads_request
+from kcli.cli.decode.message import begins_with_known_api, reads_request
 from kcli.cli.decode.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, records_text, request_text
 from kcli.cli.options.inputs import binary_input, dialect_option, quiet_option, text_format_option
@@ -107,7 +107,7 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
         return reads_request(data, dialect)
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
-        begins = partial(begins_request, dialect=dialect)
+        begins = partial(begins_with_known_api, dialect=dialect)
         for place, data in readable(pieces(file, options.hex_, options.base64_, reads, begins), file, bad):
             lengths: list[InputError] = []
             try:

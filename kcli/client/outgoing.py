@@ -75,11 +75,10 @@ def raw_part(data: bytes) -> Outgoing:
     if len(header) < 8:
         return Outgoing(data, None, None, None)
     api_key, version = (int.from_bytes(header[at : at + 2], "big", signed=True) for at in (0, 2))
-    known = catalog(None).api(api_key)
-    if known is None or version not in known.versions:
+    if not catalog(None).knows(api_key, version):
         return Outgoing(data, None, None, None)
     correlation = int.from_bytes(header[4:8], "big", signed=True)
-    return Outgoing(data, api_key, version, correlation, what=f"{known.name} v{version}")
+    return Outgoing(data, api_key, version, correlation, what=f"{catalog(None).apis[api_key].name} v{version}")
 
 
 def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:

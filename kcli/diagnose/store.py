@@ -182,7 +182,6 @@ class FactStore(RuleTables):
         """Return the answer to a query; see RuleTables."""
         found = super().answer(sql)
         self.release()
-        self.drop_unread(sql)
         return found
 
     def drop_unread(self, answered: str) -> None:

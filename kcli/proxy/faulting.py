@@ -99,8 +99,7 @@ class FaultedRequest:
     def decoded(self) -> frames.Request | None:
         """Header and body; None where they can't be read: no error rule applies to what the tables do not have."""
         key, version = self.awaited.api_key, self.awaited.version
-        known = catalog(self.dialect).api(key)
-        if known is None or version not in known.versions:
+        if not catalog(self.dialect).knows(key, version):
             return None
         try:
             return frames.decode_request(self.frame, PREFIX, self.dialect)

@@ -108,7 +108,7 @@ class RequestStream:
         if not self.allows(api_key):
             known = catalog(self.dialect).api(api_key)
             raise NetworkError(f"{known.name if known else f'API {api_key}'} is not allowed here")
-        if api_key == PRODUCE and version in catalog(self.dialect).apis[PRODUCE].versions:
+        if api_key == PRODUCE and catalog(self.dialect).knows(api_key, version):
             acks = acks_of(head, self.dialect)
             if acks is None and not whole:
                 return False

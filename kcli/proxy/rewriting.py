@@ -66,13 +66,13 @@ class AddressRewriter:
         return self._known[key]
 
     def _make(self, api_key: int, version: int) -> EndpointResponse | None:
-        api = catalog(self.dialect).api(api_key)
-        if api is None or version not in api.versions:
+        tables = catalog(self.dialect)
+        if not tables.knows(api_key, version):
             if api_key >= 0:
                 error = frames.unknown_version(api_key, version, self.dialect)
                 self.note(f"{error.reason}: these pass as they are, with the broker's own addresses if they have any")
             return None
-        paths = endpoint_paths(api.response, version, self.dialect)
+        paths = endpoint_paths(tables.apis[api_key].response, version, self.dialect)
         return EndpointResponse(api_key, version, paths, self.dialect) if paths else None
 
     def rewrite(self, api_key: int, version: int, frame: Buffer, reached: str) -> bytes | None:

@@ -54,6 +54,11 @@ CLIENT_COUNTS = """count(DISTINCT client_id) AS clients,
 # Errors of normal operation: a member asks for its id, or a version or a fetch session is negotiated.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
 
+# The join of a batch `b` with the partition `p` of the Produce request that sent it.
+OF_BATCH = (
+    "p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic "
+    "AND p.partition = b.partition AND b.api = 'PRODUCE'"
+)
 # The topic's name in a row, or its id if no name is known.
 TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
 BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"

@@ -187,9 +187,8 @@ def spoken(session: Session, request: Written) -> str | None:
     has it.
     """
     if session.dialect is None and request.version is not None:
-        known = catalog(None).api(request.api_key)
         lack = session.versions.lack(request.api_key, request.version)
-        if lack and (known is None or request.version not in known.versions):
+        if lack and not catalog(None).knows(request.api_key, request.version):
             raise NetworkError(f"{session.versions.who} {lack}")
     return session.dialect
 

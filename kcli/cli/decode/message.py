@@ -118,7 +118,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
             return False
 
     def begins(data: bytes) -> bool:
-        return shape_of is request_shape and begins_request(data, options["dialect"])
+        return shape_of is request_shape and begins_with_known_api(data, options["dialect"])
 
     slips, batch_slips = SlipNamer(slips_for(shape_of)), SlipNamer(records_text)
     for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
@@ -226,7 +226,7 @@ def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str
     return ""
 
 
-def begins_request(data: bytes, dialect: str | None) -> bool:
+def begins_with_known_api(data: bytes, dialect: str | None) -> bool:
     """Return whether data starts with a known API and version, after its length or not."""
     return any(is_known_api(data[start:], dialect) for start in (0, PREFIX))
 

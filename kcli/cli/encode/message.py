@@ -247,8 +247,7 @@ def message_bytes(row: Any, number: int, side: str, dialect: str | None) -> byte
 def check_version(path: str, header: dict[str, Any], dialect: str | None) -> None:
     """Raise EncodeError if the tables lack this message."""
     api_key, version = (frames.header_int(header, name) for name in ("requestApiKey", "requestApiVersion"))
-    known = catalog(dialect).api(api_key)
-    if known is None or version not in known.versions:
+    if not catalog(dialect).knows(api_key, version):
         error = frames.unknown_version(api_key, version, dialect)
         raise EncodeError(f"{path}.{error.path}" if path else error.path, error.reason)
 

@@ -1,5 +1,6 @@
 """A producer without idempotence writes records twice as it retries."""
 
+from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import Rule
 
 # The same batch is written twice, byte for byte. Or, if the client packs records anew, offsets grow by more than all
@@ -10,15 +11,12 @@ RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",
     when="plain_batches >= 2 AND (unsure_produces > 0 OR longest_produce_ms >= 500)",
-    sql="""
+    sql=f"""
 WITH sent AS (
   SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection, b.correlation_id,
          b.producer_id, b.max_timestamp, p.base_offset, p.acks, p.answered, p.answered AND p.error IS NULL AS written
-  FROM batches b
-  JOIN produced p
-    ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
-    AND p.partition = b.partition
-  WHERE b.api = 'PRODUCE' AND b.topic IN (SELECT topic FROM batches WHERE api = 'PRODUCE' AND producer_id < 0)
+  FROM batches b JOIN produced p ON {OF_BATCH}
+  WHERE b.topic IN (SELECT topic FROM batches WHERE api = 'PRODUCE' AND producer_id < 0)
 ),
 taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
 twice AS (
@@ -68,7 +66,8 @@ found AS (
 )
 SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
        min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
-       CASE WHEN max(how) != 'byte for byte' THEN 'decode pcap {files} --client {client_id} --api Produce' END AS look,
+       CASE WHEN max(how) != 'byte for byte'
+            THEN 'decode pcap {{files}} --client {{client_id}} --api Produce' END AS look,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
 FROM found
 WHERE topic IS NOT NULL

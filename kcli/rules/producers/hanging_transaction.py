@@ -1,5 +1,6 @@
 """A transaction was begun and not ended."""
 
+from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 
 # The last stable offset is the first record of the oldest open transaction: the producer that wrote this record has it
@@ -56,10 +57,8 @@ still AS (
 writes AS (
   SELECT b.topic, b.partition, b.client_id, b.producer_id, b.producer_epoch, p.base_offset, b.ns, b.records
   FROM batches b
-  JOIN produced p
-    ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
-    AND p.partition = b.partition
-  WHERE b.api = 'PRODUCE' AND b.is_transactional AND NOT b.is_control AND p.error IS NULL AND p.base_offset >= 0
+  JOIN produced p ON {OF_BATCH}
+  WHERE b.is_transactional AND NOT b.is_control AND p.error IS NULL AND p.base_offset >= 0
 ),
 ids AS (
   SELECT producer_id, max(transactional_id) AS transactional_id

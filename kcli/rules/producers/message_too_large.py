@@ -1,5 +1,6 @@
 """Records larger than the topic takes."""
 
+from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, Rule
 
 RULE = Rule(
@@ -7,28 +8,22 @@ RULE = Rule(
     title="records that are too large",
     severity=CRITICAL,
     when="errors LIKE '%TOO_LARGE%'",
-    sql="""
+    sql=f"""
 WITH refused AS (
   SELECT client_id, topic, partition, connection, correlation_id, ns, error
   FROM produced
   WHERE error IN ('MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')
 ),
 sizes AS (
-  SELECT r.client_id, r.topic, max(b.size_in_bytes) AS largest, min(b.size_in_bytes) AS smallest,
+  SELECT p.client_id, p.topic, max(b.size_in_bytes) AS largest, min(b.size_in_bytes) AS smallest,
          max(b.compression) AS compression
-  FROM refused r
-  JOIN batches b
-    ON b.connection = r.connection AND b.correlation_id = r.correlation_id AND b.api = 'PRODUCE' AND b.topic = r.topic
-    AND b.partition = r.partition
+  FROM refused p JOIN batches b ON {OF_BATCH}
   GROUP BY 1, 2
 ),
 taken AS (
   SELECT b.topic, max(b.size_in_bytes) AS largest_taken
-  FROM batches b
-  JOIN produced p
-    ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
-    AND p.partition = b.partition
-  WHERE b.api = 'PRODUCE' AND p.answered AND p.error IS NULL
+  FROM batches b JOIN produced p ON {OF_BATCH}
+  WHERE p.answered AND p.error IS NULL
   GROUP BY b.topic
 )
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(s.largest) AS largest,

@@ -1,5 +1,6 @@
 """A broker misses batches of an idempotent producer."""
 
+from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, Rule
 
 # If the batch before was accepted, a batch refused as out of order is the next in sequence: then the batch before is
@@ -11,21 +12,17 @@ RULE = Rule(
     title="gaps in the sequence of idempotent producers",
     severity=CRITICAL,
     when="errors LIKE '%,OUT_OF_ORDER_SEQUENCE_NUMBER,%' OR errors LIKE '%,UNKNOWN_PRODUCER_ID,%'",
-    sql="""
+    sql=f"""
 WITH refused AS (
   SELECT p.client_id, p.topic, p.partition, p.ns, p.error, b.producer_id, b.producer_epoch, b.base_sequence
   FROM produced p
-  LEFT JOIN batches b
-    ON b.connection = p.connection AND b.correlation_id = p.correlation_id AND b.topic = p.topic
-    AND b.partition = p.partition AND b.api = 'PRODUCE'
+  LEFT JOIN batches b ON {OF_BATCH}
   WHERE error IN ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID')
 ),
 taken AS (
   SELECT p.topic, p.partition, p.ns, p.base_offset, b.records, b.producer_id, b.producer_epoch, b.base_sequence
   FROM produced p
-  JOIN batches b
-    ON b.connection = p.connection AND b.correlation_id = p.correlation_id AND b.topic = p.topic
-    AND b.partition = p.partition AND b.api = 'PRODUCE'
+  JOIN batches b ON {OF_BATCH}
   WHERE error IS NULL AND p.base_offset >= 0 AND p.topic IN (SELECT topic FROM refused)
 ),
 followed AS (

@@ -1,5 +1,6 @@
 """Two producers share a transactional.id."""
 
+from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, Rule
 
 # A single takeover is reported if the fenced producer was active: it sent requests just before, and goes on sending.
@@ -11,7 +12,7 @@ RULE = Rule(
     title="a transactional.id that several producers have",
     severity=CRITICAL,
     when="errors LIKE '%PRODUCER_FENCED%' OR errors LIKE '%INVALID_PRODUCER_%'",
-    sql="""
+    sql=f"""
 WITH begins AS (
   SELECT transactional_id, coalesce(client_id, '') AS client_id, connection, producer_id, producer_epoch, completed_ns
   FROM transaction_calls
@@ -34,9 +35,7 @@ fenced AS (
     UNION ALL
     SELECT NULL, b.producer_id, p.error, b.client_id
     FROM produced p
-    JOIN batches b
-      ON b.connection = p.connection AND b.correlation_id = p.correlation_id AND b.topic = p.topic
-      AND b.partition = p.partition AND b.api = 'PRODUCE'
+    JOIN batches b ON {OF_BATCH}
     WHERE p.error IN ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH')
   ) AS x
   JOIN producers p ON p.transactional_id = x.transactional_id OR p.producer_id = x.producer_id
