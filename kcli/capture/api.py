@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 class Capture:
-    """One or more captures, read once, as a generator is: by `for`, `items`, `to_arrow` or `to_pandas`.
+    """One or more captures, which can be read once, like a generator: by `for`, `items`, `to_arrow` or `to_pandas`.
 
     Iterating gives the exchanges in the order in which they complete, in memory that does not grow with the captures.
-    Everything else (a gap, bytes that can't be decoded) is counted in `counts`, and given by `items`.
-    Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
+    `counts` counts everything else (gaps, bytes that can't be decoded), and `items` yields it as events. Files that are
+    damaged, or no captures, raise InputError at the end, after all readable bytes.
     """
 
     def __init__(self, files: Sequence[str | Stream], options: DecodeOptions) -> None:
         self.files, self.options, self.values = files, options, Values()
         self.source: CaptureDecoder[Any] = CaptureDecoder(files, self.values, options)
         self._taken = False
-        if options.chosen.where is not None:  # DuckDB waits for it in a thread
+        if options.chosen.where is not None:  # DuckDB waits for the condition in a thread
             weakref.finalize(self, options.chosen.where.close)
         self._exchanges = self._read()
 
@@ -47,7 +47,7 @@ class Capture:
         return f"<Capture of {self.files_text()}: {counted(self.counts.exchanges, 'exchange')} so far>"
 
     def _repr_html_(self) -> str:
-        """Show in notebooks what was read so far, and how to go on."""
+        """Show in notebooks the counts so far, and how to read on."""
         counts = self.counts
         facts = {
             "files": self.files_text(),
@@ -101,7 +101,7 @@ class Capture:
         require("to_pandas", "pandas")
         import pandas
 
-        # What an event leaves empty would make numpy's integers floats.
+        # Empty cells of events would turn numpy's integers into floats.
         kinds = {f"int{size}": getattr(pandas, f"Int{size}Dtype")() for size in (8, 16, 32, 64)}
         kinds["bool"] = pandas.BooleanDtype()
         return self.to_arrow().read_all().to_pandas(types_mapper=lambda kind: kinds.get(str(kind)))
@@ -144,17 +144,18 @@ def read_capture(  # noqa: PLR0913
 
     files: a path, a file opened in binary mode, or several of these; "-" is standard input. A directory stands for the
     captures in it and below.
-    api: only these APIs, by name ("Fetch") or key (1). client_id: only this client. topic: only what names this topic.
-    errors: only what was answered with an error, or with the error of this name or code ("NOT_LEADER_OR_FOLLOWER").
+    api: only these APIs, by name ("Fetch") or key (1). client_id: only this client.
+    topic: only exchanges that name this topic.
+    errors: only exchanges answered with an error, or with the error of this name or code ("NOT_LEADER_OR_FOLLOWER").
     since, until: by the request's time: a datetime, ISO 8601 text (UTC where there is no zone), or seconds since 1970.
-    connection: only this "server-client", or a part of it. slower_than: only what was answered later than so many ms.
-    where: only those for which a condition in SQL holds, over the columns of the table `exchanges`; needs DuckDB.
-    ports: of servers; connections without one are left out.
+    connection: only this "server-client", or a part of it. slower_than: only exchanges with a latency above this (ms).
+    where: a condition in SQL over the columns of the table `exchanges`; needs DuckDB.
+    ports: server ports; connections without one of these are left out.
     dialect: the name or directory of message definitions laid over Kafka's own.
-    records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
+    records: how much JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
     secrets: JSON text shows passwords, keys and tokens, too; values always have them.
     key_logs: files with the secrets of TLS connections, as SSLKEYLOGFILE has them.
-    memory: bytes held of connections at most: packets out of order, parts of frames, requests without an answer.
+    memory: most bytes held of connections: packets out of order, partial frames, unanswered requests.
 
     UsageError: an argument makes no sense; InputError: a directory has no capture. Other faults of files show when they
     are read (see `Capture`).
@@ -189,7 +190,7 @@ def read_capture(  # noqa: PLR0913
 
 
 def condition_of(where: Any, dialect: str | None) -> Any:
-    """Return a condition in SQL. UsageError: it is none, or DuckDB is missing."""
+    """Return the condition of an SQL expression. UsageError: the expression is invalid, or DuckDB is missing."""
     import kcli
 
     need("where", where, str, "a condition in SQL")

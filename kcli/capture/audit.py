@@ -1,9 +1,9 @@
-"""Requests by client, API and version in a capture, judged by what a release of Kafka accepts.
+"""Requests by client, API and version in a capture, judged by the versions that a release of Kafka accepts.
 
-Kafka 4.0 dropped what clients before 2.1 speak (KIP-896). A request below the versions that a release accepts is
-refused, and so is an API that it no longer has. One above them is not, where the client asks what the broker speaks
-(ApiVersions) and can follow. Nor is one as old as the broker: a client that took the newest version it was offered may
-know newer ones. If it names its software (KIP-511, 2.4) it surely does; else the capture does not show it.
+Kafka 4.0 dropped the versions of clients before 2.1 (KIP-896). A release refuses a request below its versions, and an
+API that it no longer has. It does not refuse a client with a version above, if the client asks for ApiVersions and can
+adapt. A version as old as the captured broker's newest proves nothing either: the client may know newer versions. It
+surely does if it names its software (KIP-511, 2.4); otherwise the capture does not show it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
 REMEMBERED = 1 << 16  # connections
-ALIKE = 1 << 10  # ways to use the APIs
+ALIKE = 1 << 10  # combinations of API and versions whose judgement is remembered
 
 
 @dataclass(slots=True)
 class Client:
-    """A client id at an address, with the software that it says it is; what it asked, by API key and version."""
+    """A client id at an address, with the software that it names; its requests by API key and version."""
 
     client_id: str | None
     address: str
@@ -48,9 +48,9 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One API of a client: versions -> requests, what the release accepts (None: nothing), what it refuses, and why.
-
-    unsure: versions that it would refuse, but the broker in the capture offered no newer one.
+    """One API of a client: versions -> requests, the versions that the release accepts (None: it lacks the API), the
+    refused versions, and the reason. unsure: versions that the release would refuse, but the captured broker offered no
+    newer one.
     """
 
     api_key: int
@@ -70,13 +70,13 @@ class Usage:
 
 
 class Overheard(NamedTuple):
-    """An exchange that does not count, and yet says which software a client is."""
+    """An exchange that is not judged, but names the client's software."""
 
     exchange: Exchange
 
 
 class AuditSink(Sink):
-    """Keeps what is audited: exchanges that the filter wants, and all ApiVersions."""
+    """Keeps the exchanges to audit: those that pass the filter, and all ApiVersions."""
 
     learns = False
     overhears = frozenset({API_VERSIONS})
@@ -89,7 +89,7 @@ class AuditSink(Sink):
         self.found.append(exchange)
 
     def overlook(self, item: Item) -> None:
-        """Keep what says something of the client alone."""
+        """Keep an ApiVersions exchange that the filter leaves out: it names the client's software."""
         if isinstance(item, Exchange) and item.api_key == API_VERSIONS:
             self.found.append(Overheard(item))
 
@@ -97,7 +97,7 @@ class AuditSink(Sink):
 def audited(
     source: CaptureDecoder[AuditSink], moved: Callable[[int], None] = lambda count: None
 ) -> Iterator[Exchange | Overheard]:
-    """Read captures, and yield what there is for `audit`. InputError at the end for damaged files."""
+    """Read captures, and yield the exchanges for `audit`. InputError at the end for damaged files."""
     for _ in source.read(moved):
         found, source.sink.found = source.sink.found, []
         yield from found
@@ -136,7 +136,7 @@ def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
 
 
 def counts(exchange: Exchange) -> bool:
-    """Return whether a request is judged: it decodes, or has a client id and an API that the tables lack."""
+    """Return whether to judge a request: it decodes, or it has a client id and an API that the tables lack."""
     if exchange.bodies.api(exchange.api_key) is None:
         return exchange.client_id is not None
     return exchange.bodies.request_decodes(exchange.request_frame)
@@ -165,7 +165,7 @@ class Talk:
 
 
 def merge(clients: Iterable[Client]) -> list[Client]:
-    """Merge connections without a software name into those of the same client that have one, where that is one."""
+    """Merge clients without a software name into the same client id and address with one, if there is exactly one."""
     groups: dict[tuple[str | None, str], list[Client]] = {}
     found = list(clients)
     for client in found:
@@ -183,9 +183,9 @@ def merge(clients: Iterable[Client]) -> list[Client]:
 
 
 class Judge:
-    """Judges clients by what a release accepts; raises UsageError if the tables lack the release.
+    """Judges clients by the versions that a release accepts; raises UsageError if the tables lack the release.
 
-    Clients of one program use the same versions as often as each other, so what is said of one serves the next.
+    Clients of one program use the same versions equally often, so the judgement of one is reused for the next.
     """
 
     def __init__(self, catalog: Catalog, release: str) -> None:
@@ -216,7 +216,7 @@ class Judge:
         for key, versions in by_key.items():
             taken = self.accepted.get(key)
             api = catalog.api(key)
-            negotiates = client.negotiates and api is not None  # no release of Kafka offers what it does not know
+            negotiates = client.negotiates and api is not None  # no release of Kafka offers an API that it lacks
             bad = [each for each in versions if is_refused(key, each, taken, negotiates, release, catalog)]
             refused = tuple(each for each in bad if api is None or (key, each) in client.free)
             unsure = tuple(each for each in bad if each not in refused and client.software is None)

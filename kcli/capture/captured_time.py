@@ -1,4 +1,4 @@
-"""The time that was captured, which rates are counted over, on every screen."""
+"""The captured time: the time over which all rates are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CapturedTime:
 
     @classmethod
     def of_files(cls, spans: Iterable[tuple[int, int]]) -> Self:
-        """Return the time of files that are captured at once or one after another. spans: (first, last) of each."""
+        """Return the captured time of files that overlap or follow each other. spans: (first, last) ns of each file."""
         ordered = sorted(spans)
         if not ordered:
             return cls()
@@ -34,7 +34,7 @@ class CapturedTime:
         return cls(begin, end, pauses)
 
     def within(self, since: int | None = None, until: int | None = None) -> CapturedTime:
-        """Return the part of it from one time to another (ns); None: to its end. There may be nothing in it."""
+        """Return the part between two times (ns), which may be empty; None: to the end."""
         if self.first_ns is None:
             return CapturedTime()
         first = self.first_ns if since is None else max(self.first_ns, since)
@@ -42,7 +42,7 @@ class CapturedTime:
         return CapturedTime(first, last, self.pauses) if first <= last else CapturedTime()
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """Yield its parts between the pauses, as (from, to)."""
+        """Yield the parts between the pauses, as (from, to)."""
         if self.first_ns is None:
             return
         at = self.first_ns
@@ -56,11 +56,11 @@ class CapturedTime:
             yield at, self.last_ns
 
     def seconds(self) -> float:
-        """Return its length without the pauses."""
+        """Return the length in seconds, without the pauses."""
         return sum(end - begin for begin, end in self.stretches()) / SECOND
 
     def delays(self) -> Iterator[tuple[int, int]]:
-        """Yield the end of each pause, and for how long nothing was captured up to then (ns)."""
+        """Yield (end of a pause, length of all pauses up to it), in ns."""
         idle, last = 0, None
         for begin, end in self.stretches():
             if last is not None:

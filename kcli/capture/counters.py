@@ -1,4 +1,4 @@
-"""Counts of a capture's contents, and whether every captured byte of TCP's is accounted for."""
+"""Counts of a capture's contents, which account for every captured byte of TCP."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Tally:
     captured: int = 0  # bytes of events that are in the capture
     sealed: int = 0  # TLS connections whose keys are missing
     decrypted: int = 0  # TLS connections
-    protection_bytes: int = 0  # of these, what is TLS's own: handshakes, headers of records, tags
+    protection_bytes: int = 0  # bytes of these connections that are TLS's own: handshakes, headers of records, tags
     mid_stream: int = 0  # connections that were under way when the capture began
-    nameless: Counter[str] = field(default_factory=Counter)  # exchanges that a filter of topics can't judge, by id
+    nameless: Counter[str] = field(default_factory=Counter)  # exchanges that a topic filter can't judge, by topic id
 
     def add(self, item: Exchange | Event) -> None:
         """Count an exchange or event."""
@@ -52,7 +52,7 @@ class Tally:
         self.protection_bytes += count
 
     def add_steady(self, engine: Any) -> None:
-        """Add what the compiled engine counted by itself, where it wrote lines without values."""
+        """Add the compiled engine's own counts of exchanges that it wrote as lines."""
         self.exchanges += engine.exchanges
         self.answered += engine.answered
         self.exchange_bytes += engine.message_bytes
@@ -61,7 +61,7 @@ class Tally:
         self.nameless.update(engine.nameless)
 
     def include(self, other: Tally) -> None:
-        """Add what was counted of other connections of the same capture."""
+        """Add the counts of other connections of the same capture."""
         for each in fields(self):
             ours, theirs = getattr(self, each.name), getattr(other, each.name)
             setattr(self, each.name, ours + theirs)

@@ -20,7 +20,7 @@ from kcli.filelike import Stream, name_of
 if TYPE_CHECKING:
     from kcli.capture.tables.conditions import ConditionalFeed
 
-MEMORY = 1 << 28  # bytes that connections hold, of packets out of order, parts of frames and requests that wait
+MEMORY = 1 << 28  # bytes that connections hold: packets out of order, partial frames, unanswered requests
 S = TypeVar("S", bound=Sink)
 
 
@@ -28,12 +28,12 @@ S = TypeVar("S", bound=Sink)
 class DecodeOptions:
     """The options of reading captures.
 
-    ports: of servers; connections without one are left out. dialect: of message definitions laid over Kafka's own.
-    records: what lines show of records fields. names: values too show a topic's name beside its id, as `_topicName`.
-    chosen: which exchanges and events are wanted. secrets: lines and `Exchange.texts` show them.
-    memory: bytes that connections may hold; what is beyond is given up, with events.
-    key_logs: files with the secrets of TLS connections.
-    to_brokers: all servers are brokers, as those of `ports` are: a client that says nothing right is Kafka's, too.
+    ports: server ports; connections without one of these are left out. dialect: the message definitions laid over
+    Kafka's own. records: how much lines show of records fields. names: values, too, show a topic's name beside its id,
+    as `_topicName`. chosen: the filter of exchanges and events. secrets: lines and `Exchange.texts` show secrets.
+    memory: bytes that connections may hold; beyond it data is given up, with events. key_logs: files with the secrets
+    of TLS connections. to_brokers: all servers are brokers, as those at `ports` are, so a client that sends no valid
+    request still counts as Kafka's.
     """
 
     ports: Sequence[int] = ()
@@ -51,10 +51,10 @@ DEFAULTS = DecodeOptions()
 
 
 class CaptureDecoder(Generic[S]):
-    """A capture in one or more files, on its way through the core into a sink.
+    """Decodes a capture in one or more files through the core into a sink.
 
-    tally, engine: count what there was. pauses: between files, see `time`. number: of the file whose contents come.
-    feed: asks the filter's condition.
+    tally, engine: counts of the contents. pauses: times between files, see `time`. number: the number of the current
+    file. feed: asks the filter's condition.
     """
 
     feed: ConditionalFeed | None
@@ -86,9 +86,9 @@ class CaptureDecoder(Generic[S]):
         self.engine, self.new_reader = new_engine(self.handover, self.feed or sink, sink.connection_end, options)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files piece by piece into the sink. moved: called with the number of bytes that were read.
+        """Read the files piece by piece into the sink.
 
-        InputError at the end for damaged files.
+        moved: called with the number of bytes read. InputError at the end for damaged files.
         """
         for _ in self.pieces(moved):
             self.sink.pause()
@@ -106,7 +106,7 @@ class CaptureDecoder(Generic[S]):
             self.tally.add_steady(self.engine)
 
     def receive(self, item: Item) -> None:
-        """Take what came out as a value."""
+        """Take an exchange or event that comes as a value."""
         self.tally.add(item)
         if self.feed is None:
             self.deliver(item)
@@ -114,7 +114,7 @@ class CaptureDecoder(Generic[S]):
             self.feed.put(item)
 
     def deliver(self, item: Item) -> None:
-        """Give an exchange or event to the sink, if the filter wants it; `--where` was asked before."""
+        """Give an exchange or event to the sink if it passes the filter; `--where` was asked before."""
         sink = self.sink
         if item.connection is not None:
             sink.connection(item.connection)
@@ -129,18 +129,18 @@ class CaptureDecoder(Generic[S]):
             sink.event(item)
 
     def note_nameless(self, item: Item) -> None:
-        """Count an exchange that was left out for its topic, where nothing has named that yet."""
+        """Count an exchange that the topic filter leaves out because nothing has named its topic id yet."""
         if isinstance(item, Exchange) and self.chosen.topic is not None and self.chosen.fits_header(item):
             count_ids(self.tally.nameless, self.nameless_in(item))
 
     def nameless_in(self, exchange: Exchange) -> frozenset[str]:
-        """Return the topic ids without a name of an exchange whose bodies pass the filter but for its topic."""
+        """Return the topic ids without a name in an exchange whose bodies pass the filter apart from the topic."""
         if self.chosen.topic is None or not self.but_for_topic.fits_bodies(exchange):
             return frozenset()
         return nameless_in(exchange.request, exchange.response)
 
     def enter(self, number: int) -> None:
-        """Take the next contents as those of another file."""
+        """Note that the next packets are those of another file."""
         self.number = number
         self.sink.next_file(number)
 
@@ -151,12 +151,12 @@ class CaptureDecoder(Generic[S]):
 
     @property
     def time(self) -> CapturedTime:
-        """The time of the captures, as far as they have been read."""
+        """The captured time so far."""
         return CapturedTime(self.engine.first_ns, self.engine.last_ns, self.pauses)
 
     @property
     def file_name(self) -> str:
-        """The file whose contents come."""
+        """The current file."""
         return self.entered_names[self.number]
 
     @property
@@ -184,7 +184,7 @@ def new_engine(
     connection_end: Callable[[str, int, int], None] | None,
     options: DecodeOptions,
 ) -> tuple[Any, Callable[[], Any]]:
-    """Make the core's engine, and what makes readers of packets for it."""
+    """Return the core's engine, and a function that makes packet readers for it."""
     from kcli.core.capture.engine import CaptureEngine
     from kcli.core.capture.packets import PacketReader
 

@@ -20,15 +20,15 @@ from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import METADATA_ID, NAME_FIELDS
 
-MOST_IDS = 1000  # of topics, that are counted apart
-NO_IDS = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", METADATA_ID})  # what names no topic, and what needs no name
-Name: TypeAlias = "str | int"  # of an API, or its key
+MOST_IDS = 1000  # topic ids that are counted one by one
+NO_IDS = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", METADATA_ID})  # the zero id, and the metadata topic's
+Name: TypeAlias = "str | int"  # an API's name or key
 Time: TypeAlias = "str | float | datetime"
-Body: TypeAlias = Any  # of a message, as a value; None: there is none, or it can't be read
+Body: TypeAlias = Any  # a message's value; None: there is no message, or it can't be decoded
 
 
 def mentions(value: Any, topic: str) -> bool:
-    """Return whether a message names a topic that fits the name or pattern; ids count by their name (`_topicName`)."""
+    """Return whether a message names a topic that fits the name or pattern; an id counts as its name (`_topicName`)."""
     if isinstance(value, list):
         return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
     return any(
@@ -61,18 +61,18 @@ def nameless_ids(value: Any) -> Iterator[str]:
 
 
 class Condition(Protocol):
-    """A condition on exchanges by their columns, those of the table `exchanges`. wanted: names of those it looks at."""
+    """A condition on the columns of the table `exchanges`. wanted: the columns that it reads."""
 
     wanted: frozenset[str]
 
     def holds(self, batch: Any) -> Any:
-        """Return for which rows of a record batch that has these columns it holds: bool by row, as a numpy.ndarray.
+        """Return for which rows of a record batch the condition holds: bool by row, as a numpy.ndarray.
 
-        Raises UsageError where it fails for a value.
+        Raises UsageError if it fails for a value.
         """
 
     def close(self) -> None:
-        """Close what it holds."""
+        """Release its resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Filter:
 
     @property
     def is_times(self) -> bool:
-        """Return whether it asks for a time at most."""
+        """Return whether it restricts nothing but the time."""
         return replace(self, since=None, until=None).takes_all
 
     @property
@@ -155,7 +155,7 @@ class Filter:
         return self.topic is None or any(mentions(each, self.topic) for each in bodies if each)
 
     def fits_errors(self, response: Body) -> bool:
-        """Return whether a response has the error that is asked for, or any."""
+        """Return whether a response has the chosen error, or any error if none is chosen."""
         codes = error_codes(response or {})
         if self.error is not None:
             return any(map(self.error.fits, codes))
@@ -181,12 +181,12 @@ class Filter:
         return self.slower_than is None or (answered is not None and answered - ns > self.slower_than)
 
     def wants_line(self, line: bytes) -> bool:
-        """Return whether an exchange's line passes; everything but its bodies was checked before."""
+        """Return whether an exchange's line passes, judged by its bodies alone."""
         row = loads(line)
         return self.fits_topic(row["request"], row["response"])
 
     def count_nameless(self, line: bytes, counts: Counter[str]) -> None:
-        """Count an exchange's line that was left out for its topic, by each topic id in it that has no name yet."""
+        """Count a line that the topic filter leaves out, by each topic id in it without a name so far."""
         row = loads(line)
         count_ids(counts, nameless_in(row["request"], row["response"]))
 
@@ -229,7 +229,7 @@ class Choice:
 
 
 def chosen(choice: Choice, dialect: str | None = None) -> Filter:
-    """Return the filter of a choice. Raises UsageError for an unknown API or error, or a time that is none."""
+    """Return the filter of a choice. Raises UsageError for an unknown API or error, or an invalid time."""
     api = choice.api
     named = () if api is None else (api,) if isinstance(api, str | int) else api
     if not isinstance(named, Iterable):

@@ -1,4 +1,4 @@
-"""Names what bytes begin as that are not Kafka's: protocols that meet its clients and brokers on a wrong port."""
+"""Names the protocol of bytes that are not Kafka's: other protocols reach clients and brokers through wrong ports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MECHANISMS = {
 NTLM = b"NTLMSSP\0"  # then the message's type, little-endian (MS-NLMP, 2.2.1)
 NTLM_MESSAGES = {1: "negotiate", 2: "challenge", 3: "authenticate"}
 SSL2_HELLO = re.compile(rb"[\x80-\xff].\x01(?:\x00\x02|\x03[\x00-\x04])", re.DOTALL)  # its length, kind and version
-# ZooKeeper's commands are words of four letters alone (FourLetterCommands), and what some of them are answered with.
+# ZooKeeper's commands, words of four letters (FourLetterCommands), and the answers to some of them.
 ZOOKEEPER_WORD = re.compile(
     rb"(?:conf|cons|crst|dirs|dump|envi|gtmk|hash|isro|mntr|ruok|srst|srvr|stat|stmk|wchc|wchp|wchs)\s*"
 )

@@ -1,7 +1,7 @@
-"""The handover between the core and the slower way, which reads connections that are odd.
+"""The handover of odd connections from the core to the readers in Python, and back.
 
-The core hands a connection over with all that it knows of it (`restore`), gives its bytes to the reader that it gets,
-and takes it back once it is `steady` again (`release`).
+The core asks for a reader of an odd connection, passes it the connection's state (`restore`) and bytes, and takes the
+connection back once the reader is `steady` again (`release`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Layer = Callable[[Ends, int | None, Started], "TlsLayer"]
 
 
 class Handover:
-    """Gives the core (kcli.core.capture.engine) readers for odd connections, and takes what comes as values.
+    """Makes readers of odd connections for the core (kcli.core.capture.engine), and takes their exchanges and events.
 
-    layer(ends, client, started): makes such a reader; a sink may have its own.
-    secrets_met: called when a capture has a part of a key log.
+    layer(ends, client, started): makes a reader; a sink may replace it. secrets_met: called when a capture contains a
+    part of a key log.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Handover:
         self.layer: Layer = self.new_layer
         self.secrets_met: Callable[[], None] = lambda: None
         if key_logs:
-            _ = self.keys  # what is no key log is refused before anything is read
+            _ = self.keys  # files that are no key logs are refused before anything is read
 
     @cached_property
     def keys(self) -> KeyLog:
@@ -65,7 +65,7 @@ class Handover:
     # Called by the core
 
     def connect(self, ends: Ends, client: int | None, started: Started) -> TlsLayer:
-        """Make what reads a connection that the core does not read by itself."""
+        """Make the reader of a connection that the core does not read by itself."""
         return self.layer(ends, client, started)
 
     def exchanged(self, link: bytes, *exchange: Any) -> None:
@@ -75,7 +75,7 @@ class Handover:
     # As values
 
     def new_layer(self, ends: Ends, client: int | None, started: Started) -> TlsLayer:
-        """Make a connection, and what stands between it and TCP."""
+        """Make a connection, and the layer between it and TCP."""
         from kcli.capture.kafka.connection import CapturedConnection  # most captures need none
         from kcli.capture.tls.layer import TlsLayer
 

@@ -1,6 +1,6 @@
 """The bytes of one capture file: opened, decompressed, and kept until they are used.
 
-A file is a path ("-": standard input) or a `Stream`; what can't be read twice is read from where it stands.
+A file is a path ("-": standard input) or a `Stream`; a stream that can't seek is read from its current position.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.whole_file import WholeFile
 
-PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
+PACKED = 1 << 14  # bytes decompressed at a time: damage loses no more than these
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
 
 
 class CaptureFile:
-    """One file's bytes behind its compression, with what is not yet used of them in `data`."""
+    """One file's decompressed bytes; `data` has the unused ones."""
 
     def __init__(self, path: str | Stream) -> None:
         self.name = name_of(path)
@@ -27,10 +27,10 @@ class CaptureFile:
         self.piped = is_piped(path)
         self.room = bytearray(PIECE)
         self.start = self.end = 0
-        self.offset = 0  # of `start`, in the decompressed file
-        self.reported = 0  # the place when `moved` was last asked
+        self.offset = 0  # the position of `start` in the decompressed file
+        self.reported = 0  # the position at the last call of `moved`
         self.failure: str | None = None
-        self.breaks: tuple[type[Exception], ...] = ()  # what a decompressor raises
+        self.breaks: tuple[type[Exception], ...] = ()  # errors that the decompressor raises
         self.stream = self.open()
 
     def open(self) -> Any:
@@ -69,7 +69,7 @@ class CaptureFile:
         return memoryview(self.room)[self.start : self.end]
 
     def read_some(self, stream: Any, least: int) -> None:
-        """Read until at least so many bytes are there, or the stream ends."""
+        """Read until `data` has at least this many bytes, or the stream ends."""
         while self.end < least:
             count = stream.readinto(memoryview(self.room)[self.end :])
             if count == 0:
@@ -113,12 +113,12 @@ class CaptureFile:
         return self.raw.size if isinstance(self.raw, WholeFile) else 0
 
     def expect(self, size: int) -> None:
-        """Expect as many bytes as the file had before."""
+        """Set the size that the file had when it was first looked at."""
         if isinstance(self.raw, WholeFile):
             self.raw.size = max(self.raw.size, size)
 
     def cut_meanwhile(self) -> str | None:
-        """Return what to say of a file that another program has cut off since it was first looked at."""
+        """Return the text about a file that another program has truncated since it was first looked at."""
         return self.raw.cut() if isinstance(self.raw, WholeFile) else None
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class Rejoined(io.RawIOBase):
 
 
 class Inflated(io.RawIOBase):
-    """The bytes of a gzip stream of any number of members, as far as they go: what comes before damage is not lost."""
+    """The bytes of a gzip stream with any number of members, up to damage or the end."""
 
     def __init__(self, packed: Any) -> None:
         self.packed = packed

@@ -16,7 +16,7 @@ class FileMarks:
 
     @property
     def number(self) -> int:
-        """Of the file whose packets go through."""
+        """The number of the current file."""
         return self.marks[-1][1]
 
     def enter(self, number: int, row: int) -> None:

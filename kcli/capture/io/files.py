@@ -36,10 +36,12 @@ class CaptureEngine(Protocol):
     next_ns: int
 
     def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
-        """Read packets up to a time (ns): bytes used, and why it stopped: "end", "limit" or "damage"."""
+        """Read packets up to a time (ns). Return the number of used bytes, and why reading stopped: "end", "limit" or
+        "damage".
+        """
 
     def finish(self) -> None:
-        """End what is under way: there are no more packets."""
+        """End all connections: there are no more packets."""
 
 
 class FileCursor:
@@ -56,7 +58,7 @@ class FileCursor:
         self.file: CaptureFile | None = None
         self.reader = new_reader()
         self.begun = False
-        self.size = 0  # bytes, when it was looked at
+        self.size = 0  # size in bytes when the file was looked at
         self.first = self.look()
 
     def look(self) -> int:
@@ -64,7 +66,7 @@ class FileCursor:
         self.file = self.open_file(self.path)
         self.size = self.file.size
         if is_piped(self.path):
-            return 0  # a pipe may take its time, and can't be read twice
+            return 0  # a pipe may be slow, and can't be read twice
         try:
             return self.probe(self.file)
         finally:
@@ -171,7 +173,7 @@ def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketRea
         try:
             cursor = FileCursor(path, number, new_reader)
         except (InputError, OSError):
-            continue  # whoever reads the file says what is wrong with it
+            continue  # the reader of the file reports the error
         found.append(cursor.first)
         cursor.close()
     return min((first for first in found if first), default=None)
@@ -183,9 +185,9 @@ def take_turns(
     entered: Callable[[int], None],
     paused: Callable[[int], None],
 ) -> None:
-    """Read a heap's files by time, packet by packet if need be, until the first of them has no whole packet at hand.
+    """Read a heap's files by time, packet by packet if need be, until the first one has no whole packet at hand.
 
-    Captures of several brokers at one time take as many turns as there are packets: a turn does no more than it must.
+    Captures taken on several brokers at the same time need a turn for each packet, so a turn has to be cheap.
     """
     while True:
         first, number, source = queue[0]
@@ -248,7 +250,7 @@ def run_source(
 def skip_damage(
     source: FileCursor, file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]
 ) -> bool:
-    """Pass over bytes that are no packet, up to where packets go on. False: this is no capture at all."""
+    """Skip bytes that are no packet, up to the next packet. False: the file is no capture at all."""
     problem = source.reader.problem or ""
     if problem.startswith("starts with"):
         failures.append(no_capture(problem, file))

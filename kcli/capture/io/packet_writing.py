@@ -1,7 +1,7 @@
-"""Bytes that were read off a connection as the packets that would have carried them, in a pcapng file.
+"""Writes bytes read from a connection to a pcapng file, as packets that would have carried them.
 
-Headers are made: IP and TCP with checksums, a handshake in front, ends behind; acknowledgements are those of the
-packets themselves.
+IP and TCP headers with checksums are made up, with a handshake at the start and a FIN or RST at the end;
+acknowledgements come only with these packets.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class PacketStream:
         self.ports = client[1], server[1]
         self.next = [1, 1]  # sequence numbers, modulo 2^32
         self.open = [True, True]
-        self.number = 0  # of the packet, as IPv4 identifies it
-        # What the checksums have of every packet.
+        self.number = 0  # the identification of the next packet (IPv4)
+        # The part of the checksums that all packets share.
         ends_sum = sum_of(b"".join(self.addresses))
         self.tcp_sum = ends_sum + TCP + sum(self.ports)
         self.ip_sum = ends_sum + (0x45 << 8) + (TIME_TO_LIVE << 8) + TCP
@@ -98,7 +98,7 @@ class PacketStream:
         """Return the headers of IP and TCP before the data (RFC 791, RFC 8200, RFC 9293)."""
         size = SEGMENT + len(data)
         sent, got = self.next[direction], self.next[1 - direction] if flags & ACK else 0
-        # A number is as good as its words: modulo 2^16 - 1 they are the same.
+        # Adding a number is the same as adding its 16-bit words: both are equal modulo 2^16 - 1.
         total = self.tcp_sum + size + (5 << 12) + flags + WINDOW + sent + got + sum_of(data)
         ports = self.ports[direction], self.ports[1 - direction]
         segment = *ports, sent, got, 5 << 4, flags, WINDOW, checksum(total), 0

@@ -31,7 +31,7 @@ def interface_block(link: int, name: str | None = None) -> bytes:
 
 
 def packet_ends(interface: int, ns: int, size: int, length: int, comment: str = "") -> tuple[bytes, bytes]:
-    """Return what stands before and after `size` bytes of a packet.
+    """Return the bytes before and after a packet's `size` bytes.
 
     interface: its number; ns: since 1970; length: bytes on the wire.
     """

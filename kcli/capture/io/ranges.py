@@ -1,7 +1,7 @@
-"""A capture file in parts: the packets whose records begin in a range of its bytes, for readers that share a file.
+"""A capture file in parts, for readers that share a file: a part has the packets that begin in a range of its bytes.
 
-Only plain pcap can be cut: a part that starts in mid-file finds the first place where packet after packet makes sense.
-A pcapng file, or a compressed one, is one part.
+Only plain pcap can be cut: the reader of a later part looks for the first position from which packets follow each
+other. A pcapng or compressed file is one part.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kcli.errors import InputError
 from kcli.grammar.files.capture_formats import pcap_magic
 
 HEADER = 24
-PROBED = 1 << 20  # bytes in which a packet's start is looked for
+PROBED = 1 << 20  # bytes searched for a packet's start
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""Frames of a capture by the grammar: values, JSON text, and whether bytes fit a message at all."""
+"""Decodes frames of a capture by the grammar, to values or JSON text, and checks whether bytes fit a message."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kcli.schemas.model import Api, Field
 
 Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
-SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
+SPARE = 4  # bytes after a message that are tolerated: librdkafka sends up to three
 
 
 def records_hook(form: str, secrets: bool) -> RecordsText | None:
-    """Make what turns records fields into text, those of an exchange within one budget; None where only their sizes or
+    """Return a function that makes text of records fields, with one budget for an exchange; None if only their sizes or
     bytes are shown.
     """
     if form not in ("batches", "full"):
@@ -37,10 +37,10 @@ def records_hook(form: str, secrets: bool) -> RecordsText | None:
 
 
 class Bodies:
-    """Requests and responses of one capture under one dialect, with the topic names it has taught so far.
+    """Decodes the requests and responses of a capture under one dialect, with the topic names learned from it so far.
 
-    Frames are given without their length prefix. A message that the tables don't have (an unknown key, a version below
-    or beyond them) is a DecodeError that says which there are.
+    Frames come without their length prefix. A message that the tables lack (an unknown key or version) raises a
+    DecodeError that names the known ones.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class Bodies:
         self.annotated = annotated
         self.apis = catalog(dialect).apis
         self.names = Names()
-        self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}  # by api key and version, as they are sent
-        self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # of responses
-        self.naming: dict[tuple[int, int], bool] = {}  # by API key and version, what `teaches` has found
-        self.closings: dict[bytes, bytes] = {}  # of the text of request headers, by api key as it is sent
+        # by API key and version, as bytes of the header
+        self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}
+        self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # codecs of responses
+        self.naming: dict[tuple[int, int], bool] = {}  # results of `teaches` by API key and version
+        self.closings: dict[bytes, bytes] = {}  # the end of a request header's text, by API key as bytes
         self.with_ids: dict[str, bool] = {}
         self.form: dict[str, Any] = {
             "records": records,
@@ -89,8 +90,8 @@ class Bodies:
         return api is not None and version in api.versions
 
     def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
-        """Return the codecs of a request's header and body. Of an unknown version: the fields every header begins with,
-        and a body of hidden bytes.
+        """Return the codecs of a request's header and body. For an unknown version these read the fields at the start
+        of every header, and the body as hidden bytes.
         """
         found = self.known.get(frame[:4])
         if found is not None:
@@ -152,13 +153,13 @@ class Bodies:
         return self.named(codec, codec.read_whole(frame, start))
 
     def named(self, codec: MessageCodec, value: dict[str, Any]) -> dict[str, Any]:
-        """Put topic names beside ids, where `annotated`, and learn those that the value names; return the value."""
+        """Learn the topic names in a value and add names beside ids, if `annotated`; return the value."""
         if self.annotated and self.has_topic_ids(codec.name):
             annotate(value, self.names)
         return value
 
     def has_topic_ids(self, message: str) -> bool:
-        """Return whether a message has a topic id anywhere; most have none, and need no search."""
+        """Return whether a message has a topic id in any version; most have none and need no search."""
         found = self.with_ids.get(message)
         if found is None:
             known = message in catalog(self.dialect).names
@@ -177,7 +178,7 @@ class Bodies:
         header = messages.response_header(api_key, version, self.dialect)
         start = header.skip(frame)
         body = frames.response_codec(frame, start, api_key, version, self.dialect, strict=True)
-        if api_key != API_VERSIONS:  # whose answer says itself which version it has
+        if api_key != API_VERSIONS:  # its answer may have another version than the request
             self.answers[api_key, version] = header, body
         return body, start
 
@@ -197,8 +198,9 @@ class Bodies:
         return bool(self.form["secrets"])
 
     def hides(self, api_key: int, version: int) -> bool:
-        """Return whether text hides bytes that could not be decoded: of an API whose messages have secrets, and of
-        versions that the tables don't have."""
+        """Return whether text hides bytes that could not be decoded: those of APIs with secrets, and of unknown
+        versions.
+        """
         if self.secrets:
             return False
         if not self.knows(api_key, version):
@@ -211,8 +213,8 @@ class Bodies:
     def texts(
         self, api_key: int, version: int, request: bytes, response: bytes | None
     ) -> tuple[Texts, dict[str, DecodeError]]:
-        """Return the JSON texts of request header, request and response, None for each that is missing or can't be
-        decoded, and the errors by sender ("client", "server").
+        """Return the JSON texts of request header, request and response, and the errors by sender ("client", "server").
+        A text is None if the message is missing or can't be decoded.
         """
         head = asked = answer = None
         errors: dict[str, DecodeError] = {}
@@ -273,7 +275,7 @@ class Bodies:
             return False
 
     def request_decodes(self, frame: bytes) -> bool:
-        """Return whether a request is of a known version and decodes, whatever follows it."""
+        """Return whether a request has a known version and decodes, with or without further bytes."""
         try:
             self.check(frame)
             header, body = self.codecs(frame)

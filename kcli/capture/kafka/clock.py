@@ -10,7 +10,7 @@ from kcli.calendar import EPOCH
 from kcli.errors import UsageError
 
 SECOND = 1_000_000_000
-LAST_NS = (1 << 63) - 1  # in 2262: what is later counts as that, as in a capture
+LAST_NS = (1 << 63) - 1  # in 2262: later times count as this one, as in a capture
 LAST = 253402300799  # 9999-12-31T23:59:59Z
 UNITS = {
     "ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND,
@@ -18,8 +18,8 @@ UNITS = {
 }  # fmt: skip
 NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
 PART = rf"{NUMBER} ?(ns|us|µs|ms|s|min|m|h|d)(?![a-z])"
-CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")  # no date in front of it
-ZONED = re.compile(r"(.*\d) +([A-Za-z][\w+/-]*)")  # a time, and the name of its zone
+CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")  # a time without a date
+ZONED = re.compile(r"(.*\d) +([A-Za-z][\w+/-]*)")  # a time with the name of its zone
 HALF_A_DAY = 43200 * SECOND
 
 
@@ -87,10 +87,9 @@ def parse_duration(text: str, unit: str) -> int:
 
 
 def parse_local_instant(when: str, begin: Callable[[], int]) -> int:
-    """Return the ns of a time as people write it: as `parse_instant`, with a zone's name after it, or without its day.
-
-    "09:14:02", "2026-11-21 10:14:02 Europe/Berlin", "10:14 local". A time without a zone is UTC; one without a day is
-    the first one that is not 12 hours before `begin()` (ns). Raises UsageError.
+    """Return the ns of a time as people write it: in the forms of `parse_instant`, with a zone's name, or without a
+    day. "09:14:02", "2026-11-21 10:14:02 Europe/Berlin", "10:14 local". A time without a zone is UTC; one without a day
+    is the first one that is not 12 hours before `begin()` (ns). Raises UsageError.
     """
     found = ZONED.fullmatch(when.strip())
     zone = UTC if found is None else zone_of(found[2])

@@ -1,4 +1,4 @@
-"""One connection: frames out of its two streams, and exchanges out of its frames. The rules, in prose:
+"""One connection: reads frames from its two streams, and pairs them to exchanges. The rules:
 
 - The client is who connected, or who was found to send requests, or who does not have a port that was pinned.
 - A connection whose client's first bytes make no request is not Kafka, TLS if they look like it: counted, not read. So
@@ -27,16 +27,16 @@ from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
 from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
 
-LARGEST_ODD = 1 << 16  # bytes of a first frame that is passed over
+LARGEST_ODD = 1 << 16  # longest first frame that is passed over, in bytes
 
 
 class CapturedConnection(ConnectionState):
-    """Feed it ordered bytes of both directions (0 and 1: the two ends), losses, and the end."""
+    """Takes ordered bytes of both directions (0 and 1: the two ends), losses, and the end of the connection."""
 
     def restore(self, *state: Any) -> None:
         """See ConnectionState.restore."""
         super().restore(*state)
-        for request in list(self.pending):  # a verdict lets go of all
+        for request in list(self.pending):  # a verdict empties the queue
             if self.foreign is None:
                 judge(self, request)
         if self.client is not None and not self.spoke:
@@ -54,7 +54,7 @@ class CapturedConnection(ConnectionState):
         self.advance(d)
 
     def pass_proxy_header(self, d: int, ns: int, size: int, reason: str) -> None:
-        """End `d` begins with a header of the PROXY protocol, of so many bytes."""
+        """Skip the PROXY protocol header that end `d` begins with. size: its bytes."""
         stream = self.streams[d]
         stream.ns, self.began = ns, self.began or ns
         self.emit(Event("not-kafka", str(self.link), ns, stream.offset, size, reason, "client"))
@@ -92,7 +92,7 @@ class CapturedConnection(ConnectionState):
         self.pending.clear()
 
     def give_up(self) -> None:
-        """Drop what is held, as more is held in all than may be: waiting requests stay unanswered."""
+        """Drop the held data, to stay within the memory limit; waiting requests stay unanswered."""
         if self.foreign is not None:
             return
         if self.trial is not None and self.trial.held:
@@ -103,14 +103,14 @@ class CapturedConnection(ConnectionState):
         self.pending = PendingRequests([request for request in self.pending if request.frame is None])
 
     def advance(self, d: int) -> None:
-        """Read what the new bytes of end `d` make whole."""
+        """Read the frames that the new bytes of end `d` complete."""
         if not self.spoke:
             if not self.greet(d) or self.client is None:
                 return
             d = self.client
         self.read(d)
         if d == self.client:
-            self.read(1 - d)  # answers that were there first
+            self.read(1 - d)  # answers that came before their request was found
 
     def greet(self, d: int) -> bool:
         """Return whether a request has been found: the client's first bytes, if they were captured from the start."""
@@ -124,9 +124,9 @@ class CapturedConnection(ConnectionState):
         return self.spoke
 
     def greet_oddly(self, stream: FrameStream) -> bool | None:
-        """Return whether the client's first bytes, which are no request, may precede requests.
+        """Return whether requests may follow the client's first bytes, which are no request.
 
-        None: too few have come to tell.
+        None: too few bytes so far.
         """
         start = stream.buffer
         if token_mechanism(start[PREFIX:]):
@@ -143,7 +143,7 @@ class CapturedConnection(ConnectionState):
     def is_unknown_request(self, start: bytearray) -> bool | None:
         """Return whether the client begins with a request of an unknown API, and the response matches it.
 
-        None: no response has come yet.
+        None: no response yet.
         """
         assert self.client is not None
         answer = self.streams[1 - self.client].buffer[PREFIX : 2 * PREFIX]
@@ -152,7 +152,7 @@ class CapturedConnection(ConnectionState):
         return len(answer) == PREFIX or None
 
     def passes_odd_frame(self, stream: FrameStream) -> bool | None:
-        """Pass over a first frame that is no Kafka request if it is the only one; None: that can't be told yet."""
+        """Skip a first frame that is no Kafka request if requests follow it; None: not known yet."""
         size = stream.frame_size() or 0
         if not 0 < size <= LARGEST_ODD or self.odd_frame:
             return False
@@ -199,5 +199,5 @@ class CapturedConnection(ConnectionState):
 
 
 def start_text(start: bytes | bytearray) -> str:
-    """Name what a connection begins with that is not Kafka's: none of its bytes, which may be a password."""
+    """Name the protocol that a foreign connection begins with, without its bytes: these may be a password."""
     return protocol_of(start) or "begins with no request of Kafka's"

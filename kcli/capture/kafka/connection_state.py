@@ -1,6 +1,6 @@
-"""The state of a connection: its streams, waiting requests, what is known of it; and its output.
+"""The state of a connection: its streams, waiting requests and findings so far, and its output.
 
-The compiled engine reads connections by itself while nothing odd happens: it takes a state over, and hands it back.
+The compiled engine reads steady connections itself: it takes their state over, and hands it back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.grammar.request_start import PREFIX, client_id_of
 
-TWIN = "#"  # between an end and the number of a connection whose two ends other connections have, too
+TWIN = "#"  # separates an end from a connection's number, where several connections have the same two ends
 PENDING = tuple(each.name for each in fields(Pending))
 PLENTY = 256  # waiting requests beyond which a connection is not steady
 MUCH = 1 << 18  # ... and bytes that it holds: handing them over has to cost little
@@ -38,7 +38,7 @@ class ConnectionState:
         *,
         to_broker: bool = False,
     ) -> None:
-        """Begin. to_broker: the server is known to be one, so what begins as a request of Kafka's is one."""
+        """Begin. to_broker: the server is known to be a broker, so bytes that look like a request are one."""
         self.to_broker = to_broker
         self.ends = ends
         self.bodies = bodies
@@ -46,20 +46,20 @@ class ConnectionState:
         self.client = client
         self.streams = (FrameStream(started[0]), FrameStream(started[1]))
         self.pending = PendingRequests()
-        self.trial: Trial | None = Trial()  # None: it is proved to be Kafka's
-        self.searched = False  # its requests had to be looked for
+        self.trial: Trial | None = Trial()  # None: the connection is proved to be Kafka's
+        self.searched = False  # the first request had to be searched for
         self.spoke = False  # a request was found
         self.odd_frame = False  # the first frame was passed over
         self.tokens = False  # SASL tokens stand where requests did
         self.lossy = False  # an answer may be missing
         self.foreign: str | None = None  # why this is not Kafka
         self.began = 0
-        self.answered = 0  # when the latest response was whole (ns), 0: none was
-        self.client_id = b""  # of a request that was answered
+        self.answered = 0  # when the latest response was whole (ns); 0: no response so far
+        self.client_id = b""  # the client id of an answered request
 
     @property
     def steady(self) -> bool:
-        """Nothing odd is under way: frames follow each other in both directions, and each answer has its request."""
+        """The connection is steady: frames follow each other in both directions, and each answer has its request."""
         return (
             self.trial is None and not self.tokens and not self.lossy and self.foreign is None
             and all(stream.synced and not stream.skip for stream in self.streams)
@@ -68,7 +68,7 @@ class ConnectionState:
 
     @property
     def fresh(self) -> bool:
-        """Nothing has come or is missing of a connection whose beginning is still to come."""
+        """The connection's first bytes are still to come, and none are missing."""
         return (
             self.client is not None and self.foreign is None and self.trial is not None and not self.trial.lossy
             and all(stream.synced and not stream.received for stream in self.streams)
@@ -93,11 +93,11 @@ class ConnectionState:
         answered: int,
         client_id: bytes,
     ) -> None:
-        """Take over a connection that was steady, with what was under way.
+        """Take over a steady connection with its requests and partial frames.
 
         pending: the fields of Pending. heard: when each end last sent bytes. proved: an exchange was read to its last
-        byte. begun: when the first bytes of the buffers came. answered: when the latest response was whole.
-        client_id: of an answered request, b"" where none is known.
+        byte. begun: when the first bytes of the buffers came. answered: when the latest response was whole. client_id:
+        the client id of an answered request; b"": unknown.
         """
         self.answered = answered
         self.client_id = client_id or self.client_id
@@ -112,8 +112,8 @@ class ConnectionState:
             self.trial = None
 
     def release(self) -> tuple[list[tuple[Any, ...]], list[bytes], tuple[int, int], tuple[int, int], int, bytes]:
-        """Hand over a steady connection's state: waiting requests, partial frames, when their last and first bytes
-        came, when the latest response was whole, and the client id.
+        """Hand over a steady connection's state: waiting requests, partial frames, the times of their last and first
+        bytes, the time of the latest response, and the client id.
         """
         pending = [tuple(getattr(each, name) for name in PENDING) for each in self.pending]
         buffers = [bytes(stream.buffer) for stream in self.streams]
@@ -125,13 +125,13 @@ class ConnectionState:
 
     @property
     def link(self) -> Link:
-        """Server and client; a guess by port where nobody is known to be the client."""
+        """Server and client; guessed from the ports if the client is unknown."""
         client = self.probable_client
         return Link(bare(self.ends[1 - client]), self.ends[client])
 
     @property
     def probable_client(self) -> int:
-        """The client's end; where it is not known, the higher port's: servers have the lower one, as a rule."""
+        """The client's end; if unknown, the end with the higher port, as servers mostly have the lower one."""
         if self.client is not None:
             return self.client
         ports = [int(bare(end).rpartition(":")[2]) for end in self.ends]
@@ -148,7 +148,7 @@ class ConnectionState:
     # What comes out
 
     def put(self, item: Exchange | Event) -> None:
-        """Emit it, or hold it back until the connection is known to be Kafka's."""
+        """Emit an exchange or event, or hold it back until the connection is known to be Kafka's."""
         if self.trial is None:
             self.emit(item)
         elif self.foreign is None:
@@ -173,9 +173,8 @@ class ConnectionState:
         self.client_id = found if 0 < len(found) <= LONGEST_KNOWN else self.client_id
 
     def vouches_for(self, request: Pending) -> bool:
-        """Return whether a request that nobody answered is one: the tables have its version, or its client is known.
-
-        Others may be anything, a password for one: nothing of them is shown but their size.
+        """Return whether an unanswered request surely is a request: the tables have its version, or its client is
+        known. Anything else may be a password, so only its size is shown.
         """
         known = self.bodies.knows(request.api_key, request.api_version)
         return known or bool(self.client_id and client_id_of(request.frame or b"") == self.client_id)
@@ -192,9 +191,10 @@ class ConnectionState:
         captured: bool = True,
         asked: Pending | None = None,
     ) -> None:
-        """Put out an event about bytes of end `d`. offset: of the first in that end's bytes. ns: None for the latest.
+        """Put out an event about bytes of end `d`.
 
-        data: the bytes that could not be decoded. asked: the request that they answer; None: it is unknown.
+        offset: the position of the first in that end's bytes. ns: None for the latest time. data: the bytes that could
+        not be decoded. asked: the request that they answer; None: unknown.
         """
         sender = "client" if d == self.probable_client else "server"
         ns = self.streams[d].ns if ns is None else ns
@@ -205,14 +205,14 @@ class ConnectionState:
         )
 
     def unread(self, d: int, count: int, why: str) -> None:
-        """Pass over bytes of end `d`, with an event."""
+        """Skip bytes of end `d`, with an event."""
         stream = self.streams[d]
         offset = stream.offset
         stream.take(count)
         self.event("undecodable", d, offset, count, why)
 
     def describe(self, request: Pending) -> str:
-        """Name a request in a reason by API, version and correlation id, where the tables have these."""
+        """Name a request in a reason by API, version and correlation id, if the tables have its API."""
         api = self.bodies.api(request.api_key)
         if api is None or request.api_version not in api.versions:
             return UNKNOWN

@@ -13,8 +13,8 @@ from kcli.counting import counted
 from kcli.grammar.request_start import PREFIX
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
-UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
-MOST_IDS = 8  # correlation ids in a reason
+UNANSWERED = 10_000  # most waiting requests; beyond it the oldest is put out
+MOST_IDS = 8  # most correlation ids in a reason
 
 
 def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
@@ -39,7 +39,7 @@ def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
 
 
 def shown_ids(connection: ConnectionState, waiting: list[Pending]) -> Iterator[str]:
-    """Yield the correlation ids of the first requests that can be decoded: of others nothing is shown."""
+    """Yield the correlation ids of the first requests that can be decoded; nothing is shown of others."""
     shown = [request for request in waiting[:MOST_IDS] if connection.bodies.request_decodes(request.frame or b"")]
     yield from (str(request.correlation_id) for request in shown)
     if shown and len(shown) < len(waiting):
@@ -96,7 +96,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
     assert connection.client is not None
     server = 1 - connection.client
     ns = connection.streams[server].ns
-    oldest = connection.pending.first if connection.pending.odd else None  # tokens are odd
+    oldest = connection.pending.first if connection.pending.odd else None  # tokens make a connection odd for the core
     if oldest is not None and oldest.token:
         connection.pending.popleft()
         connection.event("not-kafka", server, offset, len(frame) + PREFIX, "SASL token of the server")
@@ -124,7 +124,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
 
 
 def pass_unanswered(connection: ConnectionState, number: int) -> None:
-    """Put out the requests before an answered one without a response: theirs were lost."""
+    """Put out the requests before an answered one without a response, as their responses were lost."""
     for request in connection.pending.before(number):
         if request.frame is not None:
             connection.exchange(request, None, None)

@@ -1,4 +1,4 @@
-"""Events: every byte of a capture that is in no exchange is in one of these."""
+"""Events: every byte of a capture is in an exchange or in an event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(slots=True, repr=False)
 class Event:
-    """Bytes that are no exchange, or the news that an answer is missing.
+    """Bytes that are in no exchange, or a missing answer.
 
     kind: see Kind. offset: bytes from the start of that direction of the connection as captured, or from the start of
     the file where there is no connection. size: bytes. data: those bytes, for what could not be decoded.
@@ -42,8 +42,8 @@ class Event:
     sender: str | None = None
     file: str | None = None
     data: bytes | None = None
-    hidden: bool = False  # those bytes may hold a secret: `line` shows their number alone
-    captured: bool = True  # `size` counts bytes that are here; False: bytes that are missing, or are in an exchange too
+    hidden: bool = False  # the bytes may hold a secret: `line` shows only their number
+    captured: bool = True  # `size` counts captured bytes; False: bytes that are missing, or are in an exchange, too
 
     def __repr__(self) -> str:
         text = f"{self.kind} {self.timestamp} {self.connection or self.file}: {self.size} bytes: {self.reason}"

@@ -16,15 +16,15 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, ENVELOPE
 from kcli.schemas.catalog import catalog
 
-MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a look at each use
+MaybeNone: TypeAlias = Any  # typed as Any: None is so rare that callers need not check each use
 
 
 class Timing(NamedTuple):
-    """The times (ns) of an exchange beside those at which its messages were whole.
+    """The times (ns) of an exchange, beside those at which its messages were whole.
 
-    began, answering: when the first bytes of request and response came; None: not known, or no response. pause: from
-    the answer before on this connection to `began`; -1: other requests were in flight, or none came before.
-    in_flight: requests of the connection without an answer when this one was whole; -1: not known.
+    began, answering: when the first bytes of request and response came; None: unknown, or no response. pause: from the
+    previous answer on this connection to `began`; -1: other requests were in flight, or there was none before.
+    in_flight: unanswered requests of the connection when this one was whole; -1: unknown.
     """
 
     began: int | None = None
@@ -93,7 +93,7 @@ class Exchange:
         return f"<Exchange {self.timestamp} {self.api} v{self.version}{client}: {self.outcome}>"
 
     def _repr_html_(self) -> str:
-        """Show in notebooks what `line` has, cut to some thousand characters."""
+        """Show `line` in notebooks, cut to some thousand characters."""
         known, self.failures = self.failures, []
         header, request, response = self.texts()
         found, self.failures = self.failures, known
@@ -112,7 +112,7 @@ class Exchange:
 
     @property
     def outcome(self) -> str:
-        """In words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "no answer"."""
+        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "no answer"."""
         if self.response_frame is None:
             return "no answer"
         return ", ".join([f"{self.latency_ms} ms", *self.errors])
@@ -124,12 +124,12 @@ class Exchange:
 
     @property
     def time(self) -> datetime:
-        """Of the request: UTC, to the microsecond; `request_ns` has the rest."""
+        """The request's time, UTC, to the microsecond; `request_ns` is exact."""
         return moment(self.request_ns)
 
     @property
     def timestamp(self) -> str:
-        """The same as text, ISO 8601."""
+        """The request's time as ISO 8601 text."""
         return instant(self.request_ns)
 
     @property
@@ -156,12 +156,12 @@ class Exchange:
 
     @property
     def api_name(self) -> str:
-        """As in a broker's log: "FETCH"; of an unknown key its number."""
+        """The API's name as in a broker's log: "FETCH"; the number of an unknown key."""
         return self.bodies.name(self.api_key) or str(self.api_key)
 
     @property
     def client_id(self) -> str | None:
-        """From its fixed place, as most readers want it without the rest. ControlledShutdown v0 has none."""
+        """The client id, read at its fixed place without decoding the rest. ControlledShutdown v0 has none."""
         if self.api_key == CONTROLLED_SHUTDOWN and self.api_version == 0:
             return None
         found = client_id_of(self.request_frame)
@@ -169,12 +169,12 @@ class Exchange:
 
     @property
     def latency_ms(self) -> float | None:
-        """From the request to the response, in milliseconds to the microsecond; None without one."""
+        """The time from request to response, in ms to the microsecond; None without a response."""
         return None if self.response_ns is None else milliseconds(self.response_ns - self.request_ns)
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """The request's header; of one that can't be decoded what stands at fixed places."""
+        """The request's header; if it can't be decoded, its fields at fixed places."""
         try:
             return self.bodies.read_header(self.request_frame)
         except DecodeError:

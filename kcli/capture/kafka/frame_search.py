@@ -1,4 +1,4 @@
-"""Finds where frames begin in a connection that was under way when the capture began, and behind a loss."""
+"""Finds the start of frames in a connection that began before the capture, and after a loss."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
 
 NOTHING = "no request of Kafka's in it"
-STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
+STRANGE = 1 << 20  # bytes without a frame after which a connection that has never shown Kafka's protocol is given up
 
 
 def identify(connection: ConnectionState, d: int) -> bool:
-    """Find the client of a connection that was under way: the end in whose bytes a request is found."""
+    """Find the client of a connection that began before the capture: the end in whose bytes a request is found."""
     stream = connection.streams[d]
     if is_record_header(stream.buffer) and not stream.seen:
         return refuse(connection, "TLS")
@@ -44,7 +44,7 @@ def client_of_unknown(connection: ConnectionState) -> int | None:
 
 
 def synchronise(connection: ConnectionState, d: int) -> bool:
-    """Find the next frame of end `d`, and pass over what comes before it. Returns whether there is one."""
+    """Find the next frame of end `d`, and skip the bytes before it. Return whether there is one."""
     stream = connection.streams[d]
     if d == connection.client:
         at = find_request(stream, connection.bodies)

@@ -1,4 +1,4 @@
-"""Length-prefixed frames: what makes bytes a plausible request, and finding frames in the middle of a stream.
+"""Length-prefixed frames: checks for a plausible request, and the search for frames in the middle of a stream.
 
 A frame is four bytes of length and that many bytes. Where a stream's beginning was seen, frames follow each other and
 the lengths alone say where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is
@@ -24,14 +24,14 @@ from kcli.grammar.words.trace import DecodeTrace
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, PRODUCE
 
 HEADER = 10  # key, version, correlation id, length of the client id
-NEWEST, LONGEST_ID = 255, 255  # a version and a client id's length that are believed of an API that is not known
-LARGEST = 1 << 30  # bytes of a frame: more than any broker accepts
-LARGEST_FOUND = 1 << 27  # ... of one that is only being looked for
-SEARCHED = 1 << 22  # bytes of a stream in which a frame is looked for before the oldest are given up
+NEWEST, LONGEST_ID = 255, 255  # most plausible version and client id length of an unknown API
+LARGEST = 1 << 30  # longest frame in bytes: more than any broker accepts
+LARGEST_FOUND = 1 << 27  # longest frame in a search
+SEARCHED = 1 << 22  # bytes of a stream that are searched before the oldest are given up
 TRIED = 64  # unfinished candidates
-FEW = 32  # correlation ids that are looked for one by one
-EFFORT = 32  # bytes that may be decoded in search of a frame, for each that came
-HEAD_START = 1 << 20  # ... and these in any case
+FEW = 32  # most correlation ids that are searched for one by one
+EFFORT = 32  # bytes that a search may decode for each byte that came
+HEAD_START = 1 << 20  # bytes that a search may decode in any case
 ACKS = "acks"
 NUMBER = struct.Struct("=q")  # as the core has it in a column
 
@@ -42,9 +42,10 @@ REQUEST = re.compile(rb"(?=[\0-\x07].{3}[\0-\x7f].\0[\0-\x1f][\0-\x7f].{3}(?:\xf
 
 
 class FrameStream:
-    """One direction of a connection: bytes not yet read as frames, and where the reader stands.
+    """One direction of a connection: the bytes not yet read as frames, and the reader's position.
 
-    offset: of buffer[0], bytes from the start of the direction. skip: bytes of a damaged frame that are still to come.
+    offset: the position of buffer[0], in bytes from the start of the direction. skip: bytes of a damaged frame that are
+    still to come.
     """
 
     def __init__(self, synced: bool) -> None:
@@ -54,15 +55,15 @@ class FrameStream:
         self.skip = 0
         self.searched = 0
         self.candidates: list[int] = []
-        self.ends: list[tuple[int, int]] = []  # (end, start) of frames that may be the response that is looked for
+        self.ends: list[tuple[int, int]] = []  # (end, start) of candidates for the response in a search
         self.received = 0  # bytes in all
         self.effort = HEAD_START
-        self.damaged = 0  # bytes of such a frame that came behind what is missing
+        self.damaged = 0  # bytes of a damaged frame after the loss
         self.seen = 0  # bytes that came while no frame was found
         self.foreign = 0  # bytes of a connection that is not Kafka
         self.ns = 0
-        self.begun = 0  # when buffer[0] came
-        self.first = 0  # ... of the frame that was taken last
+        self.begun = 0  # the time of buffer[0]
+        self.first = 0  # the time of the last taken frame's first byte
 
     def receive(self, data: bytes) -> None:
         """Add the next bytes of the direction, which came at `ns`."""
@@ -72,7 +73,7 @@ class FrameStream:
         self.received += len(data)
 
     def may_try(self, size: int) -> bool:
-        """Return whether decoding `size` bytes is within bounds: frames within frames would make a search long."""
+        """Return whether a search may decode `size` more bytes: frames within frames would make it long."""
         if size > self.effort + EFFORT * self.received:
             return False
         self.effort -= size
@@ -87,7 +88,7 @@ class FrameStream:
         return taken
 
     def pass_damaged(self) -> None:
-        """Pass over what has come of a damaged frame."""
+        """Skip the bytes of a damaged frame so far."""
         count = len(self.take(min(self.skip, len(self.buffer))))
         self.skip -= count
         self.damaged += count
@@ -105,12 +106,12 @@ class FrameStream:
         self.ends = []
 
     def frame_size(self) -> int | None:
-        """Return the length in front; None where it is not whole."""
+        """Return the length prefix; None if it is not whole."""
         return int.from_bytes(self.buffer[:PREFIX], "big", signed=True) if len(self.buffer) >= PREFIX else None
 
     def take_frame(self, least: int) -> bytes | int | None:
-        """Take the frame in front, without its length; None if it is not whole. Return an int for an
-        impossible length.
+        """Take the first frame, without its length; None if it is not whole. Return the length as an int if it is
+        impossible.
         """
         size = self.frame_size()
         if size is not None and not least <= size < LARGEST:
@@ -133,9 +134,7 @@ class FrameStream:
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
-    """Return whether a request's frame may begin here; None: too few bytes. found: one is searched
-    for, so be strict.
-    """
+    """Return whether a request's frame may begin here; None: too few bytes. found: strict, for a search."""
     if len(data) - at < PREFIX + HEADER:
         if len(data) - at >= PREFIX and not 8 <= int.from_bytes(data[at : at + PREFIX], "big") < LARGEST:
             return False
@@ -172,7 +171,7 @@ def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:
 
 
 def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
-    """Return where in the buffer a request surely begins."""
+    """Return the position in the buffer where a request surely begins."""
     data = stream.buffer
     for at in list(stream.candidates):
         verdict = confirmed(stream, at, bodies)
@@ -221,7 +220,7 @@ def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies)
 
 def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> Iterator[int]:
     """Yield places from `start` on where the correlation id of a waiting request follows a length, in any order."""
-    if len(waiting.by_id) > FEW:  # one look at each place, whatever the number of requests
+    if len(waiting.by_id) > FEW:  # one pass over all positions, for any number of requests
         for match in RESPONSE.finditer(data, start):
             at = match.start()
             if int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True) in waiting.by_id:

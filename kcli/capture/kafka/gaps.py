@@ -1,6 +1,7 @@
-"""Damage by missing bytes: to the frame that they fall into; its length says where the next starts.
+"""Handles missing bytes.
 
-Where the loss goes beyond that frame, or its length is unknown, the stream is searched for the next frame.
+They damage a frame, whose length tells where the next one starts. If the loss extends beyond that frame, or its length
+is unknown, the stream is searched for the next frame.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 
 
 def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> None:
-    """Drop the part of a frame that end `d` has sent, as memory is short."""
+    """Drop the partial frame of end `d`, as memory is short."""
     if not stream.buffer or stream.skip:
         return
     have = len(stream.buffer)
@@ -35,7 +36,7 @@ def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> 
 
 
 def damage(connection: ConnectionState, d: int, count: int) -> str:
-    """Pass over the frame that a loss falls into. Returns what was damaged, as the end of the event's reason."""
+    """Skip the frame that a loss falls into. Return the damaged message's name, as the end of the event's reason."""
     stream = connection.streams[d]
     have = len(stream.buffer)
     if stream.skip > have and 0 < count <= stream.skip - have:
@@ -61,23 +62,23 @@ def damage(connection: ConnectionState, d: int, count: int) -> str:
 
 
 def report_damaged(connection: ConnectionState, d: int) -> None:
-    """Put out the event for the bytes of a damaged frame that came behind the loss."""
+    """Put out the event for the bytes of a damaged frame after the loss."""
     stream = connection.streams[d]
     count, stream.damaged = stream.damaged, 0
     connection.event("undecodable", d, stream.offset - count, count, "in a frame that is not whole")
 
 
 def drop_partial(connection: ConnectionState, d: int) -> None:
-    """Pass over the part of a frame that has come."""
+    """Skip a partial frame."""
     stream = connection.streams[d]
     if stream.buffer:
         connection.unread(d, len(stream.buffer), "the rest of the frame is missing")
 
 
 def damaged_frame(connection: ConnectionState, d: int) -> str:
-    """Note the request or response that a loss made unreadable. Return which, for the event's reason.
+    """Note the request or response that a loss made unreadable, and return its name for the event's reason.
 
-    A frame that names no message of the tables may be anything: not even the length in front of it is shown.
+    A frame that names no known message may be anything: not even its length prefix is shown.
     """
     stream = connection.streams[d]
     head, size = bytes(stream.buffer[PREFIX : PREFIX + HEAD]), stream.frame_size()
@@ -101,7 +102,7 @@ def damaged_frame(connection: ConnectionState, d: int) -> str:
 
 
 def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str) -> None:
-    """Put out the event for the bytes at the end that make no whole frame."""
+    """Put out the event for a partial frame at the end."""
     if not stream.synced:
         connection.unread(d, len(stream.buffer), "no frame found in it")
         return
@@ -112,7 +113,7 @@ def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str)
 
 
 def names_message(connection: ConnectionState, d: int) -> bool:
-    """Return whether the frame that has begun to come names a message: one of the tables, or an answer to a request."""
+    """Return whether a partial frame names a message: a known request, or the answer to a waiting one."""
     head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + HEAD])
     if d == connection.client:
         return len(head) == HEAD and connection.bodies.knows(*api_of(head))

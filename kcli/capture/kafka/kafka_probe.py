@@ -1,4 +1,4 @@
-"""Decides whether a connection is Kafka's at all. The rules, in prose:
+"""Decides whether a connection is Kafka's at all. The rules:
 
 - What comes out of a connection is held back until something proves that it is Kafka's: a request and its response that
   both decode to their last bytes, or requests that do, two more than there is against it. From then on nothing is held
@@ -23,15 +23,17 @@ from kcli.grammar.request_start import client_id_of
 
 MOST_AGAINST = 16
 ENOUGH_SIGNS = 16
-NEWER = 10  # versions beyond the tables that are believed from a header alone
-ITEM_SIZE = 64  # bytes of memory counted for what is held back besides its frames
+NEWER = 10  # versions beyond the tables that a header alone makes plausible
+ITEM_SIZE = 64  # bytes of memory counted for a held exchange or event besides its frames
 
 
 class Trial:
-    """Counts of what speaks for and against, and what is held back; `size`: bytes of memory counted for that."""
+    """Counts the evidence for and against Kafka, and holds back exchanges and events. size: bytes of memory counted for
+    these.
+    """
 
     def __init__(self, state: tuple[int, int, int, bool, bool] = (0, 0, 0, False, False)) -> None:
-        """Begin or resume a trial. state: the value of the property of that name."""
+        """Begin or resume a trial. state: the value of the property `state`."""
         self.fits, self.signs, self.against, self.lossy, self.began_well = state
         self.named = False  # a request of a known version that does not decode names its client
         self.held: list[Exchange | Event] = []
@@ -55,7 +57,7 @@ class Trial:
         return held
 
     def see_request(self, request: Pending, bodies: Bodies) -> None:
-        """Count what a request says, by its header and whether it decodes to its last byte."""
+        """Count a request as evidence, by its header and whether it decodes to its last byte."""
         if request.frame is None:
             self.see_header(request.api_key, request.api_version, bodies)
         elif bodies.request_fits(request.frame):
@@ -68,7 +70,7 @@ class Trial:
             self.signs += names_client(request.frame)
 
     def see_header(self, api_key: int, version: int, bodies: Bodies) -> None:
-        """Note the header of a request that is not whole."""
+        """Count the header of a partial request as evidence."""
         api = bodies.api(api_key)
         self.signs += api is not None and 0 <= version <= api.versions.hi + NEWER
 
@@ -97,7 +99,7 @@ class Trial:
         return not self.against and bool(self.fits or self.signs)
 
     def fails(self, searched: bool) -> bool:
-        """Return whether it is not worth going on."""
+        """Return whether the evidence against Kafka is too strong to go on."""
         return self.against >= MOST_AGAINST and not self.convinces(searched)
 
 

@@ -28,7 +28,7 @@ class Pending:
 
 
 class PendingRequests:
-    """A queue of `Pending`. size: bytes of memory counted for it. odd: how many of them have no frame."""
+    """A queue of `Pending`. size: bytes of memory counted for it. odd: the number of entries without a frame."""
 
     def __init__(self, requests: Iterable[Pending] = ()) -> None:
         self.requests: OrderedDict[int, Pending] = OrderedDict()
@@ -45,7 +45,7 @@ class PendingRequests:
 
     @property
     def first(self) -> Pending | None:
-        """The oldest; None where there is none."""
+        """The oldest request; None if there is none."""
         return next(iter(self.requests.values()), None)
 
     def append(self, request: Pending) -> None:
@@ -64,11 +64,11 @@ class PendingRequests:
         return self.remove(next(iter(self.requests)))
 
     def remove(self, number: int) -> Pending:
-        """Take out the request of this number in the queue. KeyError."""
+        """Remove the request with this number in the queue. KeyError."""
         request = self.requests.pop(number)
         if not request.token:
             same = self.by_id[request.correlation_id]
-            same.remove(number)  # the first, as a rule: the oldest of an id is answered first
+            same.remove(number)  # mostly the first, as the oldest request of an id is answered first
             if not same:
                 del self.by_id[request.correlation_id]
         self.size -= size_of(request)

@@ -1,4 +1,6 @@
-"""Acts on a connection's trial: proved to be Kafka's, it emits what was held back; else its bytes are only counted."""
+"""Acts on a connection's trial. A connection that is proved to be Kafka's emits its held exchanges and events; the
+bytes of any other are only counted.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ UNPROVED = "nothing in it decodes to its last byte as Kafka's"
 
 
 def judge(connection: ConnectionState, request: Pending) -> None:
-    """Count what a request says for or against Kafka, and act on it."""
+    """Count a request as evidence for or against Kafka, and act on it."""
     if connection.trial is None:
         return
     connection.trial.see_request(request, connection.bodies)
@@ -29,7 +31,7 @@ def decide(connection: ConnectionState) -> None:
 
 
 def prove(connection: ConnectionState) -> None:
-    """Accept the connection as Kafka's: emit what was held back, and hold nothing back any more."""
+    """Accept the connection as Kafka's: emit the held exchanges and events, and stop holding back."""
     if connection.trial is not None:
         held = connection.trial.release()
         connection.trial, connection.searched = None, False
@@ -38,7 +40,7 @@ def prove(connection: ConnectionState) -> None:
 
 
 def end_trial(connection: ConnectionState) -> None:
-    """Reach a verdict where no more bytes will come."""
+    """Reach a verdict at the end of the connection."""
     if connection.trial is None or connection.foreign is not None:
         return
     if connection.client is not None and connection.spoke:
@@ -50,7 +52,9 @@ def end_trial(connection: ConnectionState) -> None:
 
 
 def end_unproved(connection: ConnectionState) -> None:
-    """Reject the connection, unless its server is known to be a broker: then its client's bytes are wrong."""
+    """Reject the connection, or accept it if its server is a known broker and a request names its client: then the
+    client's requests are wrong.
+    """
     assert connection.trial is not None
     if connection.to_broker and connection.trial.named and not connection.searched:
         prove(connection)
@@ -59,7 +63,7 @@ def end_unproved(connection: ConnectionState) -> None:
 
 
 def judge_rest(connection: ConnectionState, stream: FrameStream) -> None:
-    """Count the header of a request whose rest never came."""
+    """Count the header of a request that is not whole at the end."""
     head = stream.buffer[PREFIX : PREFIX + 4]
     if connection.trial is not None and stream.synced and len(head) == 4 and not stream.skip:
         key, version = (int.from_bytes(head[a : a + 2], "big", signed=True) for a in (0, 2))
@@ -67,14 +71,14 @@ def judge_rest(connection: ConnectionState, stream: FrameStream) -> None:
 
 
 def contradict(connection: ConnectionState) -> None:
-    """Count something that Kafka's connections don't have, unless bytes are missing from the capture."""
+    """Count evidence against Kafka, unless bytes are missing from the capture."""
     if connection.trial is not None:
         connection.trial.see_contradiction()
         decide(connection)
 
 
 def refuse(connection: ConnectionState, why: str) -> bool:
-    """Reject the connection for this reason: drop what was read, and only count bytes from now on. Returns False."""
+    """Reject the connection for this reason: drop its data, and only count bytes from now on. Return False."""
     connection.foreign = why
     if connection.trial is not None:
         connection.trial.release()

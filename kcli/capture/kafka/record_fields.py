@@ -1,4 +1,4 @@
-"""The records fields of captured exchanges: what Produce sent, and what Fetch and ShareFetch brought."""
+"""The records fields of captured exchanges: sent by Produce, fetched by Fetch and ShareFetch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
-MOST_TOPICS = 1000  # that are remembered
+MOST_TOPICS = 1000  # topics that are remembered
 APPEND_TIMES = 2  # the version of Produce from which on answers have the append time
 
 Row = dict[str, Any]
@@ -29,10 +29,10 @@ Row = dict[str, Any]
 class RecordField(NamedTuple):
     """One partition's records in an exchange.
 
-    topic: its name; None where the capture never names its id. topic_id: None where the message has the name instead.
-    base_offset: of a Produce, where the broker put the first record; None where the answer does not say. append_time:
-    ms, that the broker gave to all of them; None: it did not. aborted: of a Fetch, the first offsets of transactions
-    that were aborted, by producer id.
+    topic: its name; None if the capture never names its id. topic_id: None if the message has the name instead.
+    base_offset: the offset of a Produce's first record; None if the answer lacks it. append_time: the time (ms) that
+    the broker set for all records; None: it set none. aborted: the first offsets of aborted transactions in a Fetch, by
+    producer id.
     """
 
     topic: str | None
@@ -45,7 +45,7 @@ class RecordField(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The topic's name, or what is known of it."""
+        """The topic's name, or its id."""
         return self.topic or (CLUSTER_METADATA if self.topic_id == METADATA_ID else self.topic_id or "")
 
 
@@ -116,7 +116,7 @@ WITH_RECORDS: Mapping[int, Callable[[Exchange], Iterator[RecordField]]] = {
 }
 
 
-# Where the core finds them, by API: whether in the response, the path of partitions, and of a partition's index.
+# The place of records fields for the core, by API: (in the response, path of partitions, path of a partition's index).
 PATHS: Mapping[int, tuple[bool, str, str]] = {
     PRODUCE: (False, "topicData[].partitionData[]", "index"),
     FETCH: (True, "responses[].partitions[]", "partitionIndex"),
@@ -172,8 +172,8 @@ class RecordSink(Sink):
             yield captured, unfold
 
     def timed(self, exchange: Exchange, field: RecordField) -> RecordField:
-        """Return the field without the response's time where the topic keeps the client's: a batch sent again is
-        answered with its own newest time (Kafka's UnifiedLog, duplicates).
+        """Return the field without the response's time if the topic keeps the client's times: a broker answers a
+        duplicate batch with the batch's own newest time (Kafka's UnifiedLog).
         """
         if field.append_time is not None and field.label in self.client_timed:
             return field._replace(append_time=None)
@@ -209,7 +209,7 @@ class RecordSink(Sink):
         return self.wants_topic(loads(text) if quoted else text)
 
     def layout(self, api_key: int, version: int) -> tuple[Any, Any, bool, bool] | bool | None:
-        """Return where the core finds records in a version. False: nowhere; True: nowhere, but it has topic names;
+        """Return the place of records in a version, for the core. False: no records; True: no records, but topic names;
         None: unknown.
         """
         if not self.bodies.knows(api_key, version):

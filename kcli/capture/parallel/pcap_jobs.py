@@ -1,4 +1,4 @@
-"""`decode pcap --jobs`: lines of JSON that several processes make, byte for byte those that one would make."""
+"""`decode pcap --jobs`: lines of JSON from several processes, byte for byte the same as from one."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class SharedLines(SharedReading):
         try:
             yield from self.read_together(sink.write, moved, sink.flush)
         except TooMuchSharedError:
-            # All lines are made here, from the beginning, but those are not written that have been.
+            # This process makes all lines again, and skips those that have been written.
             sink.write = RestOutput(sink.write, self.merger.written).write
             self.capture.begin()
             yield from self.capture.read(moved)
 
 
 class RestOutput:
-    """Writes all but so many bytes at the start."""
+    """Skips a number of bytes at the start, and writes the rest."""
 
     def __init__(self, write: Callable[[memoryview], Any], skipped: int) -> None:
         self.write_on, self.skipped = write, skipped

@@ -1,4 +1,4 @@
-"""Processes that do a part of the work: forks of this one, and pipes to them."""
+"""Worker processes: forks of this one, and pipes to them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LENGTH = struct.Struct("=q")
 
 
 def can_share(files: Sequence[str], chosen: Filter, key_logs: Sequence[str]) -> bool:
-    """Return whether several processes can share these files: each can be read twice, by the core, and each process can
-    filter without the others.
+    """Return whether several processes can share these files: the core can read each of them twice, and each process
+    can filter on its own.
     """
     if not hasattr(os, "fork") or key_logs or chosen.where is not None or chosen.topic is not None:
         return False
@@ -27,7 +27,7 @@ def can_share(files: Sequence[str], chosen: Filter, key_logs: Sequence[str]) -> 
 
 
 def fork_to(work: Callable[[], None], unused: Sequence[int]) -> int:
-    """Fork a process that does the work and nothing else; return its id. unused: files to close in it."""
+    """Fork a process that only does the work, and return its id. unused: files to close in it."""
     pid = os.fork()
     if not pid:
         for file in unused:
@@ -37,11 +37,11 @@ def fork_to(work: Callable[[], None], unused: Sequence[int]) -> int:
 
 
 def do(work: Callable[[], None]) -> NoReturn:
-    """Do the work and exit, without cleanup of the first process, so that nothing is written twice."""
+    """Do the work and exit without the first process's cleanup, so that nothing is written twice."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process says when it is over
-        for number in ENDING:  # which it cleans up at, and this one must not
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides when this one ends
+        for number in ENDING:  # signals at which the first process cleans up; this one must not
             signal.signal(number, signal.SIG_DFL)
         work()
         code = 0
@@ -65,19 +65,19 @@ def write_packed(pipe: int, data: bytes) -> None:
 
 
 def write_all(pipe: int, data: bytes) -> None:
-    """Write all of it."""
+    """Write all bytes to a pipe."""
     done = 0
     while done < len(data):
         done += os.write(pipe, memoryview(data)[done:])
 
 
 def read_packed(pipe: int) -> bytes:
-    """Read what `write_packed` wrote. Raises BrokenPipeError if it does not come."""
+    """Read bytes as `write_packed` writes them. Raises BrokenPipeError if the pipe ends before."""
     return read_all(pipe, *LENGTH.unpack(read_all(pipe, LENGTH.size)))
 
 
 def read_all(pipe: int, size: int) -> bytes:
-    """Read `size` bytes. Raises BrokenPipeError if they do not come."""
+    """Read `size` bytes. Raises BrokenPipeError if the pipe ends before."""
     found = bytearray()
     while len(found) < size:
         more = os.read(pipe, min(size - len(found), 1 << 20))

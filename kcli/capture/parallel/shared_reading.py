@@ -1,7 +1,7 @@
-"""`--jobs`: a capture that several processes read, each a share of the connections.
+"""`--jobs`: several processes read a capture, each a share of the connections.
 
-This process reads the files, deals the TCP segments out, and puts in order what all make of one stretch of the capture
-after another; it has a share, too. Where they share more than they can tell each other, it goes on alone.
+This process reads the files, deals out the TCP segments, and merges the output of all processes, one stretch of the
+capture after the other; it has a share, too. If the processes would have to exchange too much, it goes on alone.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kcli.errors import InputError
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
-ROOM = 1 << 21  # bytes of the segments in a stretch, for each file
+ROOM = 1 << 21  # bytes of segments in a stretch, per file
 MOST_ROOM = 1 << 26
-WINDOW = 8  # stretches after which it is looked at who has more to do
+WINDOW = 8  # stretches between two checks of each process's load
 
 
 class TooMuchSharedError(Exception):
@@ -29,24 +29,24 @@ class TooMuchSharedError(Exception):
 
 
 class SharedReading(Share):
-    """A capture that other processes help to read. jobs: how many there are, with this one."""
+    """A capture that several processes read. jobs: the number of processes, including this one."""
 
     def __init__(self, capture: CaptureDecoder[Any], jobs: int) -> None:
         super().__init__(capture)
         self.jobs = jobs
         self.helpers: list[Helper] = []
         self.texts = rooms_of(LARGE)
-        self.own: deque[Part] = deque()  # what this process has made of the stretches that are under way
+        self.own: deque[Part] = deque()  # this process's output for the current stretches
         self.dealt = 0  # stretches
-        self.spent: list[int] = []  # by each process, when this was last looked at
-        self.learnt = b""  # names of topics that the others have not been told
+        self.spent: list[int] = []  # processor time of each process at the last check
+        self.learnt = b""  # topic names that the other processes do not have yet
 
     def result(self) -> Any:
-        """Return what this process has counted."""
+        """Return the counts of this process."""
         return self.share_counts
 
     def conclude(self, results: Sequence[Any]) -> None:
-        """Take in the results of the others. TooMuchSharedError."""
+        """Add the results of the other processes. TooMuchSharedError."""
         for each in results:
             self.include(each)
 
@@ -76,7 +76,7 @@ class SharedReading(Share):
                     for _ in stretches:
                         self.pass_on(last=False)
                         yield
-                except InputError as error:  # what could be read has been
+                except InputError as error:  # everything readable has been read
                     failure = error
             self.pass_on(last=True)
             self.conclude([helper.result(whole=True) for helper in self.helpers])
@@ -90,13 +90,14 @@ class SharedReading(Share):
             raise failure
 
     def open_rooms(self) -> None:
-        """Open the rooms of the next stretch: of segments for the other processes, of lines for this one."""
+        """Open the buffers of the next stretch: of segments for the other processes, of lines for this one."""
         self.dealer.open([helper.room for helper in self.helpers])
         self.capture.engine.order.open(self.texts[self.dealt % AHEAD])
 
     def pass_on(self, *, last: bool) -> None:
-        """Pass on what was dealt out, and write what all have made of the oldest stretches, so that there is room for
-        another one. last: of all stretches."""
+        """Pass on the dealt segments, and write the output for the oldest stretches, to make room for another one.
+        last: this stretch is the last.
+        """
         if self.dealer.full or self.capture.engine.order.exceeded:
             raise TooMuchSharedError
         large = self.put_own()
@@ -112,7 +113,7 @@ class SharedReading(Share):
         self.open_rooms()
 
     def put_own(self) -> bool:
-        """Keep what this process has made of the stretch that was read; whether it is large."""
+        """Keep this process's output for the current stretch; return whether it is large."""
         order, spent = self.capture.engine.order, time.process_time_ns()
         sizes = order.close()
         if sizes is None:
@@ -140,7 +141,7 @@ class SharedReading(Share):
             self.dealer.balance([after - each for after, each in zip(self.spent, before, strict=False)])
 
     def conclude_early(self) -> None:
-        """Take in what the others have counted so far."""
+        """Add the counts of the other processes so far."""
         results = []
         for helper in self.helpers:
             with contextlib.suppress(InputError):
@@ -149,7 +150,7 @@ class SharedReading(Share):
             self.conclude([result for result in results if result is not None])
 
     def help_out(self, desk: Desk) -> None:
-        """Read another process's share; what is wrong with the input, the first one says."""
+        """Read another process's share; the first process reports errors of the input."""
         self.take_share(self.jobs)
         order = self.capture.engine.order
         with contextlib.suppress(StoppedError):

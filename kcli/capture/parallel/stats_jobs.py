@@ -1,7 +1,7 @@
 """`stats --jobs`: counts of several processes, added up.
 
-Each counts the exchanges of its share of the connections, and says in the end what it has. Where a bound for all would
-have been met (see MOST_GROUPS), one process counts again, alone.
+Each process counts the exchanges of its share of the connections and reports its counts at the end. If the sum would
+exceed a bound (see MOST_GROUPS), one process counts again, alone.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Made(NamedTuple):
 
 
 class SharedStatistics(SharedReading):
-    """Statistics that other processes help to make."""
+    """Statistics counted by several processes."""
 
     capture: CaptureDecoder[StatisticsSink]
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files, as `CaptureDecoder.read` does. InputError, too: another process ended early."""
-        if "file" in self.capture.sink.by:  # a share of the connections does not know in which file it is
+        if "file" in self.capture.sink.by:  # a worker process does not know the file of its connections
             yield from self.capture.read(moved)
             return
         try:
@@ -44,13 +44,12 @@ class SharedStatistics(SharedReading):
             yield from self.capture.read(moved)
 
     def result(self) -> Made:
-        """Return what was counted here."""
+        """Return the counts of this process."""
         sink = self.capture.sink
         return Made([*sink.counted(), *sink.groups.items()], sink.tcp, self.share_counts)
 
     def conclude(self, results: Sequence[Made]) -> None:
-        """Add what other processes have counted; TooMuchSharedError, and nothing is added, where one would have met a
-        bound."""
+        """Add the counts of other processes. TooMuchSharedError: the sum would exceed a bound; nothing was added."""
         all_made = [self.result(), *results]
         groups = [group for made in all_made for group in made.groups]
         connections = {name for made in all_made for name in made.tcp}

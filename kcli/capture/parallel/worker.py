@@ -1,7 +1,7 @@
-"""Captures that several processes read: one deals the TCP segments out, and each reads its share of the connections.
+"""Captures read by several processes: one deals out the TCP segments, and each reads its share of the connections.
 
-What concerns all connections each process counts for itself: the segments, and the capture's clock. Of what they may
-hold, each has its part. Topics' names are put in afterwards, where only another process knew them.
+Each process counts segments and keeps the capture's clock for itself, and has its part of the memory limit. Topic names
+that only another process knows are filled in afterwards.
 """
 
 from __future__ import annotations
@@ -36,16 +36,15 @@ class Share:
         capture.handover.secrets_met = self.exceed
 
     def take_share(self, count: int, dealer: SegmentDealer | None = None) -> None:
-        """Take the share of one of `count` processes, before anything is read. dealer: of the process that reads the
-        files.
+        """Take the share of one of `count` processes, before anything is read. dealer: the segment dealer of the
+        process that reads the files.
         """
         self.capture.engine.share(count, dealer)
 
     def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files; yields after each piece of them with packets, which are then to be passed on (the end is
-        passed on with the last ones), and ends where this process holds more than its part: one begins again.
-
-        InputError at the end for damaged files.
+        """Read the files, and yield after each piece with packets, which the caller has to pass on (the end is passed
+        on with the last ones). Stop if this process holds more than its part of the memory: then one process begins
+        again. InputError at the end for damaged files.
         """
         done, engine = 0, self.capture.engine
         with contextlib.closing(self.capture.pieces(moved)) as pieces:
@@ -57,13 +56,13 @@ class Share:
                     yield
 
     def receive_dealt(self, segments: memoryview, *, last: bool) -> None:
-        """Take in what another process has dealt out. last: the capture ends."""
+        """Read segments dealt out by another process. last: the capture ends."""
         self.capture.engine.receive_dealt(segments)
         if last:
             self.capture.engine.finish()
 
     def exceed(self) -> None:
-        """Ask for a single process to begin again: what a part of a key log decrypts may tell secrets of other
+        """Ask for a single process to begin again: data decrypted with a part of a key log may contain secrets of other
         connections.
         """
         self.capture.engine.order.exceeded = True
@@ -75,7 +74,7 @@ class Share:
         return Counts(capture.tally, capture.passed, engine.connections, engine.ignored, engine.duplicate, engine.stray)
 
     def include(self, counts: Counts) -> None:
-        """Add what another process has counted; nothing more is read."""
+        """Add the counts of another process, after reading."""
         self.capture.tally.include(counts.tally)
         self.capture.sink.kept += counts.passed
         self.capture.engine.add_counts(*counts[2:])

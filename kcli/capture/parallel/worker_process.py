@@ -1,7 +1,7 @@
-"""Another process that reads a share of a capture, and what goes between it and this one.
+"""A worker process that reads a share of a capture, and its messages.
 
-It is a fork of this one, which deals segments out to it, a stretch of the capture at a time, in memory that both see;
-what it makes of them it hands over likewise. Through pipes go sizes alone, so that a signal never cuts a message.
+It is a fork of the first process, which deals out segments to it in shared memory, a stretch of the capture at a time;
+the worker returns its output the same way. Pipes carry only sizes, so that a signal never cuts a message.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from kcli.temporary import temporary_file
 if TYPE_CHECKING:
     from kcli.core.capture.line_order import LineOrder
 
-AHEAD = 4  # stretches that are under way
-LARGE = 1 << 24  # bytes of what is made of a stretch: whoever has more at once is not ahead
-MESSAGE = struct.Struct("=Bqq")  # a Task; bytes of segments, and of names of topics behind them
-SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; whether they are in the file; the rest of a `Part`
+AHEAD = 4  # most stretches at a time
+LARGE = 1 << 24  # bytes of output for a stretch; larger output waits for its turn, in a file
+MESSAGE = struct.Struct("=Bqq")  # a Task; bytes of segments, and of the topic names after them
+SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; 1 if they are in the file; the rest of a `Part`
 
 
 class Task(enum.IntEnum):
-    """The messages of the first process to another one."""
+    """The messages of the first process to a worker."""
 
-    READ = 0  # a stretch
-    FINISH = 1  # the last one
-    TAKEN = 2  # what was made of the oldest stretch
-    STOP = 3  # wherever you are
+    READ = 0  # read a stretch
+    FINISH = 1  # read the last stretch
+    TAKEN = 2  # the output for the oldest stretch was taken
+    STOP = 3  # stop at once
 
 
 class Stretch(NamedTuple):
-    """Segments as `SegmentDealer` writes them; a log of names of topics that others have learnt."""
+    """Segments as `SegmentDealer` writes them; a log of topic names learned by other processes."""
 
     segments: memoryview
     names: bytes
@@ -62,14 +62,14 @@ class Part(NamedTuple):
 
 
 class StoppedError(Exception):
-    """Nothing more is to be read."""
+    """The worker has to stop."""
 
 
 class Helper:
-    """Another process, seen from the first one. InputError, wherever it is met: it has ended."""
+    """A worker process, seen from the first one. Its methods raise InputError if it has ended early."""
 
     def __init__(self, help_out: Callable[[Desk], None], room: int) -> None:
-        """Start a worker. help_out: its work. room: most bytes of segments in a stretch."""
+        """Start a worker. help_out: its work. room: the most bytes of segments in a stretch."""
         self.rooms, self.texts = rooms_of(room), rooms_of(LARGE)
         self.file = memory_file()
         messages, self.messages = os.pipe()
@@ -126,11 +126,11 @@ class Helper:
         try:
             os.write(self.messages, MESSAGE.pack(task, *(sizes or (0, 0))))
         except BrokenPipeError:
-            if task is not Task.TAKEN:  # it may have done all that there was
+            if task is not Task.TAKEN:  # it may have ended after the last stretch
                 raise ended_early() from None
 
     def stop(self) -> None:
-        """End it, whatever it is doing."""
+        """End the worker at once."""
         stop(self.pid)
         self.file.close()
         for pipe in (self.messages, self.sizes, self.results):
@@ -138,10 +138,10 @@ class Helper:
 
 
 class Desk:
-    """The place where another process takes its stretches, and puts its output.
+    """A worker's view: it takes stretches and puts output.
 
-    rooms: memory that both see, of segments; texts: of what is made of them. file: of what has no room there.
-    messages, sizes, results: pipes.
+    rooms: shared memory for segments; texts: shared memory for output. file: for output that is too large. messages,
+    sizes, results: pipes.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Desk:
         self.messages, self.sizes, self.results = messages, sizes, results
         self.dealt: deque[tuple[Task, int, int]] = deque()
         self.made = self.taken = 0  # stretches
-        self.is_filed = False  # what was made last
+        self.is_filed = False  # whether the last output is in the file
 
     def stretches(self, order: LineOrder) -> Iterator[Stretch]:
         """Yield the stretches dealt out; call `put` for each. Raises StoppedError, or BrokenPipeError where the first
@@ -174,7 +174,7 @@ class Desk:
             yield Stretch(room[:size], bytes(room[size : size + names]), task is Task.FINISH)
 
     def put(self, order: LineOrder) -> None:
-        """Hand over what was made of a stretch. StoppedError; BrokenPipeError: nobody reads any more."""
+        """Hand over the output for a stretch. StoppedError; BrokenPipeError: the first process no longer reads."""
         sizes = order.close()
         if sizes is None:
             order.take(partial(self.put_large, order.exceeded))
@@ -194,7 +194,7 @@ class Desk:
         self.say(sizes, large=True, exceeded=exceeded)
 
     def say(self, sizes: Sequence[int], *, large: bool, exceeded: bool) -> None:
-        """Tell the first process what is there for it; large: in the file."""
+        """Tell the first process the sizes of an output. large: it is in the file."""
         os.write(self.sizes, SIZES.pack(*sizes, large, time.process_time_ns(), exceeded))
         self.made += 1
 
@@ -213,17 +213,17 @@ class Desk:
             self.is_filed = False
 
     def give(self, result: Any) -> None:
-        """Say what the first process asks for in the end."""
+        """Send the final report to the first process."""
         write_packed(self.results, pickle.dumps(result))
 
 
 def rooms_of(size: int) -> list[mmap.mmap]:
-    """Allocate memory shared with forks; unused pages take none."""
+    """Allocate memory that forks share; unused pages take no memory."""
     return [mmap.mmap(-1, size) for _ in range(AHEAD)]
 
 
 def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> Part:
-    """Return the contents of a room, as `LineOrder.close` gives them."""
+    """Return an output in a buffer, as `LineOrder.close` gives it."""
     data = memoryview(room)
     text, marks, names = (data[start:end] for start, end in pairwise(accumulate(sizes, initial=0)))
     return Part(text, marks, names, spent, exceeded)
