@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kcli.address_space import save
 
-# Modules of the standard library that the `construct` package imports: a sixth of what a small capture takes.
+# Modules of the standard library that the `construct` package imports: a sixth of the time of a small capture.
 IDLE = "hashlib", "pdb", "pickle", "traceback"
 COLLECTED = 200_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
 
@@ -32,11 +32,11 @@ def start() -> int:
 
 
 def prepare() -> None:
-    """Set up the process, before what commands need is loaded."""
-    # What commands hold is mostly no garbage. Looking through all of it whenever it has grown by a quarter costs a
-    # capture of many clients a seventh of its time, and more of it the more there are.
+    """Set up the process, before the modules of commands are loaded."""
+    # Objects of commands are mostly no garbage. A full collection each time their number has grown by a quarter costs a
+    # capture of many clients a seventh of its time, and more for more clients.
     gc.set_threshold(*COLLECTED)
-    # numpy starts threads for linear algebra, of which there is none here, and they take longer than a small capture.
+    # numpy starts threads for linear algebra, which kcli does not use; their start takes longer than a small capture.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     save()
     from kcli.lazy import postpone
@@ -51,7 +51,7 @@ def run() -> None:
 
     if threading.active_count() == 1:
         atexit._run_exitfuncs()
-        # Taking apart what was imported takes as long as a small capture; the system frees it at once.
+        # Freeing all imported modules takes as long as a small capture; the system does it at once.
         try:
             sys.stderr.flush()
             sys.stdout.flush()

@@ -121,7 +121,7 @@ def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tu
     """Yield lines, each by its parts."""
     colour = output is None and shows_colour(sys.stdout)
     room = terminal_room(output)
-    # Clients that are judged alike share what is said of them (see Judge).
+    # Clients with the same judgement share its lines (see Judge).
     said: dict[int, tuple[str, list[str]]] = {}
     for client, uses in judged:
         software = " ".join(filter(None, (client.software, client.version))) or (
@@ -148,8 +148,8 @@ def verdict(uses: Sequence[Usage], release: str, colour: bool) -> str:
 
 
 def use_lines(uses: Sequence[Usage], colour: bool, room: int | None) -> Iterator[str]:
-    """Yield what a client uses, and what of that is refused or may be. room: cells of a line; None: no
-    line is broken.
+    """Yield the lines on a client's APIs and versions, and on those that are refused or may be. room: cells of a line;
+    None: no line is broken.
     """
     yield from indented(", ".join(f"{use.name} {versions_text(list(use.versions))}" for use in uses), room)
     for use in uses:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kcli.broker.acceptance import Verdict
 
 Command = Callable[..., int]
-KEPT = 64  # lines with verdicts: most messages are taken, all in the same words
+KEPT = 64  # cached lines with verdicts: most messages are accepted, in the same words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +168,7 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
 
 
 def check_answers(options: CheckOptions) -> None:
-    """Raise UsageError for options that --lines has no use for."""
+    """Raise UsageError for options that make no sense with --lines."""
     check_lines({"hex_": options.hex_, "base64_": options.base64_})
     if options.quiet:
         raise UsageError("--quiet: with --lines each line has its answer")
@@ -181,7 +181,7 @@ def release_of(options: CheckOptions) -> str:
 
 
 def most_slips(options: CheckOptions) -> int:
-    """Return how many messages of the run have their slips looked for."""
+    """Return the number of messages in a run whose likely slips are searched for."""
     return 0 if options.quiet else MOST_LINES if options.lines else MOST
 
 
@@ -229,7 +229,7 @@ def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterat
 
 
 def is_batch(data: bytes) -> bool:
-    """Return whether data is as long as the batch in front says."""
+    """Return whether data is exactly one batch, by the batch's length field."""
     return len(data) > 16 and int.from_bytes(data[8:12], "big") == len(data) - 12
 
 

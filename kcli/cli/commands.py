@@ -1,4 +1,4 @@
-"""The table of kcli's commands: where each lives, and what help says of it."""
+"""The table of kcli's commands: the module of each, and its line in help."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "top": "top.command:top",
 }
 
-# What `--help` of a group says of its members, so that it need not import them.
+# The lines in `--help` of a group on its members, so that it need not import them.
 HELP = {
     "broker": "An embedded broker: a small Kafka for tests, with real logs and faults on demand.",
     "broker ctl": "Control an embedded broker from outside: topics, records, faults, nodes, its clock.",
@@ -174,7 +174,7 @@ HELP = {
     "schema": "The message tables: list, show, compare and import them.",
 }
 
-# The commands as `kcli --help` shows them: by what one has in hand.
+# The commands in the order of `kcli --help`: by input.
 GROUPS = {
     "Understand a capture": (
         "diagnose",
@@ -193,7 +193,7 @@ GROUPS = {
     "Bytes and protocol": ("encode", "check", "diff", "schema", "down-convert"),
     "Test and share": ("broker", "redact", "pipeline", "completion"),
 }
-# What people ask first, and the command that answers.
+# Common questions, and the command that answers each.
 QUESTIONS = {
     "What is wrong?": "kcli night.pcap",
     "Errors?": "kcli decode pcap night.pcap --errors",

@@ -17,9 +17,9 @@ from kcli.errors import KcliError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# What metavars call files and directories.
+# Metavars of files and directories.
 FILE, FOLDER = re.compile(r"\b(FILE|OUT|IN|CAPTURE)\b"), re.compile(r"\b(DIR|FOLDER|DIRECTORY)\b")
-SECONDS = 1.0  # that captures are read for their topics at most
+SECONDS = 1.0  # most seconds of reading captures for their topics
 
 
 @click.command()
@@ -55,7 +55,7 @@ def teach(command: click.Command) -> None:
 
 
 class Completed(click.ParamType):  # type: ignore[type-arg]
-    """Any text, completed by a function of what stands before it."""
+    """Any text, completed by a function of the words before it."""
 
     name = "text"
 
@@ -63,7 +63,7 @@ class Completed(click.ParamType):  # type: ignore[type-arg]
         self.values = values
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return what fits; nothing where something can't be read: a shell has no place for errors."""
+        """Return the completions; none if a file can't be read, as a shell can't show errors."""
         with contextlib.suppress(KcliError, OSError):
             return list(self.values(ctx, incomplete))
         return []
@@ -142,7 +142,7 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def topics_in(given: Iterable[str]) -> set[str]:
-    """Return the topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
+    """Return the topics in captures, read for a second at most, and of segments, by their folders' names."""
     from kcli.capture.decoder import CaptureDecoder
     from kcli.capture.io.capture_files import is_capture
     from kcli.capture.statistics import StatisticsSink

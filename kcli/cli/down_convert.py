@@ -28,10 +28,10 @@ from kcli.whole_file import WholeFile
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice
 
-# A pipe's size, as long as it is not known.
+# A pipe's size, as long as it is unknown.
 UNKNOWN_SIZE = 1 << 62
 LARGEST_OFFSET = (1 << 63) - 1
-LARGEST_MARKER = 4096  # bytes of a control batch that is read; a transaction's marker has some 80
+LARGEST_MARKER = 4096  # bytes read of a control batch; a transaction marker has about 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +192,9 @@ def print_plan(files: tuple[str, ...], options: ConversionOptions) -> None:
 
 
 def plan_file(file: str, source: Slice, options: ConversionOptions) -> dict[str, Any]:
-    """Convert without writing; return what would come out: bytes, records, losses, what a broker holds at once."""
+    """Convert without writing; return the result's bytes, records and losses, and the bytes that a broker holds at
+    once.
+    """
     from kcli.records.conversion import Conversion, UnsupportedCompressionError
     from kcli.records.fetching import cut_slice
 

@@ -1,4 +1,4 @@
-"""The `kcli` command: its groups, and what happens to an error on its way out."""
+"""The `kcli` command: its groups, and the report of errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are named in a table and imported when they are asked for."""
+    """A group whose commands are named in a table and imported on first use."""
 
     what = "command"
 
@@ -143,7 +143,7 @@ class Root(LazyGroup):
 
 
 def write_questions(formatter: click.HelpFormatter) -> None:
-    """Write what people ask first, and the command that answers, which has to be pasted: no line breaks it."""
+    """Write common questions, and the command that answers each, on one line so that it can be pasted."""
     indent = " " * formatter.current_indent
     size = max(map(len, QUESTIONS)) + 2
     if len(indent) + size + max(map(len, QUESTIONS.values())) <= formatter.width:
@@ -217,7 +217,7 @@ def complain(error: BaseException | str) -> None:
 
 
 def usage_text(error: click.ClickException, argv: list[str]) -> str:
-    """Return what a user did wrong, in one line, and what was meant, or where to read on."""
+    """Return a usage error in one line, with the command that was probably meant, or the help to read."""
     meant = meant_by(argv, error)
     if meant and isinstance(error, click.NoSuchOption):
         return f"No such option '{error.option_name}'{meant}"
@@ -227,7 +227,7 @@ def usage_text(error: click.ClickException, argv: list[str]) -> str:
 
 
 def meant_by(argv: list[str], error: BaseException) -> str:
-    """Return the end of an error: the command that was meant; "": nobody knows."""
+    """Return the end of an error: the command that was probably meant; "": unknown."""
     from kcli.cli.meant import meant_command
 
     meant = meant_command(argv, error)
@@ -235,9 +235,9 @@ def meant_by(argv: list[str], error: BaseException) -> str:
 
 
 def text_of(error: click.ClickException) -> str:
-    """Return what a user did wrong, in one line."""
+    """Return a usage error in one line."""
     text = error.format_message()
-    # click sets the choices of what is missing below each other
+    # click prints the choices of a missing value below each other
     return " ".join(text.split()) if isinstance(error, click.MissingParameter) else text
 
 
@@ -273,7 +273,7 @@ def run(argv: list[str]) -> object:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether an interrupt is the cause, as where it came while Python made a class (`__set_name__`)."""
+    """Return whether an interrupt is the cause, as when it came while Python made a class (`__set_name__`)."""
     cause = error.__cause__
     return isinstance(error, KeyboardInterrupt) or (cause is not None and is_interrupt(cause))
 
@@ -319,7 +319,7 @@ def main(argv: list[str] | None = None) -> int:
         if argv is not None:
             unguard()
         else:
-            # The process ends now: the interpreter need not look once more for garbage in all that was imported.
+            # The process ends now: a last garbage collection over all imported modules is of no use.
             gc.freeze()
 
 

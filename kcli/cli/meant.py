@@ -1,6 +1,5 @@
-"""The command that was meant by one that makes no sense: words swapped, an option of another command, a dash in front.
-
-Each guess is taken apart as its command would do, and shown only where that works.
+"""Guesses the command that a wrong command line meant: swapped words, another command's option, a file name that begins
+with a dash. A guess is shown only if its command accepts it.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from kcli.nearest import nearest
 from kcli.shell import quoted
 
 Words = list[str]
-# Of captures; what is asked first stands in front.
+# Commands on captures, the most common first.
 READERS = ("diagnose", "decode pcap", "stats", "records", "report", "audit")
-# What options are called elsewhere.
+# Names of options in other tools.
 OTHER_OPTIONS = {
     "--after": "--since", "--before": "--until", "--consumer-group": "--group", "--error-code": "--error",
     "--filter": "--where", "--fmt": "--format", "--from": "--since", "--group-by": "--by", "--group-id": "--group",
@@ -30,15 +29,15 @@ OTHER_OPTIONS = {
     "--order-by": "--sort", "--out": "--output", "--output-format": "--format", "--slow": "--slower-than",
     "--slower": "--slower-than", "--to": "--until", "--top": "--limit", "--topics": "--topic",
 }  # fmt: skip
-NO_FILE = (errno.ENOENT, errno.ENAMETOOLONG)  # errors of a name that no file has; a long query is the second
-OF_ITS_OWN = ("--limit", "--sort")  # what is counted is not what others show
-LIKE = 0.7  # how alike two options are at least, of 1
+NO_FILE = (errno.ENOENT, errno.ENAMETOOLONG)  # errors for a name without a file; a long query raises the second
+OF_ITS_OWN = ("--limit", "--sort")  # options whose meaning differs by command
+LIKE = 0.7  # least likeness of two options, out of 1
 
 
 def meant_command(argv: Sequence[str], error: BaseException) -> str | None:
     """Return the command that was meant by a command line that failed with this error; None: nobody knows."""
     words = [*argv]
-    if any(map(is_pipe, words)):  # what is in it can't be looked at twice
+    if any(map(is_pipe, words)):  # a pipe can't be read twice
         return None
     for guess in guesses(words, error):
         if guess != words and is_accepted(guess):
@@ -81,7 +80,7 @@ def may_be_elsewhere(path: Words, option: str | None) -> bool:
 
 
 def taken_apart(words: Words) -> tuple[Words, Words]:
-    """Return the words that name a command, none for `kcli FILE`, and the others."""
+    """Return the words that name a command (none for `kcli FILE`), and the other words."""
     table = COMMANDS.get(words[0]) if words else None
     if table is None:
         return [], words
@@ -90,7 +89,7 @@ def taken_apart(words: Words) -> tuple[Words, Words]:
 
 
 def missing_word(error: BaseException, words: Words) -> str | None:
-    """Return the word that was taken for a file, or for a command, and is none."""
+    """Return the word that was wrongly taken for a file or a command."""
     if words and is_query(words[0]) and isinstance(error, click.UsageError):
         return words[0]
     named = error.filename if isinstance(error, OSError) and error.errno in NO_FILE else None
@@ -98,7 +97,7 @@ def missing_word(error: BaseException, words: Words) -> str | None:
 
 
 def of_swapped(words: Words) -> Iterator[Words]:
-    """Yield the words behind the command that stands among them."""
+    """Yield the words in another order: the command that is among them comes first."""
     for at, word in enumerate(words):
         if word in COMMANDS and not os.path.lexists(word):
             behind = words[at + 1 :]
@@ -117,7 +116,7 @@ def is_query(text: str) -> bool:
 
 
 def of_query(path: Words, words: Words, query: str | None) -> Iterator[Words]:
-    """Yield the command for a query that stands behind its files."""
+    """Yield the command for a query that follows its files."""
     if query and (is_query(query) or path == ["sql"]) and path in ([], ["sql"]):
         yield ["sql", query, *(each for each in words if each != query)]
 
@@ -193,7 +192,7 @@ def mended(command: click.Command, words: Words) -> Words:
 
 def all_there(command: click.Command, argument: click.Parameter, value: Any) -> bool:
     """Return whether what stands for files is there."""
-    if not isinstance(value, str | tuple):  # click has something of its own in place of what was not given
+    if not isinstance(value, str | tuple):  # click has a marker of its own for options that were not given
         return argument.name != "files" and not argument.required
     if argument.name != "files":
         return not (command.name == "sql" and os.path.lexists(str(value)))

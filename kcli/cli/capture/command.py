@@ -103,10 +103,10 @@ async def run(
     out: BinaryIO | None,
     kept: FlightRecorder | None,
 ) -> None:
-    """Capture until a signal says stop, or nobody takes packets any more. lookers: what shows packets, what watches for
-    --when, and what else reads them.
+    """Capture until a signal, or until nobody reads the packets any more.
 
-    OSError: packets can't be saved. InputError: the watcher has ended before.
+    lookers: the processes that read packets: the view, the watcher for --when, and others. OSError: packets can't be
+    saved. InputError: the watcher has ended before.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, packets.stop)

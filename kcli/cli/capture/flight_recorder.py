@@ -14,10 +14,10 @@ from kcli.cli.capture.packet_capture import Piece
 from kcli.cli.terminal.output import open_private
 from kcli.named_file import NamedFile
 
-PARTS = 10  # files that the latest packets are in, about
+PARTS = 10  # number of files for the latest packets, about
 LEAST_BYTES = 1 << 20  # of a file
-MOST_MOMENTS = 100  # around which packets are saved: a fault that stays fills no disk
-KEPT_SECONDS = 60  # behind a moment, where --last says nothing
+MOST_MOMENTS = 100  # most moments with saved packets: a permanent fault must not fill the disk
+KEPT_SECONDS = 60  # seconds kept after a moment without --last
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -30,7 +30,8 @@ class Part(NamedTuple):
 
 
 class FlightRecorder:
-    """seconds: what is kept at least; size: bytes that are kept at most. None: any. suffix: of its files' names.
+    """seconds: the time that is kept at least; size: bytes that are kept at most; None: no limit. suffix: the suffix of
+    its files.
 
     Its files are named by the time of their first packet: `kcli-20261121T091402Z-1.pcap`. `keep` saves those that are
     there, and those of as long again, in a directory of their own: `kcli-20261121T091402Z`.
@@ -42,8 +43,8 @@ class FlightRecorder:
         self._file: NamedFile | None = None
         self._path = folder
         self._start = self._end = self._written = self._header = self._number = 0
-        self.moments = 0  # around which packets are saved
-        self._moment: Path | None = None  # the directory of what is kept around a moment
+        self.moments = 0  # moments with saved packets
+        self._moment: Path | None = None  # the directory of the current moment's packets
         self._keep_until = 0.0
 
     def make_folder(self) -> None:
@@ -51,9 +52,10 @@ class FlightRecorder:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, header: bytes, piece: Piece) -> None:
-        """Keep packets; on a full disk the oldest files are given up for them. header: of a capture file.
+        """Keep packets; on a full disk the oldest files are deleted for them.
 
-        OSError: of a full disk only when there is no room without any other packets.
+        header: the header of a capture file. OSError: a full disk raises it only when no older packets are left to
+        delete.
         """
         while True:
             try:
@@ -82,9 +84,9 @@ class FlightRecorder:
         self._written += len(piece.packets)
 
     def keep(self) -> Path | None:
-        """Save the packets around the latest one. OSError.
+        """Save the packets around the latest one, and return their directory.
 
-        The directory; None: they are being saved already, or there are as many moments as are saved.
+        None: they are being saved already, or the most moments are saved. OSError.
         """
         paths = [part.path for part in self.parts] + ([self._path] if self._file is not None else [])
         if self._moment is not None or not paths or self.moments == MOST_MOMENTS:
@@ -98,7 +100,7 @@ class FlightRecorder:
         return self._moment
 
     def _save(self, path: Path) -> None:
-        """Give a file a second name, under which it stays, and grows."""
+        """Link a file into the moment's directory, where it stays, and grows."""
         if self._moment is not None:
             with contextlib.suppress(FileExistsError, FileNotFoundError):
                 (self._moment / path.name).hardlink_to(path)
@@ -137,7 +139,7 @@ class FlightRecorder:
                 return open_private(self._path, os.O_WRONLY | os.O_EXCL)
 
     def _give_up_oldest(self) -> bool:
-        """Delete the oldest file, at last that which is being written; False: there are no packets to give up."""
+        """Delete the oldest file, finally the current one; False: there are no packets to delete."""
         if not self.parts and self._file is not None and self._written > self._header:
             self.close()
         if not self.parts:
@@ -146,7 +148,7 @@ class FlightRecorder:
         return True
 
     def _give_up(self) -> None:
-        """Delete what is too old, and the oldest of what is too much."""
+        """Delete files that are too old, and the oldest ones above the size limit."""
         total = self._written + sum(part.size for part in self.parts)
         while self.parts:
             oldest = self.parts[0]

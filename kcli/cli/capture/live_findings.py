@@ -1,4 +1,4 @@
-"""Findings of live traffic, told when they appear, by `kcli diagnose --follow` in a process of its own."""
+"""Findings of live traffic, reported when they appear, by `kcli diagnose --follow` in another process."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ def findings_option(command: Command) -> Command:
 def finder(
     options: dict[str, Any], view: LiveView | None, *, told: bool, served: socket.socket | None = None
 ) -> LiveView:
-    """Return what diagnoses the traffic that `view` shows. Their lines take turns where both go to standard output.
+    """Return the process that diagnoses the traffic that `view` shows.
 
-    told: findings are shown. served: where figures of the traffic are served, too. UsageError: DuckDB is missing."""
+    If both write to standard output, whole lines alternate. told: findings are shown. served: the socket that serves
+    figures of the traffic, if any. UsageError: DuckDB is missing.
+    """
     require("--findings", "sql")
     is_event = told and view is not None and options["format_"] == "jsonl"
     if view is not None and is_event:

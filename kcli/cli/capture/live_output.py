@@ -1,4 +1,4 @@
-"""A file of packets that grows while traffic goes on: what has come stays in it, whatever ends the command."""
+"""A file of packets that grows with live traffic, and keeps its packets however the command ends."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class GrowingFile(NamedFile):
 def open_live_output(output: str) -> Iterator[BinaryIO]:
     """Open standard output for "-", a pipe or a device as it is, else a file under its own name, for its owner alone.
 
-    `open_output` replaces OUT at the end by a whole file; of live traffic each packet counts, so that a file written
-    here is kept when a disk is full or the capture fails. Raises OSError with the name as it was given, UsageError if
-    the output is an input, or a link.
+    `open_output` replaces OUT at the end with a whole file. A file of live traffic is kept as it is when the disk is
+    full or the capture fails, as each packet counts. Raises OSError with the name as it was given, UsageError if the
+    output is an input, or a link.
     """
     path = Path(output)
     refuse_inputs(output, ())
@@ -55,7 +55,7 @@ def open_live_output(output: str) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, writer)
         writer.flush()
     finally:
-        with contextlib.suppress(OSError):  # what could not be written has been reported
+        with contextlib.suppress(OSError):  # the failed write was reported already
             raw.close()
         with contextlib.suppress(OSError, ValueError):
             writer.close()

@@ -12,7 +12,7 @@ from kcli.extras import require
 
 
 def tracer(options: dict[str, Any], text: str) -> LiveView:
-    """Return what writes spans of live traffic, in a process of its own, whose command line names no input.
+    """Return the process that writes spans of live traffic.
 
     UsageError: --traces makes no sense, or names an input.
     """
@@ -22,7 +22,7 @@ def tracer(options: dict[str, Any], text: str) -> LiveView:
     if "://" in text:
         from kcli.traces.destinations import Collector
 
-        Collector(text)  # before anything is made, or said
+        Collector(text)  # checked before any output
     else:
         refuse_inputs(text, ())
     words = view_words(options | {"format_": None, "records": None, "time": None, "secrets": None})

@@ -1,7 +1,7 @@
 """Live traffic shown by `kcli decode pcap` in a process of its own: the same rows, filters and closing lines.
 
-What shows and what carries the traffic don't wait for each other: packets that the view is too slow for are left out of
-it, which it reports as gaps.
+The traffic never waits for the view: packets for which the view is too slow are left out of it, and it reports them as
+gaps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kcli.cli.terminal.lines import print_note
 from kcli.errors import UsageError
 
 FORMATS = ("table", "jsonl", "tree")
-PIPE_BYTES = 1 << 20  # that the system holds for the view
+PIPE_BYTES = 1 << 20  # bytes that the system buffers for the view
 MOST_WAITING = 64 << 20  # bytes that the view may be behind
 
 
@@ -64,7 +64,7 @@ def view_words(options: dict[str, Any]) -> list[str]:
 
 
 def view_of(options: dict[str, Any], output: str | None, *, quiet: bool, to_brokers: bool = False) -> LiveView | None:
-    """Return the view of what is captured, None where none is wanted. UsageError: its rows would go among packets.
+    """Return the view of the captured traffic, None if none is wanted. UsageError: its rows would mix with packets.
     to_brokers: see DecodeOptions.
     """
     if not options["format_"] and (quiet or output == "-"):
@@ -75,14 +75,15 @@ def view_of(options: dict[str, Any], output: str | None, *, quiet: bool, to_brok
 
 
 def reading_words(options: dict[str, Any], **more: Any) -> list[str]:
-    """Return the words of a command line with the options of how packets are read, and `more`. See `view_words`."""
+    """Return the words of a command line with the options of reading packets, and `more`. See `view_words`."""
     unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
     return view_words(unset | {name: options.get(name) for name in READ} | more)
 
 
 class LiveView:
-    """A running `kcli decode pcap -`, or another command. words: its options; shown: gets its lines, None: standard
-    output does. served: a socket that is handed on to it."""
+    """A running `kcli decode pcap -`, or another command. words: its options. shown: gets its lines; None: they go to
+    standard output. served: a socket passed on to it.
+    """
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class LiveView:
         return self.process.returncode is not None or self._failure is not None
 
     async def __aenter__(self) -> Self:
-        # Of this very kcli, whatever lies in the current directory; Ctrl-C is for whoever feeds it.
+        # The same kcli, whatever the current directory contains. Ctrl-C is for the process that feeds it.
         paths = [str(Path(kcli.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         self.process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "kcli.cli", *self.command, *self.words, "-",
@@ -114,7 +115,7 @@ class LiveView:
             pass_fds=[] if self.served is None else [self.served.fileno()],
         )  # fmt: skip
         if self.served is not None:
-            self.served.close()  # whoever asks shall not wait for a process that has ended
+            self.served.close()  # a caller must not wait for a process that has ended
         assert self.process.stdin is not None
         widen(self.process.stdin.get_extra_info("pipe").fileno())
         if self.shown is not None:
@@ -137,7 +138,7 @@ class LiveView:
         assert self.process.stdin is not None
         if kind is not None and not self.has_begun:
             with contextlib.suppress(ProcessLookupError):
-                self.process.kill()  # it would add a line about the capture that never began
+                self.process.kill()  # otherwise it would print a line about a capture that never began
         self.process.stdin.close()
         if self._reading is not None:
             await self._reading
@@ -148,7 +149,7 @@ class LiveView:
             raise self._failure
 
     def write(self, data: bytes) -> None:
-        """Show what these blocks of a pcapng file hold. Nothing, where nobody looks any more."""
+        """Show the packets in blocks of a pcapng file; do nothing once the view has ended."""
         assert self.process.stdin is not None
         self.has_begun = True
         transport = self.process.stdin.transport

@@ -1,4 +1,4 @@
-"""Packets off an interface by tcpdump or dumpcap, which are made for it, in whole packets as they come."""
+"""Packets captured on an interface by tcpdump or dumpcap, in whole packets as they come."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from kcli.errors import NetworkError, UsageError
 
-HEADER, RECORD = 24, struct.Struct("=IIII")  # of a pcap file, and of each packet in it
-BUFFER_MIB = 64  # that the kernel holds for packets which were not taken yet
+HEADER, RECORD = 24, struct.Struct("=IIII")  # the header's size in a pcap file, and a packet's header
+BUFFER_MIB = 64  # the kernel's buffer for packets that were not read yet
 READ = 1 << 20
 DROPPED = re.compile(rb"(\d+) packets? dropped by kernel|dropped on interface .*: \d+/(\d+)")
 HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*(/\d{1,3})?|::[A-Fa-f0-9:.]*(/\d{1,3})?")
-ASK_S = 10.0  # between two times that tcpdump is asked how many packets were dropped
-MOST_SAID = 1 << 16  # bytes of what it says that are kept
-# What both say at the start and at the end, whatever happened between.
+ASK_S = 10.0  # seconds between two requests to tcpdump for its number of dropped packets
+MOST_SAID = 1 << 16  # bytes of its messages that are kept
+# Lines that both programs print at the start and at the end in any case.
 USUAL = re.compile(r"Capturing on |File: |Packets |\d+ packets? |.*: (data link type|listening on) ")
 
 
@@ -33,13 +33,13 @@ class Piece(NamedTuple):
 
 
 def capture_filter(ports: Sequence[int], hosts: Sequence[str] = ()) -> str:
-    """Return the filter of what is captured, in the language of pcap-filter(7). UsageError: one is no host."""
+    """Return the capture filter in the language of pcap-filter(7). UsageError: a value is no host."""
     choices = [[f"port {port}" for port in ports], [host_filter(host) for host in hosts]]
     return " and ".join(["tcp", *(f"({' or '.join(each)})" for each in choices if each)])
 
 
 def host_filter(host: str) -> str:
-    """Return what stands for a host's name or address, or for a network. UsageError: it is none."""
+    """Return the filter of a host's name or address, or of a network. UsageError: it is none."""
     if not HOST.fullmatch(host):
         raise UsageError(f"--host {host}: a name, an address, or a network (10.0.0.0/8) expected")
     return f"{'net' if '/' in host else 'host'} {host}"
@@ -111,7 +111,7 @@ class PacketCapture:
                 if (piece := self.reader.feed(data)) is not None:
                     yield piece
         finally:
-            if not output.at_eof():  # whoever takes packets has failed
+            if not output.at_eof():  # the consumer of the packets has failed
                 self.stop()
                 while await output.read(READ):
                     pass
@@ -122,7 +122,7 @@ class PacketCapture:
             raise NetworkError(f"{self.words[0]}: {why_ended(text.decode(errors='replace'), code)}")
 
     async def _listen(self, errors: asyncio.StreamReader) -> bytes:
-        """Return what it says, and count what was dropped."""
+        """Return the program's messages, and count dropped packets."""
         text = b""
         while data := await errors.read(MOST_SAID):
             text = (text + data)[-MOST_SAID:]

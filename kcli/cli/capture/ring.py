@@ -1,4 +1,4 @@
-"""--last, --size and --when of live commands: the latest packets are kept, and those around some exchanges."""
+"""--last, --size and --when of live commands, which keep the latest packets, and packets around chosen exchanges."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def take_ring(options: dict[str, Any], output: str | None) -> Ring:
 
 
 def watch(when: str, options: dict[str, Any], keep: Callable[[], Path | None], moments: Callable[[], int]) -> LiveView:
-    """Watch for exchanges around which packets are kept. Raises UsageError if `when` is no condition.
+    """Watch for exchanges around which packets are kept.
 
-    keep: saves them; moments: how often that was done.
+    Raises UsageError if `when` is no condition. keep: saves the packets; moments: the number of times.
     """
     try:
         words = reading_words(options, where=when, format_="jsonl")
@@ -78,8 +78,8 @@ def watch(when: str, options: dict[str, Any], keep: Callable[[], Path | None], m
 
 
 class RingFile:
-    """A flight recorder as a file that another thread writes to. header: the beginning of what is written, and of each
-    of its files.
+    """A flight recorder as a file that another thread writes to. header: the start of the written bytes, and of each of
+    its files.
     """
 
     def __init__(self, kept: FlightRecorder, header: bytes) -> None:
@@ -87,7 +87,7 @@ class RingFile:
         self.lock = threading.Lock()
 
     def seekable(self) -> bool:
-        """Return False: what is written is whole packets, or nothing of them."""
+        """Return False: packets are written whole or not at all."""
         return False
 
     def write(self, data: memoryview) -> int:

@@ -1,4 +1,4 @@
-"""Lines of a pipe or a terminal, read as they come: what an event loop has to do goes on while there are none."""
+"""Lines of a pipe or a terminal, read as they come; the event loop goes on while there are none."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PIECE = 1 << 16
 
 
 class ArrivingLines:
-    """A stream of lines that a loop waits for before it reads them. longest: bytes of a line that are waited for."""
+    """A stream of lines that an event loop waits for before it reads. longest: most bytes of a line to wait for."""
 
     def __init__(self, handle: int, longest: int) -> None:
         self.handle, self.longest = handle, longest
         self.whole: deque[bytes] = deque()
-        self.rest: list[bytes] = []  # of a line whose end has not come
-        self.held = 0  # bytes of it
+        self.rest: list[bytes] = []  # parts of a line without its end
+        self.held = 0  # bytes of that line
         self.ended = False
 
     @property
@@ -28,7 +28,7 @@ class ArrivingLines:
         return bool(self.whole) or self.ended or self.held >= self.longest
 
     async def wait(self) -> None:
-        """Wait until a whole line is here, as much as is waited for, or the end."""
+        """Wait for a whole line, for `longest` bytes, or for the end."""
         loop = asyncio.get_running_loop()
         while not self.is_ready:
             readable = asyncio.Event()
@@ -50,7 +50,7 @@ class ArrivingLines:
         return line
 
     def read(self) -> None:
-        """Take what is here; wait for it where nothing is."""
+        """Read the bytes at hand; wait if there are none."""
         data = os.read(self.handle, PIECE)
         first, *more = data.split(b"\n")
         self.ended = not data
@@ -64,8 +64,8 @@ class ArrivingLines:
 
 
 def arriving(stream: BinaryIO, longest: int) -> ArrivingLines | None:
-    """Return the lines of a stream that may make its reader wait; None: it is a file's, or one within this process.
-    longest: bytes of a line that are waited for.
+    """Return the lines of a stream that may make its reader wait; None for a file, or a stream within this process.
+    longest: most bytes of a line to wait for.
     """
     try:
         handle = stream.fileno()

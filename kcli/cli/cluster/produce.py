@@ -175,7 +175,7 @@ async def send_all(
     throughput: float,
     partition: int | None,
 ) -> None:
-    """Hand over every record, at the pace asked for. coming: the lines of these records, where they take their time."""
+    """Pass on every record, at the chosen rate. coming: the lines of these records, if they arrive over time."""
     loop = asyncio.get_running_loop()
     start = loop.time()
     each, number = iter(records), -1

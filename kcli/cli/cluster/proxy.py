@@ -113,7 +113,7 @@ def proxy(
     metrics: str | None,
     **options: Any,
 ) -> None:
-    """Stand between clients and a Kafka cluster, until Ctrl-C, and show what they say.
+    """Run a proxy between clients and a Kafka cluster, until Ctrl-C, and show the exchanges.
 
     Clients whose bootstrap.servers is --listen reach every broker of the cluster through the proxy: each has a listener
     of its own, whose address stands in responses instead of the broker's. All else passes as it is, SASL, too. Once it
@@ -126,7 +126,7 @@ def proxy(
     kcli proxy --bootstrap kafka:9092 --listen :9192 --advertise proxy.example --map 101=:9301
     """
     config = configure(bootstrap, settings, quiet=quiet)
-    parse_bootstrap(config["bootstrap.servers"])  # before anything is made, or said
+    parse_bootstrap(config["bootstrap.servers"])  # checked before any output
     host, port = listen_address("--listen", listen)
     places = Places(host, port, mapping(mapped), advertised_host(advertise))
     output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
@@ -167,7 +167,7 @@ def proxy(
 
 
 def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
-    """Return the places of brokers by id. UsageError: one makes no sense, or two are alike."""
+    """Return the addresses of brokers by id. UsageError: an address makes no sense, or two are the same."""
     made: dict[int, Address] = {}
     for text in texts:
         node, _, place = text.partition("=")
@@ -181,7 +181,7 @@ def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
 
 
 def advertised_host(text: str) -> str:
-    """Return the host of --advertise. UsageError: it is none."""
+    """Return the host of --advertise. UsageError: it is no host."""
     bare = bare_host(text)
     if bare is None:
         raise UsageError(
@@ -217,14 +217,14 @@ class TlsFiles:
     makes_authority: bool
 
     def check(self) -> None:
-        """Raise UsageError where they don't go together."""
+        """Raise UsageError for options that don't go together."""
         if self.key and not self.certificate:
             raise UsageError("--tls-key: --tls-cert is missing")
         if self.client_ca and not (self.certificate or self.makes_authority):
             raise UsageError("--tls-client-ca: --tls or --tls-cert is missing")
 
     def context(self) -> ssl.SSLContext | None:
-        """Return what the files say now; None: there is no certificate of one's own. InputError, OSError."""
+        """Return the TLS context of the files' current contents; None without --tls-cert. InputError, OSError."""
         if self.certificate is None:
             return None
         from kcli.broker.security.listener_tls import read_pair, server_context
@@ -234,7 +234,9 @@ class TlsFiles:
 
 @contextlib.contextmanager
 def listener_tls(files: TlsFiles, places: Places) -> Iterator[ssl.SSLContext | None]:
-    """Make what the listeners speak: TLS with that certificate, or one of a CA whose own lies in a file for as long."""
+    """Make the TLS of the listeners: with that certificate, or with one of a CA made for the run, whose own certificate
+    is in a file until the end.
+    """
     if not files.makes_authority and not files.certificate:
         yield None
         return
@@ -254,7 +256,7 @@ def listener_tls(files: TlsFiles, places: Places) -> Iterator[ssl.SSLContext | N
 
 
 class Serving:
-    """A proxy while it runs. views: show what passes, and diagnose it; out: keeps it."""
+    """A running proxy. views: show the traffic, and diagnose it; out: keeps it."""
 
     def __init__(self, views: Sequence[LiveView], out: BinaryIO | None) -> None:
         self.views, self.out = views, out
@@ -262,9 +264,9 @@ class Serving:
         self.writer: BackgroundWriter | None = None
 
     async def run(self, made: Proxy, change: Callable[[], None] | None) -> None:
-        """Serve until a signal says stop; a second one does not wait for requests under way.
+        """Serve until a signal; a second signal does not wait for requests in flight.
 
-        A full disk does not stop what passes, only its recording. OSError: nobody reads the pipe that it goes to.
+        A full disk stops the recording, not the traffic. OSError: nobody reads the pipe of the recording.
         """
         allow_files()
         async with contextlib.AsyncExitStack() as stack:
@@ -291,7 +293,7 @@ class Serving:
 
 
 def reload(change: Callable[[], None]) -> None:
-    """Read the files of policy and TLS again; where one makes no sense all stays as it was."""
+    """Read the files of policy and TLS again; if one of them makes no sense, nothing changes."""
     try:
         change()
     except (KcliError, OSError) as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
     from kcli.payloads.framing import Which
 
-LONGEST_LINE = 256 << 20  # base64 of the largest record, and what it says
+LONGEST_LINE = 256 << 20  # base64 of the largest record, and its other members
 LARGEST_TIME = (1 << 63) - 1
 
 Row = dict[str, Any]
@@ -30,7 +30,7 @@ class Lines(Protocol):
 
 
 class NewRecord(NamedTuple):
-    """A record to produce. partition, timestamp (ms): None where the producer chooses."""
+    """A record to produce. partition, timestamp (ms): None if the producer chooses."""
 
     key: bytes | None
     value: bytes | None
@@ -40,10 +40,11 @@ class NewRecord(NamedTuple):
 
 
 def records_in(stream: Lines, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord | None]:
-    """Yield the record of each line; None: it is empty, or of a control record, which is left out. decoder: writes
-    what `_key` and `_value` say.
+    """Yield the record of each line; None for an empty line or a control record, which is left out.
 
-    Raises InputError for a line that is none, NetworkError: the registry can't be asked."""
+    decoder: encodes `_key` and `_value`. Raises InputError for an invalid line, NetworkError if the registry can't be
+    asked.
+    """
     number = controls = 0
     while line := stream.readline(LONGEST_LINE):
         number += 1
@@ -81,7 +82,7 @@ def record_of(row: Row, topic: str, decoder: PayloadDecoder | None) -> NewRecord
 
 
 def content(row: Row, which: Which, topic: str, decoder: PayloadDecoder | None) -> bytes | None:
-    """Return a key's or a value's bytes: what its payload says, by the schema or format that was named, or as it is.
+    """Return a key's or a value's bytes: its payload encoded by the named schema or format, or the value as it is.
 
     Raises InputError.
     """

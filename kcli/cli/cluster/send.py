@@ -36,7 +36,7 @@ from kcli.input_names import name_of
 from kcli.schemas.catalog import catalog
 
 Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a dialect
-Note = Callable[[str], None]  # says something odd on standard error
+Note = Callable[[str], None]  # prints an oddity on standard error
 RAW_DOUBT = "it lacks this API or version, can't read these bytes, or speaks another security.protocol"
 
 
@@ -61,9 +61,9 @@ class SendOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Talk:
-    """The way to talk to a broker: as which client, to which node (None: the bootstrap one), in which dialect.
+    """The settings of a conversation with a broker: client, node (None: the bootstrap one), dialect.
 
-    show: makes an answer's line; note: says something odd.
+    show: makes an answer's line; note: prints an oddity.
     """
 
     config: ClientConfig
@@ -232,7 +232,7 @@ async def send_to_leader(client: Client, number: int, request: Written, show: Sh
 async def converse(
     talk: Talk, connection: BrokerConnection, requests: list[Outgoing], doubt: Callable[[Outgoing], str | None]
 ) -> None:
-    """Send them all, then print each answer as it comes. doubt: why there may be none."""
+    """Send all requests, then print each answer as it comes. doubt: the reason why an answer may be missing."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
     for each in requests:
         connection.send_raw(each.data)

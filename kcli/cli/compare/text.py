@@ -1,4 +1,4 @@
-"""Comparisons as text: a line for each change, and at the end what was compared."""
+"""Comparisons as text: a line for each change, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"worse": "red", "better": "green", "changed": "cyan", "not comparable": "yellow"}
 WIDTH = len("not comparable")
-NAMES = 8  # of a kind that are new or gone; of the rest the number
+NAMES = 8  # names of a kind that are listed as new or gone; the rest is counted
 
 
 def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, colour: bool) -> Iterator[str]:
@@ -48,7 +48,7 @@ KINDS = {
 
 
 def entry(word: str, text: str, room: int | None, *, colour: bool) -> Iterator[str]:
-    """Yield a verdict and what it is about, which may take several lines."""
+    """Yield a verdict and its measure, which may take several lines."""
     shown = word.upper() if word == "worse" else word
     head = f"{shown:{WIDTH}}  "
     first, *rest = hanging(head, text, room)
@@ -58,7 +58,7 @@ def entry(word: str, text: str, room: int | None, *, colour: bool) -> Iterator[s
 
 
 def change_text(each: Change) -> str:
-    """Say what a measure was and is, and how that stands to noise."""
+    """Describe a measure's values before and after, and the difference relative to noise."""
     unit = f" {each.measure.unit}" if each.measure.unit else ""
     times = f"{each.times:,.1f} times, " if each.times else ""
     text = (
@@ -74,14 +74,14 @@ def figure(value: float) -> str:
 
 
 def names_text(found: list[Difference]) -> str:
-    """List what is new or gone, the most frequent first."""
+    """List new or gone names, the most frequent first."""
     shown = [f"{each.name} ({each.count:,})" if each.kind == "error" else each.name for each in found[:NAMES]]
     more = [f"{len(found) - NAMES:,} more"] if len(found) > NAMES else []
     return ("; " if found[0].kind == "finding" else ", ").join([*shown, *more])
 
 
 def closing_text(found: Comparison) -> str:
-    """Say how much was compared, and how."""
+    """Describe the number of comparisons, and the method."""
     counts = Counter(each.verdict for each in found.changes)
     counts["worse"] += sum(each.grave for each in found.differences)
     words = [f"{counts[word]:,} {word}" for word in ("worse", "better", "changed", "not comparable") if counts[word]]

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def report_findings(
     found: Findings, name: str, quiet: bool, faults: Iterable[str] = (), slip: Callable[[], str] = str
 ) -> None:
-    """Warn of each problem on stderr; the last ends the command. Raises InputError (exit 3).
+    """Warn of each problem on stderr; the last ends the command with InputError (exit 3).
 
-    faults: more of them. slip: gives what is put behind the last, where there is a problem."""
+    faults: further problems. slip: returns the text to append to the last problem.
+    """
     for damage in found.damages:
         if damage.lawful and damage.start:
             text = f"at 0x{damage.start:x}: {damage.reason}"
@@ -34,7 +35,7 @@ def report_findings(
 
 
 def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:
-    """Return a line for each problem; a batch cut at the end is none. faults: more, some of them the same."""
+    """Return a line for each problem; a batch cut at the end is none. faults: more problems, maybe the same ones."""
     lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
     for damage in found.damages:
         if not (damage.lawful and damage.start):

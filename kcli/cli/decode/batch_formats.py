@@ -16,20 +16,19 @@ if TYPE_CHECKING:
     from kcli.records.parallel_json import LineForm
     from kcli.records.text import Findings, Hook
 
-# Headings with the cells of their columns, and how those are aligned: lines are written as batches are read.
+# Headings with the width and alignment of their columns: lines are written as batches are read.
 COLUMNS = {
     "position": ">12", "offsets": ">25", "count": ">7", "magic": ">5", "codec": "<6", "time": "<6", "latest": "<24",
     "size": ">9", "crc": "<8",
 }  # fmt: skip
-SPARED = ("position", "time", "magic", "latest", "size", "codec")  # columns that go first where there is little room
-LEAST = 8  # cells of what is odd about a batch
+SPARED = ("position", "time", "magic", "latest", "size", "codec")  # columns that are dropped first on a narrow terminal
+LEAST = 8  # cells for the oddities of a batch
 
 
 def hook_of(topic: str | None, dialect: str | None, secrets: bool, embedded: bool = False) -> Hook | None:
-    """Return the decoder of an internal topic's records; None without a topic. Raises UsageError: not an internal
-    topic.
+    """Return the decoder of an internal topic's records; None without a topic.
 
-    embedded: with what members of groups say to each other.
+    Raises UsageError: not an internal topic. embedded: decodes the messages that group members embed, too.
     """
     if topic is None:
         return None
@@ -43,7 +42,7 @@ def hook_of(topic: str | None, dialect: str | None, secrets: bool, embedded: boo
 def write_lines(
     source: OpenSource, out: BinaryIO, form: LineForm, bar: Callable[[int], None] | None = None
 ) -> Findings:
-    """Write a line of JSON for each batch. Returns what was wrong."""
+    """Write a line of JSON for each batch. Return the problems."""
     from kcli.records.parallel_json import write_json_lines
 
     return write_json_lines(source.read, out.write, form, seekable=source.seekable, progress=bar, size=source.size)
@@ -52,8 +51,8 @@ def write_lines(
 def write_table(
     source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None, room: int | None = None
 ) -> Findings:
-    """Write a line for each batch, below headings, and which columns had no room. room: cells of a line; None: as many
-    as it takes. Return the problems.
+    """Write headings, a line for each batch, and the names of columns without room. room: cells of a line; None: no
+    limit. Return the problems.
     """
     from kcli.jsontext import loads
     from kcli.records.parallel_json import LineForm, write_json_lines
@@ -73,7 +72,7 @@ def write_table(
 
 
 def line_of(names: Iterable[str], cells: dict[str, Any]) -> str:
-    """Return the line of a batch. cells: by column, with what is odd about it as ""; or "*", a text in place of all."""
+    """Return the line of a batch. cells: by column, the oddities under ""; or under "*" a text in place of all."""
     if "*" in cells:
         return str(cells["*"])
     return (" " * GAP).join([*(f"{cells[name]:{COLUMNS[name]}}" for name in names), cells.get("", "")]).rstrip()

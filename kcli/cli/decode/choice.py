@@ -19,7 +19,7 @@ COMMANDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "hex": ("decode.message:request", ("--hex",)),
     "base64": ("decode.message:request", ("--base64",)),
 }
-# What reads the others.
+# The commands that read other kinds.
 ELSEWHERE: Mapping[str, str] = {
     "table": "kcli sql QUERY {}",
     "tables": "kcli sql QUERY {}",
@@ -29,9 +29,9 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the command for the first file among the words of a command line that one decodes, and words it needs.
+    """Return the command that decodes the first file on the command line, and the words that it needs.
 
-    UsageError: other commands read that file. InputError: it is nothing that kcli knows.
+    UsageError: another command reads that file. InputError: kcli does not know such files.
     """
     found: list[tuple[str, str]] = []
     failure: InputError | None = None

@@ -1,8 +1,8 @@
 """`--lines`: a message on each line of the input, each answered by one line as soon as it is there.
 
-What stands on one line ends with it: a line that can't be read is answered by {"error", "line"}, and the next goes on.
-Answers are written when no whole line of input is left to answer, so that a program may wait for each; lines that come
-in bulk are answered in bulk.
+Lines are independent: a line that can't be read is answered by {"error", "line"}, and the next line is read. Answers
+are written when no whole line of input is left to answer, so that a program may wait for each; lines that come in bulk
+are answered in bulk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kcli.jsontext import dumps, loads
 
 CHUNK = 1 << 16  # bytes read at once
 LONGEST = 1 << 26  # bytes of a line
-AWAKE = 100_000  # ns for which a program's next line is waited for awake: to wake a core takes longer than most answers
+AWAKE = 100_000  # ns of busy waiting for a program's next line: waking a core takes longer than most answers
 FORMS = ("hex", "base64")
 
 
@@ -48,7 +48,7 @@ class Reply(NamedTuple):
 
 
 def check_lines(options: dict[str, Any], forms: tuple[str, ...] = ("json",)) -> None:
-    """Raise UsageError for options that --lines has no use for. forms: values of --format that it takes."""
+    """Raise UsageError for options that make no sense with --lines. forms: the allowed values of --format."""
     refuse_two_forms(options.get("hex_", False), options.get("base64_", False))
     if (form := options.get("format_", forms[0])) not in forms:
         raise UsageError(f"--format {form}: with --lines all answers are lines of JSON")
@@ -93,7 +93,7 @@ def waiting(source: io.BufferedReader) -> Callable[[], None]:
     poll, now = select.poll(), time.perf_counter_ns
     try:
         poll.register(source, select.POLLIN)
-    except io.UnsupportedOperation:  # no file of the system's
+    except io.UnsupportedOperation:  # a stream without a descriptor
         cores = 1
     if cores == 1:
         return lambda: None
@@ -109,7 +109,7 @@ def waiting(source: io.BufferedReader) -> Callable[[], None]:
 def whole_lines(source: io.BufferedReader) -> Iterator[list[Line]]:
     """Yield the lines that came with each read, without a partial one; the last one need not have an end."""
     number, size = 0, 0  # of the lines that have ended; bytes of the one under way
-    held = bytearray()  # the start of that one; nothing where it is too long
+    held = bytearray()  # the start of the current line; empty if it is too long
     while chunk := source.read1(CHUNK):
         first, *others = chunk.split(b"\n")
         size += len(first)
@@ -140,7 +140,7 @@ def reply_to(text: bytes | None, number: int, answer: Callable[[bytes, int], Rep
 
 
 def error_reply(error: KcliError, number: int, row: dict[str, Any] | None = None) -> Reply:
-    """Return the answer to a bad line. row: what could be read of it, put in front."""
+    """Return the answer to a bad line. row: its readable members, put first."""
     text = str(error)
     said: dict[str, Any] = {"error": text, "line": number}
     if isinstance(error, DecodeError | EncodeError):

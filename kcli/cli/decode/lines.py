@@ -31,7 +31,7 @@ Finish = Callable[[InputError, bytes, int, dict[str, Any]], InputError]
 class Plan(NamedTuple):
     """The plan for turning messages of one API and version into text: codecs, and the text around the two texts.
 
-    trim: bytes at the end of the header's text that `between` has again. None for a body: it depends on the bytes.
+    trim: bytes at the end of the header's text that `between` repeats. A body of None depends on the bytes.
     """
 
     header: MessageCodec
@@ -107,7 +107,7 @@ class DecodedLines:
         return frames.response_codec(data, start, catalog(dialect).api_key(api), version, dialect, strict=True)
 
     def careful(self, data: bytes, number: int, options: dict[str, Any]) -> Reply:
-        """Return the reply to any message: with its problems, and what could be read before them."""
+        """Return the reply to any message: its problems, and the part that could be read before them."""
         frame = frame_of(data, options["framed"])
         try:
             shape = self.shape_of(data, frame, options)
@@ -148,7 +148,7 @@ def batch_reply(
 ) -> Reply:
     """Return the batch on a line, or a list of several, and the problems. Raises KcliError for a bad line.
 
-    full: with records, which `record` decodes further. slips: names what a faulty batch looks like.
+    full: with records, which `record` decodes further. slips: names the likely slip of a faulty batch.
     """
     from kcli.cli.decode.batch_findings import error_lines
     from kcli.records.record_faults import field_faults

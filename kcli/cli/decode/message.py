@@ -34,7 +34,7 @@ from kcli.schemas.secrets import secret_fields
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 FORMATS = ("json", "tree", "hexdump", "table")
-MOST_SHAPES = 256  # of requests that are kept
+MOST_SHAPES = 256  # shapes of requests that are cached
 
 
 def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -170,7 +170,7 @@ def decode_piece(
     slips: SlipNamer,
     batch_slips: SlipNamer,
 ) -> list[InputError]:
-    """Show each message, and return what is wrong."""
+    """Show each message, and return the problems."""
     found: list[InputError] = []
     try:
         for frame in frames_of(data, options["framed"], reads, found.append, partial(reach, shape_of, options)):
@@ -194,8 +194,8 @@ def decode_piece(
 
 
 def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes, cut: bool = False) -> int:
-    """Return how many bytes of a message can be read; 0 where its API or version is unknown. cut: the end of its frame
-    is not there, so that a whole message with bytes behind it is none.
+    """Return how many bytes of a message can be read; 0 for an unknown API or version. cut: the frame's end is missing,
+    so a whole message with further bytes does not count.
     """
     head, body, least = list[Span](), list[Span](), 0
     if shape_of is request_shape:
@@ -262,7 +262,7 @@ def has_api(api_key: int, dialect: str | None) -> bool:
 
 
 def has_client(data: bytes, header: MessageCodec) -> bool:
-    """Return whether what may be a request of an unknown API has a header: a number of its own, a name that prints."""
+    """Return whether a possible request of an unknown API has a header: a correlation id, and a printable client id."""
     try:
         head, _ = header.read(data)
     except DecodeError:
@@ -302,7 +302,7 @@ def shape_of_requests(api_key: int, version: int, dialect: str | None) -> Shape:
 
 
 def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
-    """Raise UsageError where --api or --api-version contradicts the request's own, to which they add nothing."""
+    """Raise UsageError if --api or --api-version contradicts the request's header, which always has both."""
     if options["api"] is not None and catalog(options["dialect"]).api_key(options["api"]) != api_key:
         raise UsageError(f"--api {options['api']}: the request's header has API key {api_key}")
     if options["api_version"] not in (None, version):

@@ -1,4 +1,4 @@
-"""One message as JSON, as a table of paths and values, or with the bytes of each field; and what is wrong with it."""
+"""One message as JSON, as a table of paths and values, or with the bytes of each field; and its problems."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"
-# What librdkafka sends behind a message, and brokers pass over: message -> versions, bytes.
+# Bytes that librdkafka sends after a message and brokers ignore: message -> versions, bytes.
 PADDING = {"MetadataRequest": (range(11, 14), b"\1\0\0")}
-EMPTY_SECTION = b"\0"  # a tag section too many: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
+EMPTY_SECTION = b"\0"  # an extra tag section: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
 
 
 class Shape(NamedTuple):
@@ -37,7 +37,7 @@ class Shape(NamedTuple):
 
 
 class PaddingError(InputError):
-    """Bytes behind a message that are known, and do no harm."""
+    """Known, harmless bytes after a message."""
 
 
 def is_whole(data: bytes, shape: Shape) -> bool:
@@ -49,13 +49,13 @@ def is_whole(data: bytes, shape: Shape) -> bool:
 
 
 def is_padding(codec: MessageCodec, rest: bytes) -> bool:
-    """Return whether these bytes after a message are some that clients send, and brokers pass over."""
+    """Return whether these bytes after a message are known ones of clients, which brokers ignore."""
     versions, padding = PADDING.get(codec.name, ((), b""))
     return (codec.version in versions and rest == padding) or (codec.grammar.flexible and rest == EMPTY_SECTION)
 
 
 def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
-    """Print the message; what could be read of it, before DecodeError says why not all. Returns what else is wrong."""
+    """Print the message and return its problems. If it fails to decode, print its readable part, raise DecodeError."""
     if options["format_"] == "json":
         return show_json(data, frame, shape, options)
     if options["format_"] == "table":
@@ -93,7 +93,7 @@ def read_json(
 
 
 def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> None:
-    """Add to a body's JSON what members of a group say to each other, where --embedded asks for it."""
+    """Add to a body's JSON the messages that group members embed, with --embedded."""
     if options.get("embedded"):
         from kcli.grammar.group_data import add_group_data
 
@@ -101,7 +101,7 @@ def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> Non
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the JSON of the readable part of a message that does not decode; None where that is nothing."""
+    """Return the JSON of the readable part of a message that does not decode; None without any."""
     from kcli.grammar.partial import partial_json
 
     header, body = list[Span](), list[Span]()
@@ -141,7 +141,7 @@ def print_json(made: dict[str, Any]) -> None:
 
 
 def records_hook(records: str, secrets: bool = False, findings: Findings | None = None) -> RecordsText | None:
-    """Return what turns a records field into JSON, for a value of --records. findings: takes problems."""
+    """Return a function that turns a records field into JSON, for a value of --records. findings: collects problems."""
     if records in ("none", "raw"):
         return None
     from kcli.records.text import RecordsText
@@ -295,7 +295,7 @@ def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple
 
 
 def folded(spans: list[Span], data: bytes) -> list[Span]:
-    """Return the spans of batches with one for all the records of a batch."""
+    """Return the spans of batches, with a single span for all records of a batch."""
     made: list[Span] = []
     for span in spans:
         path, records, _ = span.path.partition(".records")

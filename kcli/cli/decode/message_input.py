@@ -18,7 +18,7 @@ Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the la
 Reach = Callable[[bytes, bool], int]
 LOOKED_AT = 20  # lines
 LONGEST = 100 << 20  # bytes of a frame: socket.request.max.bytes of a broker
-READ_AHEAD = 1 << 16  # bytes of a message, to tell whether a length stands in front of it
+READ_AHEAD = 1 << 16  # bytes of a message that are read to tell whether a length precedes it
 
 
 class Frame(NamedTuple):
@@ -29,7 +29,7 @@ class Frame(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Bytes to look for messages in. place: where in the input they stand ("line 3"), "" where they are all of it."""
+    """Bytes that contain messages. place: their position in the input ("line 3"); "": they are the whole input."""
 
     place: str
     data: bytes | InputError
@@ -44,8 +44,8 @@ def pieces(
 ) -> Iterator[Piece]:
     """Yield the input as a whole, or each line of hex or base64 text where lines are messages of their own.
 
-    reads: whether bytes are a whole message; begins: whether they start as one. batches: they may be record batches.
-    Raises UsageError, InputError.
+    reads: returns whether bytes are a whole message; begins: returns whether they start as one. batches: they may be
+    record batches. Raises UsageError, InputError.
     """
     refuse_two_forms(hex_, base64_)
     data = read_text(file)
@@ -95,11 +95,11 @@ def frames_of(
     note: Callable[[InputError], None],
     reach: Reach = lambda data, cut: 0,
 ) -> Iterator[Frame]:
-    """Yield the frames in a piece. By default framed when lengths lead exactly to the end of it, or when more of it can
-    be read after a length than from its first byte on; `note` then gets how many bytes are missing or left.
+    """Yield the frames in a piece. By default it is framed if lengths lead exactly to its end, or if more of it can be
+    read after a length than from its first byte; `note` then gets the number of missing or extra bytes.
 
-    Frames after lengths that count themselves or are little endian are found, too; `note` gets that. Raises
-    DecodeError. reach: how many bytes of a message can be read; cut: the end of its frame is not there.
+    Frames whose lengths include themselves, or are little-endian, are found, too; `note` is told so. Raises
+    DecodeError. reach: returns how many bytes of a message can be read; cut: the frame's end is missing.
     """
     fits = framed is not False and bool(chain(data))
     if framed is not False and not fits and not reads(data):
@@ -131,14 +131,13 @@ def frames_of(
 
 
 def is_length(data: bytes) -> bool:
-    """Return whether what the bytes begin with may be the length of a frame that is cut, or has bytes behind it."""
+    """Return whether the first bytes may be the length of a frame that is cut, or that has further bytes after it."""
     return len(data) >= 2 * PREFIX and 2 * PREFIX <= int.from_bytes(data[:PREFIX], "big") <= LONGEST
 
 
 def is_framed(data: bytes, reach: Reach) -> bool:
-    """Return whether more can be read behind the length. The start of a header is no more than a sign of it, where most
-    of the frame is there. It is none where most of it is missing and it reads as key and version of a known request,
-    whose number then reads as another key and version.
+    """Return whether more can be read after the length. If most of the frame is missing, the readable start of a header
+    does not count, and a length that reads as key and version of a known request is none.
     """
     size, left = int.from_bytes(data[:PREFIX], "big"), len(data) - PREFIX
     behind = reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)], size > left)

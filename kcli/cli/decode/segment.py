@@ -70,7 +70,7 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
     kcli decode segment data/orders-0 --verify
     """
     paths, format_, output, quiet = expand(files), given["format_"], given["output"], given["quiet"]
-    if given["verify"] or format_ == "parquet" or len(paths) == 1:  # else what others hold is shown
+    if given["verify"] or format_ == "parquet" or len(paths) == 1:  # otherwise the other files are shown
         refuse_other_files(logs_among(paths), "no record batches")
     if given["verify"]:
         return run_verify(paths, [*files, *paths], format_, output, quiet)
@@ -132,7 +132,7 @@ def folder_topic(path: str) -> str | None:
 
 
 def form_of(path: str, given: Mapping[str, Any]) -> LineForm:
-    """Return what the lines of a file say, as the command was asked."""
+    """Return the form of a file's lines, by the command's options."""
     from kcli.records.parallel_json import LineForm
 
     full, secrets = given["records"] == "full", given["secrets"]

@@ -1,4 +1,4 @@
-"""The likely slip of messages that do not decode, as commands put it behind what is wrong."""
+"""The likely slip in messages that do not decode, as commands append it to the problem."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from kcli.errors import DecodeError, InputError
 from kcli.schemas.catalog import catalog
 
-# In a run, messages whose slips are looked for, and bytes of them: thousands of readings are tried for each.
+# Most messages, and bytes of them, whose slips a run looks for: each takes thousands of trial readings.
 MOST, MOST_BYTES = 20, 1 << 20
-MOST_LINES = 1000  # messages, where each line is answered
+MOST_LINES = 1000  # most messages with --lines
 
 
 def request_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
@@ -56,7 +56,7 @@ class SlipNamer:
     """Names the slips of a run's first messages that do not decode."""
 
     def __init__(self, text_of: Callable[[bytes, int, dict[str, Any]], str], most: int = MOST) -> None:
-        """Name slips. text_of: the slips of a frame, where it begins in the input, by the command's options. most:
+        """Name slips. text_of: returns the slips of a frame, by its offset in the input and the options. most:
         messages.
         """
         self.text_of, self.left, self.bytes_left = text_of, most, MOST_BYTES

@@ -1,4 +1,4 @@
-"""`--format tree` and `hexdump`: each field with its bytes, so that the wrong one is found by eye."""
+"""`--format tree` and `hexdump`: each field with its bytes, so that one can see the wrong one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUE = 60  # characters of a value
 def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None, room: int | None = None) -> Iterator[str]:
     """Yield a line for each value: offset, its first bytes, path, value, type.
 
-    room: cells that a line should have; in few of them there are less bytes, and a long path loses its start.
+    room: cells of a line; a short line has fewer bytes, and a long path loses its start.
     """
     shown, longest = (SHOWN, BYTES) if room is None or room >= ROOMY else (SHOWN // 2, FEW_BYTES)
     width = max((len(span.path) for span in spans), default=0)

@@ -1,4 +1,4 @@
-"""Findings as text: three lines or so each, and at the end what was checked."""
+"""Findings as text: about three lines each, and a line on the checks at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcli.diagnose.overview import Overview
 
 COLOURS = {"critical": "red", "warning": "yellow", "info": "cyan"}
-SHOWN = 8  # findings in full; of the rest the first line
+SHOWN = 8  # findings shown in full; the rest have only their first line
 WIDTH = len("CRITICAL")
 
 
@@ -33,7 +33,7 @@ def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[
 def finding_lines(
     each: Finding, room: int | None, *, colour: bool, whole: bool, period: Period = ANY_TIME
 ) -> Iterator[str]:
-    """Yield the lines of one finding: what and when, what to do, what it is not, and where to look."""
+    """Yield the lines of one finding: sentence and time, advice, ruled-out causes, and the next command."""
     found = told(each, period)
     word = found.severity.upper() if found.severity == "critical" else found.severity
     indent = " " * (WIDTH + 2)
@@ -51,7 +51,7 @@ def finding_lines(
 
 
 def checked_lines(found: Diagnosis, room: int | None) -> Iterator[str]:
-    """Yield what was checked, and what could not be judged."""
+    """Yield lines on the checks, and on parts that could not be judged."""
     yield from broken(f"{checked_text(found)}.", room)
     for part in found.unjudged:
         yield from broken(f"not judged: {unjudged_text(part)}", room, "  ")
@@ -60,6 +60,6 @@ def checked_lines(found: Diagnosis, room: int | None) -> Iterator[str]:
 
 
 def clients_text(size: Overview) -> str:
-    """Count clients, and say how many of them are brokers."""
+    """Count clients, and the brokers among them."""
     brokers = f" ({size.broker_clients:,} of them the brokers' own)" if size.broker_clients else ""
     return counted(size.clients, "client") + brokers

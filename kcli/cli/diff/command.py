@@ -113,9 +113,9 @@ def answer_pairs(file: str | None, other: str | None, reply: PairReply, options:
 
 
 def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[Side]:
-    """Return both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`.
+    """Return both sides; with --as java the first is what Kafka's Java client would send.
 
-    Raises UsageError.
+    kind: as for `java_bytes`. Raises UsageError.
     """
     java = options["as_"] is not None
     if java and got is None:
@@ -137,7 +137,7 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
 
 
 def read_given(file: str, options: dict[str, Any], java: bool, what: str) -> Given:
-    """Read a message's bytes; java: or its JSON. what: it should be."""
+    """Read a message's bytes. java: JSON is read, too. what: the expected content."""
     hex_, base64_ = options["hex_"], options["base64_"]
     if not java:
         return read_message(file, hex_, base64_, what=what)
@@ -165,7 +165,7 @@ def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Sid
 
 
 def show(sides: list[Side], form: str) -> int:
-    """Print what differs; 1: something does."""
+    """Print the differences; return 1 if there are any."""
     (one, expected, wrong), (other, got, broken) = sides
     from kcli.cli.diff.lines import difference_row
 
@@ -196,7 +196,7 @@ def text_line(difference: Difference, one: bytes, other: bytes) -> str:
 
 
 def first_bytes(difference: Difference, one: bytes, other: bytes) -> str:
-    """Return where the bytes of a long field begin to differ, when those that are shown are alike."""
+    """Return where the bytes of a long field begin to differ, if the shown ones are equal."""
     expected, got = difference.expected, difference.got
     if expected is None or got is None or isinstance(expected.value, Hidden) or isinstance(got.value, Hidden):
         return ""

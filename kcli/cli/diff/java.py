@@ -1,4 +1,4 @@
-"""`kcli diff --as java`: what Kafka's Java client would send, for the side that is expected."""
+"""`kcli diff --as java`: the bytes that Kafka's Java client would send, as the expected side."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ Given = bytes | dict[str, Any] | list[Any]
 
 
 def java_bytes(given: Given, kind: str, options: dict[str, Any]) -> bytes:
-    """Return the bytes that Kafka's Java client makes of a message's bytes or JSON. kind: "request", "response",
-    "batch".
+    """Return the bytes that Kafka's Java client makes of a message's bytes or JSON.
 
-    options: dialect; of a response api and api_version. Raises DecodeError or EncodeError where the client fails, with
-    why.
+    kind: "request", "response", "batch". options: dialect; for a response api and api_version. Raises DecodeError or
+    EncodeError, with the reason, where the client fails.
     """
     if kind == "batch":
         from kcli.records.java import java_batches, java_batches_of

@@ -1,4 +1,4 @@
-"""`kcli diff message|batch --lines`: what differs between the two messages on each line."""
+"""`kcli diff message|batch --lines`: the differences between the two messages on each line."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given |
 def as_bytes(
     value: Given | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
 ) -> bytes:
-    """Return the bytes of one side; JSON is what `kcli encode` takes. java: those that Kafka's Java
+    """Return the bytes of one side; JSON has the form that `kcli encode` takes. java: the bytes that Kafka's Java
     client would send. Raises InputError.
     """
     if value is None:
@@ -135,7 +135,7 @@ def differences_reply(
 
 
 def difference_row(difference: Difference, one: bytes, other: bytes) -> dict[str, Any]:
-    """Return a difference as JSON: path, and of both sides offset and bytes. one, other: the messages."""
+    """Return a difference as JSON: path, and offset and bytes of both sides. one, other: the messages."""
 
     def side(span: Span | None, data: bytes) -> dict[str, Any] | None:
         if span is None:

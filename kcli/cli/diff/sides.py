@@ -16,7 +16,7 @@ from kcli.grammar.words.trace import Span
 
 
 class Side(NamedTuple):
-    """Bytes, their fields, and why there are no more of them."""
+    """One side: bytes, their fields, and the reason why there are no more fields."""
 
     data: bytes
     spans: list[Span]
@@ -54,10 +54,8 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
 
 
 def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[Difference] | None:
-    """Return the fields that differ, as `differences` of both sides would, without all fields; None: the core can't
-    tell.
-
-    Raises DecodeError for an unknown API or version.
+    """Return the differing fields, as `differences` of both sides would, without decoding the rest; None: the core
+    can't tell. Raises DecodeError for an unknown API or version.
     """
     shape, twin = shape_of(one, options), shape_of(other, options)
     header = core_differences(shape.header, one, 0, other, 0) if shape.header is twin.header else None

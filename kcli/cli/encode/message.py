@@ -173,7 +173,7 @@ def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def checked(row: Any, place: str) -> dict[str, Any]:
-    """Return the row as an object that was decoded whole. Raises InputError if it is none."""
+    """Return the row as an object that was decoded whole. Raises InputError for anything else."""
     if not isinstance(row, dict):
         raise InputError("a JSON object expected, as decode prints it", file=place)
     if "_error" in row:
@@ -184,10 +184,8 @@ def checked(row: Any, place: str) -> dict[str, Any]:
 def completed(
     row: dict[str, Any], side: str, api_key: int | None, version: int | None, dialect: str | None
 ) -> dict[str, Any]:
-    """Return a row with the key and version of its API as numbers, where `decode` has them: the command line's before
-    its own.
-
-    A row without a header is the body itself where the command line names the API.
+    """Return a row with its API's key and version as numbers, where `decode` puts them; the command line overrides the
+    row. A row without a header is the body itself if the command line names the API.
     """
     if "event" in row:
         return row
@@ -202,7 +200,7 @@ def completed(
 
 
 def api_of(header: dict[str, Any], api_key: int | None, version: int | None, dialect: str | None) -> dict[str, Any]:
-    """Return requestApiKey and requestApiVersion, without those that are named nowhere."""
+    """Return requestApiKey and requestApiVersion; one that nothing names is left out."""
     tables = catalog(dialect)
     named = header.get("requestApiKey", header.get("requestApiKeyName")) if api_key is None else api_key
     said = header.get("requestApiVersion") if version is None else version
@@ -229,7 +227,7 @@ def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     header = row.get("responseHeader") or {"correlationId": asked.get("correlationId", 0)}
     api_key, version = (frames.header_int(asked, name) for name in ("requestApiKey", "requestApiVersion"))
     body = part(row, "response")
-    if api_key != API_VERSIONS:  # whose answer in version 0 may follow a request of any
+    if api_key != API_VERSIONS:  # its answer may have version 0 whatever the request's version
         check_version("requestHeader" if asked is not row else "", asked, dialect)
     return frames.encode_response(header, api_key, version, with_records(body), dialect)
 

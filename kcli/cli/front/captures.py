@@ -1,4 +1,4 @@
-"""The screen for captures: what is in them, the first findings, the busiest clients, and what to ask next."""
+"""The screen for captures: their contents, the first findings, the busiest clients, and the next commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NEXT_OF_INPUT = "Next, with the same on standard input:"
 SHORTEST = 12  # cells of a client's name
 NAMED = 4  # errors
-FINDINGS = 4  # that fit on a screen beside the rest
+FINDINGS = 4  # findings that fit on the screen
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
 SPARED = ("connections", "records/request")  # columns that go first where there is little room
 NOTE = "* without the time for which a request may wait, such as a Fetch for records (kcli stats: with it)"
@@ -61,7 +61,7 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
 
 
 def is_read_once(file: str) -> bool:
-    """Return whether a file is standard input, or another stream that is no file of its own."""
+    """Return whether a file is standard input, or another stream that can be read only once."""
     return file == "-" or file.startswith(("/dev/", "/proc/"))
 
 
@@ -91,7 +91,7 @@ def screen(
 
 
 def size_of(found: Diagnosis) -> Iterator[str]:
-    """Yield how much there is, and since when."""
+    """Yield the size and time of the captures."""
     size = found.overview
     if size.time.first_ns is not None:
         start = datetime.datetime.fromtimestamp(size.time.first_ns / 1e9, datetime.UTC)
@@ -102,7 +102,7 @@ def size_of(found: Diagnosis) -> Iterator[str]:
 
 
 def errors_text(size: Overview) -> str:
-    """Return errors by name, those apart that clients meet on their usual way."""
+    """Return errors by name, with those of normal operation apart."""
     from kcli.rules.prepared import ROUTINE_ERRORS
 
     kinds = {
@@ -118,12 +118,12 @@ def errors_text(size: Overview) -> str:
 
 
 def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[str]:
-    """Yield a table of clients, with the columns that fit, and which do not."""
+    """Yield a table of clients with the columns that fit, and name the others."""
     table = [HEADINGS, *map(cells_of, rows)]
     widths = {name: max(cell_width(legible(row[at])) for row in table) for at, name in enumerate(HEADINGS)}
     if room is not None:
         widths = without_spared(widths, SPARED, room)
-        # A name that is too long is cut, figures are not.
+        # A long name is cut; figures never are.
         excess = max(line_size(widths.values()) - room, 0)
         widths["client"] = min(widths["client"], max(widths["client"] - excess, SHORTEST))
     for row in table:

@@ -1,4 +1,4 @@
-"""A screen for each kind of file that is no capture: what is in it, what is wrong, and what to ask next."""
+"""A screen for each other kind of file: its contents, its problems, and the next commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEXT_OF_KEYS = "Next, with your capture in place of CAPTURE:"
 
 
 def segment_screen(path: str, _kind: str) -> int:
-    """Show a log segment, or each segment of a partition's folder: its records, and what is wrong."""
+    """Show a log segment, or each segment of a partition's folder: its records, and its problems."""
     from kcli.cli.decode.segment import expand
 
     wrong = 0
@@ -96,7 +96,7 @@ def message_screen(path: str, kind: str) -> int:
 
 
 def json_screen(path: str, _kind: str) -> int:
-    """Say what reads a file of JSON: lines of `decode pcap`, or messages."""
+    """Name the commands that read a file of JSON: lines of `decode pcap`, or messages."""
     if (start_of(path) or b"").startswith((b'{"timestamp"', b'{"event"')):
         print_line(f"{name_of(path)}  JSON: lines of kcli decode pcap")
         next_commands(path, "fetch-session explain {}")
@@ -209,12 +209,12 @@ def shown(lines: Iterator[str]) -> int:
 
 
 def next_commands(path: str, *commands: str) -> None:
-    """Print what to ask next of a file, whose place in each command is {}."""
+    """Print the next commands for a file; {} stands for it in each."""
     for line in next_lines([f"kcli {command.format(quoted(path))}" for command in commands], terminal_room(None)):
         print_line(line)
 
 
 def next_lines(commands: Iterable[str], room: int | None, heading: str = NEXT) -> Iterator[str]:
-    """Yield what to ask next, each command on lines of its own, to be copied."""
+    """Yield the next commands, each on lines of its own, to be copied."""
     yield heading
     yield from listed_commands(commands, room)

@@ -96,7 +96,7 @@ from kcli.temporary import TemporaryFolder
 @reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(files: tuple[str, ...], **given: Any) -> int:
-    """Run all requests in FILE... again, against a cluster, and lay its answers beside the captured ones by API.
+    """Send all requests in FILE... again, to a cluster, and compare its answers with the captured ones by API.
 
     Without --bootstrap the cluster is an embedded broker in this process, empty at first.
 

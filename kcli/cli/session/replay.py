@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 @reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(files: tuple[str, ...], **given: Any) -> int:
-    """Run the fetch sessions in FILE... against a broker, and lay what it answers beside what was captured.
+    """Run the fetch sessions in FILE... against a broker, and compare its answers with the captured ones.
 
     Without --bootstrap the brokers are those of the captures, rebuilt in this process. They go through the captures
     once more: at each fetch they stand as they stood when they answered it (logs, leaders, sessions), at any --speed.

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
     from kcli.cli.decode.pcap.table import Table
 
-STANDARD_INPUT = name_of("-")  # can't be read again
-LEGEND = 8  # connections that are named
+STANDARD_INPUT = name_of("-")  # standard input, which can't be read again
+LEGEND = 8  # most connections listed
 
 
 def closing(
@@ -33,11 +33,10 @@ def closing(
     room: int | None = None,
     options: str = "",
 ) -> list[str]:
-    """Return the last lines: totals, oddities, whether every byte is accounted for, and what to try next.
+    """Return the last lines: totals, oddities, whether every byte is accounted for, and the next commands.
 
-    shown: how many exchanges a filter left; None: there is none. options: that filter, in words. interrupted: the
-    engine has not come to the end, so that bytes may wait in it. room: cells of a line with a command; other lines are
-    as long as they are.
+    shown: the number of exchanges that passed the filter; None: no filter. options: the filter in words. interrupted:
+    the engine stopped early, so bytes may wait in it. room: cells of a line with a command; other lines have no limit.
     """
     tally, engine = source.tally, source.engine
     first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "connection")
@@ -65,10 +64,10 @@ def closing(
 
 
 def following(tally: Tally, table: Table, again: str, room: int | None, options: str = "") -> Iterator[str]:
-    """Yield what to try next. again: the captures as a command takes them; "": they were standard input, which was
-    read once. options: those that chose the exchanges, which stay chosen.
+    """Yield the next commands to try. again: the captures on a command line; "": standard input, which was read once.
+    options: the options of the filter, which stay.
     """
-    has_errors = 0 < table.failed < table.exchanges  # all of them: that is what was asked for
+    has_errors = 0 < table.failed < table.exchanges  # every exchange has an error: --errors chose them
     if not again:
         yield f"Next: the same with {'--errors or ' if has_errors else ''}--format tree"
         return
@@ -82,7 +81,7 @@ def following(tally: Tally, table: Table, again: str, room: int | None, options:
 
 
 def legend(table: Table, again: str, room: int | None) -> Iterator[str]:
-    """Yield the connections in the table; of many the first ones. again: see `following`."""
+    """Yield the connections in the table, at most the first ones. again: see `following`."""
     more = len(table.shown) - LEGEND
     yield from (f"  {each}" for each in table.legend(LEGEND))
     if more > 0 and again:
@@ -109,7 +108,7 @@ def apis_text(tally: Tally) -> str:
 
 
 def oddities(tally: Tally, engine: Any) -> list[str]:
-    """Return a phrase for each oddity of the capture that a reader has to know."""
+    """Return a phrase for each oddity of the capture that matters to a reader."""
     events, sizes = tally.events, tally.event_bytes
     sealed = f", {tally.sealed:,} of them TLS whose keys are missing (--key-log)" if tally.sealed else ""
     phrases = (

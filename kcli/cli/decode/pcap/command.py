@@ -1,4 +1,4 @@
-"""`kcli decode pcap`: what was said in captures of Kafka's traffic."""
+"""`kcli decode pcap`: the exchanges in captures of Kafka's traffic."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kcli.capture.tables.arrow import ArrowSink
     from kcli.cli.decode.pcap.rows import TableSink
 
-TIMES = ("relative", "absolute")  # the first one on a terminal, the second elsewhere
+TIMES = ("relative", "absolute")  # the default on a terminal, and elsewhere
 FORMATS = ("table", "jsonl", "tree", "parquet")
 Moved = Callable[[int], None]
 
@@ -79,7 +79,7 @@ Moved = Callable[[int], None]
 @key_log_option
 @jobs_option("make lines of JSON; the same lines in the same order, whatever N")
 @memory_option
-@click.option("--to-brokers", is_flag=True, hidden=True)  # of a proxy's traffic: each server is a broker
+@click.option("--to-brokers", is_flag=True, hidden=True)  # for a proxy's traffic: each server is a broker
 def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.
 
@@ -135,7 +135,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
 
 
 def write_traces(files: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Write spans in place of rows. Return the exit code. Raises UsageError."""
+    """Write spans instead of rows, and return the exit code. Raises UsageError."""
     if options["output"] is not None or options["records"] != "none" or decoder_of(options) is not None:
         raise UsageError("--traces: spans are written in place of rows (no -o, --records or options of payloads)")
     brokers = captures_in(options["broker_captures"])
@@ -154,7 +154,7 @@ def write_traces(files: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 class WatchedOutput:
-    """An output that knows whether something was written to it."""
+    """An output that records whether anything was written to it."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.out, self.used, self.flush = out, False, out.flush
@@ -165,13 +165,13 @@ class WatchedOutput:
         return self.out.write(data)
 
     def write_all(self, pieces: list[memoryview]) -> None:
-        """Write them to the output at once."""
+        """Write pieces to the output at once."""
         self.used = self.used or bool(pieces)
         write_all(self.out, pieces)
 
 
 class GatheredOutput:
-    """Writes at each `flush` what was given since the last one, all at once: it must be valid until then."""
+    """Gathers pieces and writes them at each `flush`; they must be valid until then."""
 
     def __init__(self, out: WatchedOutput) -> None:
         self.out = out
@@ -179,14 +179,14 @@ class GatheredOutput:
         self.write = self.pieces.append
 
     def flush(self) -> None:
-        """Write what was given."""
+        """Write the gathered pieces."""
         self.out.write_all(self.pieces)
         self.pieces.clear()
 
 
 @contextlib.contextmanager
 def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar over the files' bytes, where standard output is not a terminal that it would disturb."""
+    """Show a progress bar over the files' bytes, unless standard output is a terminal, which it would disturb."""
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
     done = 0
     with progress(sum(sizes) or None, "reading", quiet or "-" in files or is_terminal(sys.stdout)) as update:
@@ -224,7 +224,7 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
 
 
 def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
-    """Write lines of JSON, at the engine's own speed; it does the filtering."""
+    """Write lines of JSON that the engine makes and filters itself."""
     sink = source.sink
     if options["embedded"] or options["decoder"] is not None:
         sink.write = changed_lines(out, options)
@@ -238,7 +238,7 @@ def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Mo
 
 
 def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[bytes | memoryview], object]:
-    """Return what writes lines with more in them: what bytes hold, and what keys and values say."""
+    """Return the writer of lines with decoded content: messages in bytes fields, keys and values."""
     write: Callable[[bytes | memoryview], object] = out.write
     if options["decoder"] is not None:
         from kcli.cli.decode.pcap.payloads import PayloadLines
@@ -252,7 +252,7 @@ def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[byte
 
 
 def reader_of(source: CaptureDecoder[JsonLines], jobs: int) -> Callable[[Moved], Iterator[None]]:
-    """Return what reads captures: as many processes as are asked for, where they can."""
+    """Return the reader of captures, in several processes if --jobs asks for them and the files allow it."""
     if jobs > 1:
         from kcli.capture.parallel.processes import can_share
 
@@ -317,7 +317,7 @@ def write_parquet(source: CaptureDecoder[ArrowSink], out: WatchedOutput, moved: 
 
 
 def sink_of(format_: str) -> Sink:
-    """Make what takes the contents of captures for that format."""
+    """Make the sink of that format."""
     if format_ == "parquet":
         from kcli.capture.tables.arrow import ArrowSink
 

@@ -1,4 +1,4 @@
-"""`decode pcap --format jsonl --embedded`: lines with what members of groups say to each other."""
+"""`decode pcap --format jsonl --embedded`: lines with the messages that group members embed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kcli.grammar.group_data import GROUPS, add_group_data
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
-# The key stands in front of all that the messages say; a text would have its quotes escaped.
+# The key before an embedded message; within a string its quotes would be escaped.
 KEY = re.compile(rb'"requestHeader":\{"requestApiKey":(-?\d+)')
 
 
 class EmbeddedLines:
-    """Whole lines of JSON on their way to an output, those of exchanges of groups with what is in their bytes."""
+    """Passes whole lines of JSON on to an output, and adds embedded messages to those of group APIs."""
 
     def __init__(self, write: Callable[[bytes], object], dialect: str | None) -> None:
         self.out, self.dialect = write, dialect

@@ -6,20 +6,21 @@ from typing import NamedTuple
 
 from kcli.cli.terminal.cells import fit, pad, width, wrap
 
-PLAIN = 60  # columns for what was said, where lines are not broken
-LEAST = 24  # ... and beside the other columns; with less it stands below them
+PLAIN = 60  # cells of the summary, if lines are not broken
+LEAST = 24  # least cells of the summary beside the other columns; with fewer it stands below them
 NARROW = 120  # a terminal that has no room for the sizes
-INDENT = "    "  # before what stands below
+INDENT = "    "  # indent of lines below a row
 SIZES = 15  # columns
-SHORTEST = 4  # of a client's name
+SHORTEST = 4  # least cells of a client's name
 RELATIVE, INSTANT = 11, 27  # columns of a time: +12.345 s, 2026-11-21T01:21:58.907123Z
-AT_TERMINAL = 12  # ... of both kinds there: +86400.000 s, 01:21:58.907
+AT_TERMINAL = 12  # cells of both kinds on a terminal: +86400.000 s, 01:21:58.907
 
 
 class TableLayout(NamedTuple):
-    """The widths of columns. sizes: whether that one is there. room: for what was said, 0: it stands below.
+    """The widths of columns.
 
-    width: of the terminal; None: lines are not broken.
+    sizes: whether the column of sizes is shown. room: cells of the summary; 0: it stands below. width: cells of the
+    terminal; None: lines are not broken.
     """
 
     time: int
@@ -48,8 +49,8 @@ class TableLayout(NamedTuple):
 
 
 def layout(width: int | None, absolute: bool = False) -> TableLayout:
-    """Return columns for a terminal of that width, or (None) for a pipe. absolute: times are no seconds since the
-    start.
+    """Return the layout for a terminal of that width, or (None) for a pipe. absolute: times of day, not seconds since
+    the start.
     """
     if width is None:
         return TableLayout(INSTANT if absolute else RELATIVE, 20, 24, True, PLAIN, None)

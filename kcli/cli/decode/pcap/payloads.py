@@ -1,4 +1,4 @@
-"""`decode pcap --records full --format jsonl`: lines with what keys and values of records say."""
+"""`decode pcap --records full --format jsonl`: lines with decoded keys and values of records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 class PayloadLines:
-    """Whole lines of JSON on their way to an output, records among them with `_key` and `_value`."""
+    """Passes whole lines of JSON on to an output, and adds `_key` and `_value` to their records."""
 
     def __init__(self, write: Callable[[bytes], object], decoder: PayloadDecoder) -> None:
         self.out, self.decoder = write, decoder
@@ -30,7 +30,7 @@ class PayloadLines:
         return len(data)
 
     def line(self, line: bytes) -> bytes:
-        """Return the line, with more in it where it has records."""
+        """Return the line, with decoded keys and values if it has records."""
         if not any(each in line for each in RECORDS):
             return line
         row = loads(line)

@@ -1,4 +1,4 @@
-"""`decode pcap --records batches|full` in the table: what the records fields of an exchange hold."""
+"""`decode pcap --records batches|full` in the table: the batches and records of an exchange."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ RECORDS = ("records", "unalignedRecords")
 
 
 def record_lines(exchange: Exchange, form: str, decoder: PayloadDecoder | None = None) -> Iterator[str]:
-    """Yield a line for each batch, and with "full" one for each record: where, offset, key and value, which `decoder`
-    reads.
+    """Yield a line for each batch, and with "full" one for each record: partition, offset, key and value. decoder:
+    decodes keys and values.
     """
     from kcli.records import batches_json
     from kcli.records.unfolding import Unfolding
@@ -55,7 +55,7 @@ def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[st
 
 
 def batch_line(place: str, batch: dict[str, Any]) -> str:
-    """Format a batch; or the event of bytes of none, as a batch that the broker cut at the fetch's limit."""
+    """Format a batch, or the event for bytes that are no whole batch: a broker may cut one at the fetch's limit."""
     if "event" in batch:
         return f"{place} {batch['event']}: {batch['bytes']:,} bytes: {batch['reason']}"
     wrong = "" if batch.get("crcValid", True) else ", CRC WRONG"
@@ -67,7 +67,7 @@ def batch_line(place: str, batch: dict[str, Any]) -> str:
 
 
 def known(value: int | None) -> int | str:
-    """Return a number that a compressed message set has only inside; "?" where that can't be read."""
+    """Return a number that a compressed message set has only inside; "?" if the inside can't be read."""
     return "?" if value is None else value
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
     from kcli.grammar.codec import MessageCodec
 
-# What the core reads of each side of Produce and Fetch: its rows have these columns, in this order.
+# The fields that the core reads of each side of Produce and Fetch, in the order of its rows' columns.
 TOPIC = "topicId|topic|name"
 PATHS = {
     PRODUCE: (
@@ -43,7 +43,7 @@ SLICED = ("records", TOPIC)
 class TableSink(Sink):
     """Shows exchanges and events in a table, as soon as they come.
 
-    With `records` other than "none" each exchange becomes a value; `beside` then gets those that were shown.
+    With `records` other than "none" each exchange becomes a value; `beside` then gets the shown ones.
     """
 
     table: Table
@@ -51,7 +51,7 @@ class TableSink(Sink):
     beside: Callable[[Exchange], None] | None = None
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Make words within the core, where neither records nor a condition need values."""
+        """Let the core make the summaries, unless records or a condition need values."""
         self.capture, self.bodies, self.chosen = capture, capture.bodies, capture.chosen
         self.apis, self.takes_all = self.bodies.apis, self.chosen.takes_all
         self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
@@ -102,11 +102,11 @@ class TableSink(Sink):
 
     @cached_property
     def looks(self) -> bool:
-        """Return whether the filter looks into bodies for more than whether something failed."""
+        """Return whether the filter needs more of the bodies than their errors."""
         return self.chosen.topic is not None or self.chosen.error is not None
 
     def layout(self, api_key: int, version: int) -> Any:
-        """Return what the core reads of that version; None if it does not."""
+        """Return the core's layout of that version; None if it has none."""
         if self.bodies.dialect is not None or self.looks:
             return None
         asked, answered = PATHS[api_key]
@@ -115,7 +115,7 @@ class TableSink(Sink):
         return (request[0], response[0], request[1]) if request and response else None
 
     def summary(self, link: bytes, *exchange: Any) -> Said | None:
-        """Return the words for an exchange; None if it has to be shown as a value."""
+        """Return the summary of an exchange; None if it has to be shown as a value."""
         made = self.capture.handover.exchange_of(link, *exchange)
         said = words_of(made)
         if made.failures:
@@ -140,7 +140,7 @@ class TableSink(Sink):
         asked_size: int,
         answered_size: int | None,
     ) -> None:
-        """Write an exchange with its words: those of `summary`, or text of one that went well."""
+        """Write an exchange with its summary: that of `summary`, or the text of a successful one."""
         table, chosen = self.table, self.chosen
         speaker = self.speaker(link, client)
         text, failed, fits, nameless = (words, False, not chosen.errors, ()) if isinstance(words, str) else words

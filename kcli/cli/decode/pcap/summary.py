@@ -1,4 +1,4 @@
-"""Summaries of exchanges in a few words: by the API's own summary, or by the values that stand out."""
+"""Summaries of exchanges in a few words: by the API's own function, or by notable values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
 
 
 def anything(request: Message, response: Message) -> tuple[str, str]:
-    """Summarize any message by topics and partitions, or the values that stand out."""
+    """Summarize any message by its topics and partitions, or by notable values."""
     return places(request) or details(request), details(response)
 
 
@@ -55,8 +55,8 @@ def details(message: Message) -> str:
 
 
 def errors_text(request: Message | None, response: Message | None) -> str:
-    """Return the errors in a response by name, each once, with their partitions where `places` of the request does not
-    name just those.
+    """Return the errors in a response by name, each once, with their partitions unless the request names exactly these
+    (`places`).
     """
     codes = dict.fromkeys(error_codes(response or {}))
     if not codes:
@@ -89,7 +89,7 @@ def error_places(request: Message, response: Message) -> dict[int, list[str]]:
 
 
 def fetch_offsets(request: Message) -> dict[tuple[str, Any], int]:
-    """Return the offsets that a Fetch asks for; those of its session that did not change are not among them."""
+    """Return the offsets that a Fetch asks for, without the unchanged ones of its session."""
     return {
         (topic_name(topic), partition_number(each)): each["fetchOffset"]
         for topic in topics_of(request) for each in partitions_of(topic)

@@ -23,8 +23,8 @@ MOST_SPEAKERS = 1 << 14  # remembered
 
 
 class Said(NamedTuple):
-    """An exchange in words. failed: the answer has an error; fits: the bodies pass a filter; nameless: where they would
-    but for its topic, the topic ids in them without a name.
+    """An exchange in words. failed: the answer has an error. fits: the bodies pass the filter. nameless: topic ids
+    without a name, in bodies that would pass the filter apart from its topic.
     """
 
     text: str
@@ -45,9 +45,10 @@ class Speaker:
 
 
 class Table:
-    """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe).
+    """Writes exchanges and events as lines.
 
-    absolute: times are not seconds since the first packet but the time of day, in a pipe with the date (UTC).
+    width: cells of the terminal; None: lines are not broken (a pipe). absolute: times are times of day, in a pipe with
+    the date (UTC), instead of seconds since the first packet.
     """
 
     def __init__(
@@ -66,10 +67,10 @@ class Table:
         self.colour = colour
         self.absolute = absolute
         self.layout = layout(width, absolute)
-        self.second, self.second_text = -1, ""  # the last time's
+        self.second, self.second_text = -1, ""  # the date of the last time
         self.start: int | None = None
-        self.connections: dict[str, str] = {}  # labels of all that were met
-        self.shown: dict[str, tuple[str, str | None]] = {}  # those in the table, by label, and their clients
+        self.connections: dict[str, str] = {}  # labels of all connections so far
+        self.shown: dict[str, tuple[str, str | None]] = {}  # connections in the table, by label, and their clients
         self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
         self.clients: set[str] = set()
         self.exchanges = self.failed = 0
@@ -128,7 +129,7 @@ class Table:
         return text if self.layout.width is None else text[11:23]
 
     def label(self, connection: str) -> str:
-        """Return a short name for a connection: c1, c2, ... by when it was first met, shown or not."""
+        """Return a short name for a connection: c1, c2, ... in order of first appearance, shown or not."""
         known = self.connections.get(connection)
         if known is None:
             known = self.connections[connection] = f"c{len(self.connections) + 1}"
@@ -146,7 +147,7 @@ class Table:
         self.row(speaker, ns, api, exchange.api_version, said.text, exchange.latency_ms, size, colour)
 
     def make_speaker(self, connection: str, client: str | None) -> Speaker:
-        """Return how rows name a client on a connection."""
+        """Return the client on a connection, as rows name it."""
         return Speaker(self.label(connection), connection, client, self.layout.client)
 
     def row(
@@ -217,7 +218,7 @@ def words_of(exchange: Exchange) -> Said:
 
 
 def compose(exchange: Exchange, answered: str, errors: str) -> str:
-    """Compose the response's words: its summary, the errors, and the broker's own words for the first."""
+    """Compose the response's text: its summary, the errors, and the broker's message for the first one."""
     if exchange.response_frame is None:
         return "no response asked for" if (exchange.request or {}).get("acks") == 0 else "no response"
     if not errors:
@@ -246,7 +247,7 @@ def sizes(request: int, response: int | None) -> str:
 
 
 def opening(files: tuple[str, ...]) -> str:
-    """Return the first line: what is being read."""
+    """Return the first line, which names the input."""
     names = [Path(name_of(name)).name for name in files]
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
     return f"{few_of(names, 3)}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()

@@ -23,7 +23,7 @@ INDENT = "  "
 def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> Iterator[str]:
     """Yield a heading, and a line for each value of the request and the response; offsets are from the frame's start.
 
-    slips: names those of messages that do not decode (`message_text`). room: as for `tree_lines`.
+    slips: names likely slips in messages that do not decode (`message_text`). room: as for `tree_lines`.
     """
     if isinstance(item, Event):
         yield f"{item.timestamp} {item.connection or item.file} {item.kind}: {item.reason} ({item.size:,} bytes)"
