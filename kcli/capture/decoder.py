@@ -28,12 +28,13 @@ S = TypeVar("S", bound=Sink)
 class DecodeOptions:
     """The options of reading captures.
 
-    ports: server ports; connections without one of these are left out. dialect: the message definitions laid over
-    Kafka's own. records: how much lines show of records fields. names: values, too, show a topic's name beside its id,
-    as `_topicName`. chosen: the filter of exchanges and events. secrets: lines and `Exchange.texts` show secrets.
-    memory: bytes that connections may hold; beyond it data is given up, with events. key_logs: files with the secrets
-    of TLS connections. to_brokers: all servers are brokers, as those at `ports` are, so a client that sends no valid
-    request still counts as Kafka's.
+    ports: server ports; connections without one of these are left out.
+    dialect: the message definitions laid over Kafka's own. records: how much lines show of records fields.
+    names: values, too, show a topic's name beside its id, as `_topicName`.
+    chosen: the filter of exchanges and events. secrets: lines and `Exchange.texts` show secrets.
+    memory: bytes that connections may hold; beyond it data is given up, with events.
+    key_logs: files with the secrets of TLS connections.
+    to_brokers: all servers are brokers, as those at `ports` are: a client without a valid request is still Kafka's.
     """
 
     ports: Sequence[int] = ()
