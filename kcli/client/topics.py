@@ -21,6 +21,9 @@ EARLIEST, LATEST = -2, -1
 # Partitions: of those made for a replay a capture may name so many, and Kafka makes so many for one request.
 MOST_MADE = 100_000
 MADE_AT_ONCE = 10_000
+# A replay writes records of long ago beside transaction markers of now. They are not deleted at once, and the markers
+# begin no new segments: a Fetch ends where a segment does.
+LASTING = {"retention.ms": "-1", "segment.ms": str(2**63 - 1)}
 
 
 class Bounds(NamedTuple):
@@ -50,7 +53,7 @@ async def find_topics(
             f"the cluster has no topic {', '.join(missing)} (--topic-map, or without --no-create-topics)"
         )
     if missing:
-        await create_topics(client, {name: sizes[name] for name in missing}, replicas=replicas)
+        await create_topics(client, {name: sizes[name] for name in missing}, replicas)
         for name in missing:
             notify(f"made topic {name} with {counted(sizes[name], 'partition')}: the cluster had none of that name")
     for name in sizes:
@@ -89,24 +92,17 @@ def is_missing(client: Client, name: str) -> bool:
     return topic is None or topic.error == UNKNOWN_TOPIC
 
 
-async def create_topics(
-    client: Client,
-    sizes: Mapping[str, int],
-    configs: Mapping[str, str] = MappingProxyType({}),
-    *,
-    replicas: Replicas = MappingProxyType({}),
-) -> None:
-    """Create topics with these configs. NetworkError: they have too many partitions, or the cluster refuses one.
+async def create_topics(client: Client, sizes: Mapping[str, int], replicas: Replicas = MappingProxyType({})) -> None:
+    """Create topics that keep records of any age. NetworkError: they have too many partitions, or the cluster refuses
+    one.
 
     replicas: the nodes of each partition, its leader first, for topics where that matters
     """
     for some in batches(sizes):
-        await create_at_once(client, some, configs, replicas)
+        await create_at_once(client, some, replicas)
 
 
-async def create_at_once(
-    client: Client, sizes: Mapping[str, int], configs: Mapping[str, str], replicas: Replicas
-) -> None:
+async def create_at_once(client: Client, sizes: Mapping[str, int], replicas: Replicas) -> None:
     """Create topics by one request. The broker forwards it to the controller; before 2.4 it goes there.
 
     Raises BrokerError.
@@ -123,7 +119,7 @@ async def create_at_once(
                 {"partitionIndex": index, "brokerIds": list(nodes)}
                 for index, nodes in enumerate(replicas.get(name, ()))
             ],
-            "configs": [{"name": key, "value": value} for key, value in configs.items()],
+            "configs": [{"name": key, "value": value} for key, value in LASTING.items()],
         }
         for name, count in sizes.items()
     ]

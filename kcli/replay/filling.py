@@ -36,7 +36,6 @@ from kcli.topic_names import INTERNAL, name_fault
 MOST_MADE_UP = 1_000_000  # records of a partition
 BATCH = 10_000  # records of a made-up batch at most
 LEAST_RECORD = 7  # bytes of a record without key and value, in a short batch
-LASTING = {"retention.ms": "-1"}  # records of long ago are not deleted at once
 Row = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
@@ -84,7 +83,7 @@ async def fill(
     await client.refresh(sizes)
     missing = {name: size for name, size in sizes.items() if is_missing(client, name) and not name_fault(name)}
     if missing:
-        await create_topics(client, missing, LASTING, replicas=replicas)
+        await create_topics(client, missing, replicas)
     for name in missing:
         await client.describe_topic(name)
     done = Filled()
