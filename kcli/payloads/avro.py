@@ -21,6 +21,7 @@ import fastavro
 from fastavro.schema import SchemaParseException
 
 from kcli.core.payloads.avro_values import ValueDamageError, read
+from kcli.jsontext import dumps
 from kcli.payloads.avro_types import Types
 from kcli.payloads.json_values import json_of
 from kcli.payloads.plain import json_form
@@ -78,6 +79,32 @@ class AvroCodec:
             return self.without_logical_types().decode(data, start)
         except WRONG as error:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
+
+    def decode_json(self, data: bytes, start: int) -> Any:
+        """Return a value of Avro's JSON encoding: a union names its type, bytes are Latin-1. PayloadError."""
+        text = dumps(json_of(data[start:]))
+        try:
+            [value] = fastavro.json_reader(io.StringIO(text), with_names(self.writer, self.names), self.reader)
+            if not is_valid(value, self.writer if self.reader is None else self.reader, self.names):
+                raise PayloadError("not of this schema in Avro's JSON")
+            return json_form(value)
+        except PayloadError:
+            raise
+        except ArithmeticError:
+            if not self.types.logical:
+                raise PayloadError("a number that is too large") from None
+            return self.without_logical_types().decode_json(data, start)
+        except WRONG as error:
+            raise PayloadError(f"not of this schema in Avro's JSON: {reason_of(error)}") from None
+
+    def encode_json(self, value: Any) -> bytes:
+        """Return the bytes of a value in Avro's JSON encoding. PayloadError."""
+        out = io.StringIO()
+        try:
+            fastavro.json_writer(out, with_names(self.writer, self.names), [avro_form(self.writer, value, self.names)])
+        except WRONG as error:
+            raise PayloadError(f"no value of this schema: {reason_of(error)}") from None
+        return out.getvalue().encode()
 
     def resolved(self, data: bytes, start: int) -> Any:
         """Return a value, which was read and is sound, as the reader's schema has it."""
@@ -184,9 +211,12 @@ def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
 
 def is_valid(value: Any, schema: Any, names: dict[str, Any]) -> bool:
     """Return whether fastavro takes a value for a schema, which may name types that are defined outside of it."""
-    if isinstance(schema, dict):
-        schema = schema | dict(zip(OF_FASTAVRO, (True, names), strict=True))
-    return bool(fastavro.validate(value, schema, raise_errors=False, strict=True))
+    return bool(fastavro.validate(value, with_names(schema, names), raise_errors=False, strict=True))
+
+
+def with_names(schema: Any, names: dict[str, Any]) -> Any:
+    """Return a schema as fastavro takes it that knows types which are defined outside of it."""
+    return schema | dict(zip(OF_FASTAVRO, (True, names), strict=True)) if isinstance(schema, dict) else schema
 
 
 def named(branch: Any, names: dict[str, Any]) -> Any:

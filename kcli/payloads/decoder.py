@@ -190,7 +190,7 @@ class PayloadDecoder:
         form = None
         try:
             schema = self.writer(frame.schema)
-            form = "json" if frame.json else schema.type.lower()
+            form = "json" if frame.json and schema.type != AVRO else schema.type.lower()
             return Payload(self.value(self.codec(schema), frame, data), form, frame.schema)
         except PayloadError as error:
             return Payload(format=form, schema=frame.schema, reason=error.text)
@@ -216,7 +216,8 @@ class PayloadDecoder:
     def value(self, codec: Codec, frame: Frame, data: bytes) -> Any:
         """Read what stands behind a frame. Raises PayloadError."""
         if frame.json:
-            return decoded("json", data[frame.start :])
+            of_avro = getattr(codec, "decode_json", None)
+            return decoded("json", data[frame.start :]) if of_avro is None else of_avro(data, frame.start)
         behind = getattr(codec, "behind", None)  # of Protobuf
         return codec.decode(data, frame.start) if behind is None else behind(frame, data)
 
@@ -325,7 +326,8 @@ class PayloadDecoder:
     def encoded_like(self, codec: Codec, value: Any, frame: Frame, data: bytes) -> bytes:
         """Return the bytes of a value behind the frame of a payload. PayloadError."""
         if frame.json:
-            return encoded("json", value)
+            of_avro = getattr(codec, "encode_json", None)
+            return encoded("json", value) if of_avro is None else bytes(of_avro(value))
         like = getattr(codec, "encode_like", None)  # of Protobuf
         return codec.encode(value) if like is None else bytes(like(value, frame, data))
 

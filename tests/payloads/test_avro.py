@@ -55,6 +55,75 @@ def test_a_value_is_json_and_back(schema: Any, value: Any, shown: Any) -> None:
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
 
 
+NODE: dict[str, Any] = {
+    "type": "record",
+    "name": "shop.Node",
+    "fields": [
+        {"name": "text", "type": ["null", "string"], "default": None},
+        {"name": "unit", "type": ["null", "shop.Unit"]},
+        {"name": "next", "type": ["null", "shop.Node"], "default": None},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "more", "type": {"type": "map", "values": ["int", "string"]}},
+    ],
+}
+UNIT = '{"type": "enum", "name": "shop.Unit", "symbols": ["KG"]}'
+TEXTUAL = """{"text": {"string": "é"}, "unit": {"shop.Unit": "KG"}, "next": {"shop.Node": {"text": null, "unit": null,
+ "next": null, "price": "\\u0000\\u00ff", "at": 0, "more": {}}}, "price": "}", "at": 1577836800000,
+ "more": {"a": {"int": 1}, "b": {"string": "1"}}}"""  # by the specification of Avro 1.12, "JSON Encoding"
+
+
+def test_the_json_encoding_gives_what_the_binary_one_does() -> None:
+    codec: Any = codec_of(Schema("AVRO", json.dumps(NODE), (("unit", UNIT),)))
+    value = codec.decode_json(b"--" + TEXTUAL.encode(), 2)
+    inner: dict[str, Any] = {
+        "text": None,
+        "unit": None,
+        "next": None,
+        "price": "2.55",
+        "at": "1970-01-01T00:00:00Z",
+        "more": {},
+    }
+    assert value == {
+        "text": "é", "unit": "KG", "next": inner, "price": "1.25", "at": "2020-01-01T00:00:00Z",
+        "more": {"a": 1, "b": "1"},
+    }  # fmt: skip
+    assert codec.decode(codec.encode(value), 0) == value
+    assert json.loads(codec.encode_json(value)) == json.loads(TEXTUAL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '"x"', "1", TEXTUAL + "{}", TEXTUAL.replace("KG", "LB"), TEXTUAL.replace('"shop.Unit"', '"Unit"'),
+     TEXTUAL.replace('"at": 0', '"at": "0"'), "[" * 5000],
+)  # fmt: skip
+def test_other_json_has_a_reason(text: str) -> None:
+    codec: Any = codec_of(Schema("AVRO", json.dumps(NODE), (("unit", UNIT),)))
+    with pytest.raises(PayloadError):
+        codec.decode_json(text.encode(), 0)
+
+
+def test_a_time_of_the_json_encoding_that_no_calendar_has_is_a_number() -> None:
+    codec: Any = codec_of(Schema("AVRO", json.dumps({"type": "long", "logicalType": "timestamp-millis"})))
+    assert codec.decode_json(b"%d" % (1 << 60), 0) == 1 << 60
+
+
+def test_a_header_says_that_avro_is_in_its_json_encoding(tmp_path: Path) -> None:
+    (tmp_path / "7.avsc").write_text(json.dumps(["null", "string"]))
+    decoder = PayloadDecoder(PayloadOptions(schemas=(str(tmp_path),)))
+    headers: Any = {"apicurio.value.globalId": (7).to_bytes(8, "big"), "apicurio.value.encoding": b"JSON"}
+    payload = {"globalId": 7, "format": "avro", "data": "x"}
+    assert members(decoder, b'{"string": "x"}', **headers) == payload
+    row = {
+        "value": '{"string": "x"}',
+        "headers": [
+            {"key": key, "value": {"base64": base64.b64encode(value).decode()}} for key, value in headers.items()
+        ],
+    }
+    edited = decoder.encode("t", "value", payload | {"data": "y"}, row)
+    assert edited is not None and json.loads(edited) == {"string": "y"}
+
+
 def test_times_that_no_calendar_has_are_numbers() -> None:
     codec = codec_of(Schema("AVRO", json.dumps({"type": "long", "logicalType": "timestamp-millis"})))
     assert codec.decode(avro("long", 1 << 60), 0) == 1 << 60
