@@ -13,6 +13,7 @@ from kcli.capture.kafka.clock import SECOND, parse_duration
 from kcli.capture.latency_buckets import SHARES
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
+from kcli.cli.decode.pcap.closing import STANDARD_INPUT
 from kcli.cli.decode.pcap.command import reading, summed_up
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.options.inputs import (
@@ -25,12 +26,14 @@ from kcli.cli.options.inputs import (
     reading_options,
 )
 from kcli.cli.stats.table import table_lines
-from kcli.cli.terminal.console import note, terminal_room
+from kcli.cli.terminal.console import note, note_room, terminal_room
 from kcli.cli.terminal.lines import Lines, csv_line
 from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.unnamed_topics import unnamed_topics
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
+from kcli.shell import file_words
 
 FIGURES = ("exchanges", "errors", "request_bytes", "response_bytes", "p50_ms", "p95_ms", "p99_ms", "max_ms")
 OF_LOAD = ("per_second", "records_per_request", "empty_share")
@@ -130,6 +133,11 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
             out.flush()
     if table.left and not options["quiet"]:
         note(f"{counted(table.left, 'more row')} (--limit {options['limit']})")
+    if not options["quiet"] and "topic" in table.columns:
+        again = "" if STANDARD_INPUT in files else file_words(files, options["key_logs"])
+        shown = {row.group["topic"] for row, _ in table.rows if row.group is not None}
+        for line in unnamed_topics(source.bodies.names, again, note_room(), shown):
+            note(line)
     require_exchanges(source)
     if table.rows or table.left or source.chosen.takes_all:
         return 0

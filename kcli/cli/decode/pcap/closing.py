@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.counters import Tally
 from kcli.capture.unread import fragment_phrases, unread_phrases
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
+from kcli.cli.terminal.unnamed_topics import unnamed_topics
 from kcli.counting import bytes_text, counted, span_text
 from kcli.filelike import name_of
 from kcli.schemas.apikeys import FETCH
@@ -59,6 +60,7 @@ def closing(
         lines += legend(table, again, room)
         if table.ports:
             lines.append(f"Brokers on port{'s' * (len(table.ports) > 1)} {', '.join(sorted(table.ports, key=int))}.")
+        lines += unnamed_topics(source.bodies.names, again, room)
         lines += following(tally, table, again, room, options)
     return lines
 

@@ -151,6 +151,25 @@ def test_every_command_with_topics_tells_of_those_without_a_name(
             assert line.endswith(f"--topic orders,{NEVER}")
 
 
+@pytest.mark.parametrize(("command", "count"), [("decode pcap", 2), ("stats --by topic", 1), ("stats", 0)])
+def test_topics_by_their_ids_are_told_with_the_command_that_compares(
+    command: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`stats` counts at the end under a name that came later, `decode` had to show the id."""
+    wire = Wire().open()
+    for number, topic_id in enumerate((LATER, NEVER, NEVER)):
+        fetch = {"topics": [{"topicId": topic_id, "partitions": [{"fetchOffset": 3}]}]}
+        wire.client(request(1, 13, number, fetch)).server(response(1, 13, number, {"responses": []}))
+    asked, answer = metadata(90, topic_id=LATER)
+    wire.client(asked).server(answer)
+    monkeypatch.chdir(tmp_path)
+    Path("a.pcap").write_bytes(pcap(wire.packets))
+    assert main([*command.split(), "a.pcap"]) == 0
+    said = [line for line in "".join(capsys.readouterr()).splitlines() if "by id, as no message" in line]
+    text = "{} by id, as no message had named {}; by offsets and batches: kcli report a.pcap -o report.html"
+    assert said == [text.format("2 topics", "them") if count == 2 else text.format("1 topic", "it")][:count]
+
+
 def test_a_hint_without_an_id_names_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Beyond some thousand ids exchanges are counted together."""
     source = as_values([str(SAMPLES / "ipv6.pcapng")])

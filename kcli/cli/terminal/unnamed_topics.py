@@ -1,0 +1,28 @@
+"""Topics that an output shows by their ids, as no message had named them. Offsets and batches may, once all is read."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+from kcli.cli.terminal.commands import ShownCommand
+from kcli.core.codec.values import uuid_text
+from kcli.counting import counted
+from kcli.topic_names import METADATA_ID
+
+
+def unnamed_topics(
+    names: Any, again: str, room: int | None, shown: Container[str | None] | None = None
+) -> Iterator[str]:
+    """Yield lines on such topics, and the command that compares. names: kcli.core.codec.messages.Names; again: the
+    captures as a command takes them, "": they were standard input; shown: names and ids in the output, None: all.
+    """
+    missing = set(map(uuid_text, names.missing())) - {METADATA_ID}
+    ids = [each for each in missing if shown is None or each in shown]
+    if not ids:
+        return
+    text = f"{counted(len(ids), 'topic')} by id, as no message had named {'it' if len(ids) == 1 else 'them'}"
+    if again:
+        yield from ShownCommand(f"{text}; by offsets and batches:", f"kcli report {again} -o report.html").lines(room)
+    else:
+        yield f"{text}."
