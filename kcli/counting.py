@@ -56,7 +56,7 @@ def singular(name: str) -> str:
 
 
 def here_text(kind: str, names: Sequence[str]) -> str:
-    """Say which names of a kind there are: "topics here: a, b"."""
+    """Return which names of a kind there are: "topics here: a, b"."""
     plural = {"api": "APIs"}.get(kind, f"{kind}s")
     return f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
 

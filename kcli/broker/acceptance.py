@@ -104,7 +104,7 @@ def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int,
 
 
 def odd_numbers(body: dict[str, Any]) -> Iterator[str]:
-    """Say what of a request's numbers a broker takes, though nobody will have meant it."""
+    """Return what of a request's numbers a broker takes, though nobody will have meant it."""
     acks, timeout = body["acks"], body["timeoutMs"]
     idempotent = any(has_producer(records) for records in records_of(body))
     if idempotent and acks != -1:
@@ -118,7 +118,7 @@ def has_producer(records: bytes) -> bool:
 
 
 def one_short(records: bytes, version: int) -> str:
-    """Say where a compact length may have been written as it is, not as one more: the batch says one byte more."""
+    """Return where a compact length may have been written as it is, not as one more: the batch says one byte more."""
     if version < COMPACT_SINCE or len(records) < HEADER_SIZE:
         return ""
     says = int.from_bytes(records[SIZE_AT:LENGTH_END], "big", signed=True) + LENGTH_END

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
-from kcli.broker.faults import Faults, Rule
+from kcli.broker.faults import FaultRule, Faults
 from kcli.broker.fetch.purgatory import CapturedMoment
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.coordinators import Coordinators
@@ -73,7 +73,7 @@ class Broker:
         port: int = 0,
         nodes: int = 1,
         node_ids: Sequence[int] | None = None,
-        faults: Iterable[str | Rule] = (),
+        faults: Iterable[str | FaultRule] = (),
         seed: int | None = None,
         dialect: str | None = None,
         release: str | None = None,

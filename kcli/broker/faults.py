@@ -53,7 +53,7 @@ BETWEEN_PIECES = 0.001
 
 
 @dataclass
-class Rule:
+class FaultRule:
     """A fault rule: its requests (apis: keys, empty for all; partition -1: all), and its effects. Times in ms, sizes in
     bytes.
     """
@@ -147,7 +147,7 @@ class Sink(Protocol):
 class Plan:
     """The plan for one request, by all the rules that apply to it."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[FaultRule]) -> None:
         self.delay = sum(each.delay for each in rules) / 1000
         self.ignore = any(each.ignore for each in rules)
         self.silent = self.ignore or any(each.drop for each in rules)
@@ -188,7 +188,7 @@ class Plan:
             connection.close()
 
 
-def move_leaders(rule: Rule, request: Request) -> None:
+def move_leaders(rule: FaultRule, request: Request) -> None:
     """Move the leaders of the partitions that a rule is about: to the node that it names, or to the next one."""
     ids = request.controller.node_ids
     for name, index in request.places():
@@ -206,20 +206,22 @@ class Faults:
     seed: for the rules' random choices. dialect: whose APIs and errors rules may name.
     """
 
-    def __init__(self, rules: Iterable[str | Rule] = (), seed: int | None = None, dialect: str | None = None) -> None:
+    def __init__(
+        self, rules: Iterable[str | FaultRule] = (), seed: int | None = None, dialect: str | None = None
+    ) -> None:
         self.dialect = dialect
-        self.rules: list[Rule] = []
+        self.rules: list[FaultRule] = []
         self.chance = random.Random(seed)
         for each in rules:
             self.add(each)
 
-    def add(self, rule: str | Rule) -> Rule:
+    def add(self, rule: str | FaultRule) -> FaultRule:
         """Add a rule. UsageError: the text is not one."""
         made = parse_rule(rule, self.dialect) if isinstance(rule, str) else rule
         self.rules.append(made)
         return made
 
-    def remove(self, rule: Rule) -> None:
+    def remove(self, rule: FaultRule) -> None:
         """Remove a rule, if it is there."""
         self.rules = [each for each in self.rules if each is not rule]
 
@@ -247,16 +249,16 @@ class Faults:
         return 0
 
     @staticmethod
-    def is_about(rule: Rule, request: Asked) -> bool:
+    def is_about(rule: FaultRule, request: Asked) -> bool:
         """Return whether a rule that names a topic or partition is about any in this request."""
         if not rule.topic and rule.partition < 0:
             return True
         return any(rule.concerns(topic, index) for topic, index in request.places())
 
 
-def parse_rule(text: str, dialect: str | None = None) -> Rule:
+def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
     """Parse a rule. Raises UsageError that names the wrong part."""
-    rule = Rule(text=text)
+    rule = FaultRule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, given, value = part.partition("=")
         if name in FLAGS and not given:
@@ -277,7 +279,7 @@ def parse_rule(text: str, dialect: str | None = None) -> Rule:
     return rule
 
 
-def set_text(rule: Rule, text: str, name: str, value: str, tables: Catalog) -> None:
+def set_text(rule: FaultRule, text: str, name: str, value: str, tables: Catalog) -> None:
     """Set a word of a rule whose value is text. `for` and `until` both end it: the earlier one holds. Raises
     UsageError.
     """

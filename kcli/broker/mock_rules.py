@@ -38,7 +38,7 @@ MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeEr
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MockRule:
     """asked: what the request must hold; answers: by version; count: how often it answers, 0: always.
     place: names it in errors.
     """
@@ -82,7 +82,7 @@ class Answers:
         return answered
 
 
-def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
+def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
     """Return a rule of JSON, its answer and what it asks of requests tried in every version. Raises UsageError, which
     begins with `place`.
     """
@@ -107,7 +107,7 @@ def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
     if fault := asked_fault(asked, reversed(spoken)):
         raise UsageError(f"{place}: request: {fault}")
     try:
-        return Rule(api.key, asked, {each.version: fitted(each, answer) for each in spoken}, count or 0, place)
+        return MockRule(api.key, asked, {each.version: fitted(each, answer) for each in spoken}, count or 0, place)
     except MISSHAPEN as wrong:
         raise UsageError(f"{place}: answer: {wrong}") from None
 

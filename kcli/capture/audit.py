@@ -85,7 +85,6 @@ class AuditSink(Sink):
         self.found: list[Exchange | Overheard] = []
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.found.append(exchange)
 
     def overlook(self, item: Item) -> None:
@@ -106,14 +105,14 @@ def audited(
 def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
     """Return every client of a capture in order of first appearance. Requests that can't be decoded do not count."""
     clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
-    talks: dict[Link, Talk] = {}
+    talks: dict[Link, ClientProfile] = {}
     for each in items:
         item = each.exchange if isinstance(each, Overheard) else each
         if not isinstance(item, Exchange) or not counts(item):
             continue
         talk = talks.get(item.link)
         if talk is None:
-            talk = talks[item.link] = Talk()
+            talk = talks[item.link] = ClientProfile()
             if len(talks) > REMEMBERED:
                 del talks[next(iter(talks))]
         api_key, version = item.api_key, item.api_version
@@ -143,7 +142,7 @@ def counts(exchange: Exchange) -> bool:
 
 
 @dataclass(slots=True)
-class Talk:
+class ClientProfile:
     """The profile of a connection by its ApiVersions: the client's software, and the newest version offered of each
     API.
     """

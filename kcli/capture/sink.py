@@ -65,16 +65,13 @@ class Values(Sink):
         self.items: list[Item] = []
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """See Sink."""
         self.kept = 0
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.kept += 1
         self.items.append(exchange)
 
     def event(self, event: Event) -> None:
-        """See Sink."""
         self.items.append(event)
 
     def taken(self) -> list[Item]:
@@ -97,15 +94,12 @@ class Lines(Sink):
         self.write, self.flush = write, flush
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """See Sink."""
         self.capture, self.kept = capture, 0
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.put(line_of(exchange), True)
 
     def event(self, event: Event) -> None:
-        """See Sink."""
         self.put(event.line(), False)
 
     def put(self, line: bytes, exchange: bool) -> None:
@@ -114,14 +108,12 @@ class Lines(Sink):
         self.capture.engine.write(line)
 
     def pause(self) -> None:
-        """See Sink."""
         self.capture.engine.drain_text(self.write)
         if self.flush is not None:
             self.flush()
 
     @property
     def passed(self) -> int:
-        """See Sink."""
         return self.kept + int(getattr(self.capture.engine, "kept", 0))
 
 

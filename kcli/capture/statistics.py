@@ -206,7 +206,6 @@ class StatisticsSink(Sink):
         self.compiled = self.counts
 
     def next_file(self, number: int) -> None:
-        """See Sink."""
         if self.counts is not None:
             self.counts.next_file(number)
 

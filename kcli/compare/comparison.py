@@ -148,7 +148,7 @@ def compared(before: Captured, after: Captured) -> Comparison:
 
 
 def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
-    """Say why captures as a whole can't be compared, or only in part."""
+    """Return why captures as a whole can't be compared, or only in part."""
     for name, side in (("before", before), ("after", after)):
         if side.diagnosis.unknown:
             yield f"{name}: {lacking_text(side.diagnosis.unknown)}"
@@ -205,7 +205,7 @@ def both_know(key: Key, before: Captured, after: Captured) -> bool:
 
 
 def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
-    """Say of each change whether it is one, and which way."""
+    """Set the verdict of each change: whether it is one, and in which direction."""
     held = beyond_chance([each.chance for each in changes], CHANCE)
     for each, real in zip(changes, held, strict=True):
         shift, measure = each.after - each.before, each.measure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.captured_time import CapturedTime
@@ -61,6 +61,30 @@ class Diagnosis:
         return None if self.is_grave and isinstance(self.trouble, NothingReadError) else self.trouble
 
 
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """Captures to diagnose as one.
+
+    options: see DecodeOptions. decoder: decodes keys and values of records; None: these are not read.
+    named: files and folders for commands to name, in place of `paths`.
+    """
+
+    paths: Sequence[str]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    decoder: PayloadDecoder | None = None
+    named: Sequence[str] = ()
+
+    @property
+    def words(self) -> str:
+        """The captures on the command line of a finding."""
+        return command_words(self.named or self.paths, self.options.get("key_logs", ()))
+
+
+def command_words(files: Sequence[str], key_logs: Sequence[str]) -> str:
+    """Return captures as words of a command line; only the first of many."""
+    return file_words(files if len(files) <= MOST_NAMED else [*files[:1], "..."], key_logs)
+
+
 def diagnose(
     paths: Sequence[str],
     scope: Scope = ALL,
@@ -69,33 +93,26 @@ def diagnose(
     named: Sequence[str] = (),
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one. decoder: decodes keys and values of records; None: these are not read.
-    named: files and folders for commands to name, in place of `paths`. options: see DecodeOptions. InputError: nothing
-    can be read.
-    """
+    """Diagnose captures that are read as one; see `Captures`. InputError: nothing can be read."""
     with FactStore() as store:
-        return diagnose_into(store, paths, scope, moved, options, decoder, named)
+        return diagnose_into(store, Captures(paths, options, decoder, named), scope, moved)
 
 
 def diagnose_into(
     store: FactStore,
-    paths: Sequence[str],
+    captures: Captures,
     scope: Scope = ALL,
     moved: Callable[[int], None] = lambda count: None,
-    options: Mapping[str, Any] | None = None,
-    decoder: PayloadDecoder | None = None,
-    named: Sequence[str] = (),
 ) -> Diagnosis:
     """Diagnose captures as `diagnose` does, and leave their facts in the store, which has to be empty."""
-    source, damage = read_facts(paths, store, moved, options or {})
-    if decoder is not None:
+    source, damage = read_facts(captures.paths, store, moved, captures.options)
+    if captures.decoder is not None:
         from kcli.diagnose.payload_facts import PayloadFacts
 
-        for row in PayloadFacts(paths, decoder, options or {}).rows():
+        for row in PayloadFacts(captures.paths, captures.decoder, captures.options).rows():
             store.put("unread_payloads", row)
         store.flush()
-    read = damage, source.capture.time
-    return concluded(store, paths, scope, read, options or {}, named, payloads=decoder is not None)
+    return concluded(store, captures, scope, damage, source.capture.time)
 
 
 def diagnose_together(
@@ -111,26 +128,20 @@ def diagnose_together(
         source, damage = read_facts(paths, store, moved, options)
         read.append((damage, source.capture.time))
     share_topic_names(stores)
-    return [concluded(*each, options) for each in zip(stores, captures, scopes, read, strict=True)]
+    return [
+        concluded(store, Captures(paths, options), scope, damage, time)
+        for store, paths, scope, (damage, time) in zip(stores, captures, scopes, read, strict=True)
+    ]
 
 
 def concluded(
-    store: FactStore,
-    paths: Sequence[str],
-    scope: Scope,
-    read: tuple[InputError | None, CapturedTime],
-    options: Mapping[str, Any],
-    named: Sequence[str] = (),
-    *,
-    payloads: bool = False,
+    store: FactStore, captures: Captures, scope: Scope, damage: InputError | None, time: CapturedTime
 ) -> Diagnosis:
-    """Judge the facts in a store. read: damage, and the captured time; for the rest see `diagnose`."""
-    damage, time = read
-    key_logs = options.get("key_logs", ())
-    found = judge(store, time, named or paths, scope, damage, key_logs=key_logs, payloads=payloads)
+    """Judge the facts in a store. damage: of the files; time: the captured time."""
+    found = judge(store, time, captures.words, scope, damage, payloads=captures.decoder is not None)
     if found.overview.exchanges:
         every = [*found.findings, *found.explained]
-        names = unknown_names(store, paths, scope, every, options)
+        names = unknown_names(store, captures.paths, scope, every, captures.options)
         found.unknown = (*unknown_times(time, scope), *names)
     if found.unknown:
         found.findings, found.explained = [], []
@@ -164,15 +175,13 @@ def read_facts(
 def judge(
     store: FactStore,
     time: CapturedTime,
-    paths: Sequence[str],
+    files: str,
     scope: Scope,
     damage: InputError | None,
     *,
-    key_logs: Sequence[str] = (),
     payloads: bool = False,
 ) -> Diagnosis:
-    """Ask all rules. time: the captured time. payloads: keys and values of records were read."""
-    files = file_words(paths if len(paths) <= MOST_NAMED else [*paths[:1], "..."], key_logs)
+    """Ask all rules. time: the captured time. files: words of commands. payloads: keys and values were read."""
     store.suit()
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Generator, Iterable, Mapping, S
 from functools import partial
 from typing import Any, Protocol
 
-from kcli.capture.audit import Talk
+from kcli.capture.audit import ClientProfile
 from kcli.capture.filters import ALL, Filter
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.rules.rule_tables import READ
@@ -76,14 +76,14 @@ class FactSource(RowSource):
         self.store.put_late({"software": partial(software, talks), "offers": partial(offers, talks, name_of)})
 
 
-def software(talks: Mapping[str, Talk]) -> Iterable[tuple[Any, ...]]:
+def software(talks: Mapping[str, ClientProfile]) -> Iterable[tuple[Any, ...]]:
     """Yield the rows of `software`. talks: client profiles by connection."""
     for link, talk in talks.items():
         if talk.software:
             yield link.partition("-")[2], talk.software, talk.version
 
 
-def offers(talks: Mapping[str, Talk], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:
+def offers(talks: Mapping[str, ClientProfile], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:
     """Yield the rows of `offers`. talks: client profiles by connection; name_of: returns the name of an API."""
     voices = {(link.partition("-")[0], id(talk)): talk for link, talk in talks.items()}
     for server, key, newest in sorted(

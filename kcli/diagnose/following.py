@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.capture.io.capture_file import StandardInput
-from kcli.diagnose.diagnosis import judge
+from kcli.diagnose.diagnosis import command_words, judge
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names, unknown_times
 from kcli.diagnose.scope import ALL, Scope
@@ -54,7 +54,7 @@ class LiveInput(Stream):
 class Follower:
     """Judges captures that are still being written. every: seconds between two judgements. options: see DecodeOptions.
 
-    files: as findings name them.
+    files: the captures as words of commands.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Follower:
         **options: Any,
     ) -> None:
         self.store, self.scope, self.every = store, scope, every
-        self.key_logs: Sequence[str] = options.get("key_logs") or ()
-        self.files = [name if (name := name_of(each)) != name_of(STDIN) else STDIN for each in paths]
+        names = [name if (name := name_of(each)) != name_of(STDIN) else STDIN for each in paths]
+        self.files = command_words(names, options.get("key_logs") or ())
         read = [LiveInput() if each == STDIN else each for each in paths]
         self.source = FactSource(read, store, **options)  # type: ignore[arg-type]
         self.packets = 0
@@ -109,7 +109,7 @@ class Follower:
 
     def judge(self) -> list[Finding]:
         """Return the current findings."""
-        found = judge(self.store, self.source.capture.time, self.files, self.scope, None, key_logs=self.key_logs)
+        found = judge(self.store, self.source.capture.time, self.files, self.scope, None)
         if found.overview.exchanges:
             every = [*found.findings, *found.explained]
             missing = [*unknown_times(self.source.capture.time, self.scope)]

@@ -65,7 +65,7 @@ def period_of(found: Diagnosis) -> Period:
 
 
 def time_text(each: Finding, period: Period) -> str:
-    """Say when what a finding counts began and ended, by the second."""
+    """Return when what a finding counts began and ended, by the second."""
     if "from" not in each.evidence:
         return ""
     first, last = (day_time(each.evidence[name], dated=period.dated) for name in ("from", "to"))
@@ -90,7 +90,7 @@ def unsaid_subject(each: Finding) -> str:
 
 
 def checked_text(found: Diagnosis) -> str:
-    """Say what was checked, how much there was to check, and how much was found of whom, or else which names are
+    """Return what was checked, how much there was to check, and how much was found of whom, or else which names are
     not there."""
     seconds = span_text(found.overview.time.seconds())
     if not found.judged:
@@ -105,12 +105,12 @@ def checked_text(found: Diagnosis) -> str:
 
 
 def unknown_text(unknown: Sequence[Unknown]) -> str:
-    """Say that what is asked for is nowhere."""
+    """Describe the names of a scope that no capture has."""
     return f"nothing matches: {lacking_text(unknown)}"
 
 
 def lacking_text(unknown: Sequence[Unknown]) -> str:
-    """Say which names are not there, and which are."""
+    """Return which names are not there, and which are."""
     return "; ".join(f"no {each.kind} {each.name}; {here_text(each.kind, each.here)}" for each in unknown)
 
 
@@ -125,5 +125,5 @@ def counted_by_severity(findings: Sequence[Finding]) -> str:
 
 
 def unjudged_text(part: Unjudged) -> str:
-    """Say what could not be judged, and what to do about it."""
+    """Return what could not be judged, and what to do about it."""
     return f"{part.what}; remedy: {part.remedy}"

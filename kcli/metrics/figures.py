@@ -84,7 +84,6 @@ class TopicLoad(Load):
     records: int = 0
 
     def join(self, other: Load) -> None:
-        """See Load."""
         Load.join(self, other)
         if isinstance(other, TopicLoad):
             self.records += other.records

@@ -24,7 +24,6 @@ class MeasuredStore(FactStore):
         self.figures = figures
 
     def put_batch(self, table: str, batch: Any) -> None:
-        """See FactStore."""
         self.figures.put(table, batch)
         super().put_batch(table, batch)
 
@@ -47,7 +46,6 @@ class MeasuringFollower(Follower):
         self.figures.pauses = self.source.capture.pauses
 
     def piece_read(self) -> None:
-        """See Follower."""
         if (now := time.monotonic()) >= self.due:
             self.due = now + SETTLE_S
             if self.settled != (packets := self.source.engine.packets):
@@ -60,11 +58,9 @@ class MeasuringFollower(Follower):
         self.figures.settle(self.source.tcp.resent() if self.source.tcp else [])
 
     def judge(self) -> list[Finding]:
-        """See Follower."""
         self.settle()
         return super().judge()
 
     def judged(self, found: list[Finding]) -> None:
-        """See Follower."""
         names = self.store.ask("SELECT topic_id, topic FROM topic_by_id")
         self.figures.judge(found, ((row["topic_id"], row["topic"]) for row in names))

@@ -46,7 +46,6 @@ class MetricsServer(ThreadingHTTPServer):
         return self.places.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """See socketserver."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -94,7 +93,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
         return 200, b"ok\n", PLAIN
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing of who asked."""
+        """Ignore the line about a request."""
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -65,7 +65,7 @@ class AvroCodec:
         self.schemas = schema, reader
 
     def decode(self, data: bytes, start: int) -> Any:
-        """See Codec."""
+        """Return the value of a payload as JSON has it. PayloadError."""
         if self.decimals and len(data) > WIDEST_DECIMAL:
             return self.without_logical_types().decode(data, start)
         try:
@@ -118,7 +118,7 @@ class AvroCodec:
         return self.bare
 
     def encode(self, value: Any) -> bytes:
-        """See Codec."""
+        """Return the payload of a value. PayloadError."""
         out = io.BytesIO()
         try:
             fastavro.schemaless_writer(out, self.writer, avro_form(self.writer, value, self.names), strict=True)

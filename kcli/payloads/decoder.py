@@ -66,7 +66,7 @@ class Payload(NamedTuple):
         return made | ({"data": self.data} if self.reason is None else {"reason": self.reason})
 
 
-class Rule(NamedTuple):
+class TopicRule(NamedTuple):
     """The rule for a topic's payloads. kind: of Connect's or MirrorMaker's topics, said or by its name."""
 
     schema: Schema | None = None
@@ -97,7 +97,7 @@ class PayloadDecoder:
             self.sources.append(self.registry)
         # By topic and the bytes of a frame: how the payloads behind it are read.
         self.known: dict[tuple[str | None, Which, bytes], tuple[Codec, str, SchemaId]] = {}
-        self.rules: dict[tuple[str | None, Which], Rule] = {}
+        self.rules: dict[tuple[str | None, Which], TopicRule] = {}
         # By the schemas' identities, which hold as long as they are kept.
         self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, Codec | PayloadError]] = {}
         self.compiled = 0
@@ -141,18 +141,18 @@ class PayloadDecoder:
             return payload if made is payload.data else Payload(made, payload.format, payload.schema)
         return payload
 
-    def rule(self, topic: str | None, which: Which) -> Rule:
+    def rule(self, topic: str | None, which: Which) -> TopicRule:
         """Return how a topic's payloads are read, and keep it. What is said later counts."""
         schema = next((found for name, found in reversed(self.schemas[which]) if fits(topic, name)), None)
         form = next((found for name, found in reversed(self.formats[which]) if fits(topic, name)), None)
         kind = form if form in internal.KINDS else None if schema or form else internal.kind_of(topic)
         if len(self.rules) >= MOST_KNOWN:
             self.rules.clear()
-        rule = self.rules[topic, which] = Rule(schema, None if form == kind else form, kind)
+        rule = self.rules[topic, which] = TopicRule(schema, None if form == kind else form, kind)
         return rule
 
     def payload(
-        self, rule: Rule, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes]
+        self, rule: TopicRule, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes]
     ) -> Payload | None:
         """Read a payload by a rule: its format, its kind of topic, its schema, or the schema that it names."""
         if rule.format is not None:

@@ -60,7 +60,7 @@ class CapturedSchemas:
         return tap.entries
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """See Source."""
+        """Find a schema among those that the captures show."""
         return self.entries.find(schema)
 
 
@@ -75,7 +75,6 @@ class Tap(Sink):
         self.references: dict[str, list[Row]] = {}  # by path
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """See Sink."""
         self.capture = capture
         capture.handover.layer = self.layer
 
@@ -123,7 +122,6 @@ class HttpConnection(CapturedConnection):
     http: int | None = None  # the end that asks
 
     def data(self, d: int, ns: int, data: bytes) -> None:
-        """See CapturedConnection."""
         if self.http is None and self.foreign is None and not self.spoke and HTTP.match(self.first(d, data)):
             self.http = d if not data.startswith(b"HTTP/") else 1 - d
         if self.http is None:
@@ -137,25 +135,21 @@ class HttpConnection(CapturedConnection):
 
     @property
     def weight(self) -> int:
-        """See ConnectionState."""
         return self.exchanges.size if self.http is not None else super().weight
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """See CapturedConnection."""
         if self.http is None:
             super().lost(d, ns, count, kind, reason)
         else:
             self.exchanges.fail()
 
     def give_up(self) -> None:
-        """See CapturedConnection."""
         if self.http is None:
             super().give_up()
         else:
             self.exchanges.fail()
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
-        """See CapturedConnection."""
         if self.http is None:
             super().close(ns, why, extra)
 

@@ -25,13 +25,13 @@ class JsonCodec:
             self.validator, self.failures = validator_of(schema), (*FAILURES, Unresolvable)
 
     def decode(self, data: bytes, start: int) -> Any:
-        """See Codec."""
+        """Return the value of a payload as JSON has it. PayloadError."""
         value = json_of(data[start:] if start else data)
         self.validate(value)
         return value
 
     def encode(self, value: Any) -> bytes:
-        """See Codec."""
+        """Return the payload of a value. PayloadError."""
         self.validate(value)
         return dumps(value).encode("utf-8", "surrogatepass")
 

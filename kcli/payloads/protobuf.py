@@ -57,7 +57,7 @@ class ProtobufCodec:
             raise PayloadError(f"not a schema of Protobuf: {' '.join(str(error).split())[:200]}") from None
 
     def decode(self, data: bytes, start: int) -> Any:
-        """See Codec."""
+        """Return the value of a payload as JSON has it. PayloadError."""
         return self.message(data, start, self.first)
 
     def behind(self, frame: Frame, data: bytes) -> Any:
@@ -132,7 +132,7 @@ class ProtobufCodec:
             raise PayloadError(f"not of message {kind.full_name}: {' '.join(str(error).split())[:200]}") from None
 
     def encode(self, value: Any) -> bytes:
-        """See Codec."""
+        """Return the payload of a value. PayloadError."""
         return self.encoded(value, self.first)
 
     def encoded(self, value: Any, kind: Descriptor) -> bytes:

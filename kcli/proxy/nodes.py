@@ -39,7 +39,7 @@ class BrokerRoute:
 
 
 @dataclass(frozen=True)
-class Places:
+class ListenerAddresses:
     """The addresses of the proxy, and those that it advertises.
 
     host, port: of the first listener; a broker has the port behind it by as many as its id, or with port 0 a free one.
@@ -74,7 +74,7 @@ class Nodes:
 
     def __init__(
         self,
-        places: Places,
+        places: ListenerAddresses,
         config: ClientConfig,
         listen: Callable[[BrokerRoute, Address], Listener],
         note: Callable[[str], None],

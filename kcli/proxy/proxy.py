@@ -18,7 +18,7 @@ from kcli.counting import counted
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
-from kcli.proxy.nodes import BrokerRoute, Nodes, Places
+from kcli.proxy.nodes import BrokerRoute, ListenerAddresses, Nodes
 from kcli.proxy.policy import OPEN, Policy
 from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream
@@ -28,7 +28,7 @@ from kcli.schemas.apikeys import METADATA
 STOP_SECONDS = 5.0  # that responses under way have when the proxy stops
 LEARN_SECONDS = 5.0  # for the brokers' addresses, at the start
 LEARN_VERSION = 1  # of Metadata: every broker since 0.10 takes it
-EVERYWHERE_FREE = Places()
+EVERYWHERE_FREE = ListenerAddresses()
 MOST_NOTES = 1000  # lines about connections; more are not written
 
 
@@ -44,7 +44,7 @@ class Proxy:
         self,
         config: ClientConfig,
         *,
-        places: Places = EVERYWHERE_FREE,
+        places: ListenerAddresses = EVERYWHERE_FREE,
         dialect: str | None = None,
         tls: ssl.SSLContext | None = None,
         policy: Policy = OPEN,

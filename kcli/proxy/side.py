@@ -11,7 +11,7 @@ from kcli.broker.net.response_writer import ResponseWriter
 HIGH_WATER = 1 << 20  # bytes that a side may have to send before the other one is not read any more
 
 
-class Owner(Protocol):
+class SideListener(Protocol):
     """The connection that a side is of."""
 
     stopping: bool
@@ -46,7 +46,9 @@ class Side(asyncio.BufferedProtocol):
 
     other: Side
 
-    def __init__(self, connection: Owner, buffer: Callable[[], memoryview], receive: Callable[[int], None]) -> None:
+    def __init__(
+        self, connection: SideListener, buffer: Callable[[], memoryview], receive: Callable[[int], None]
+    ) -> None:
         self.connection, self.buffer, self.receive = connection, buffer, receive
         self.transport: asyncio.Transport | None = None
         self.peer: tuple[str, int] | None = None  # its address; none where it had gone before it was asked for

@@ -68,7 +68,7 @@ class TimeLimits(NamedTuple):
         return self.now - self.before <= earliest <= latest <= self.now + self.after
 
     def fault(self, timestamp: int) -> str:
-        """Say why a timestamp is not taken, "" where it is."""
+        """Return why a timestamp is not taken, "" where it is."""
         if self.takes(timestamp, timestamp):
             return ""
         late = timestamp > self.now + self.after

@@ -49,7 +49,7 @@ def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
 
 def key_fault(key: bytes | None) -> str:
-    """Say what is wrong with a control record's key, if anything is (Kafka's ControlRecordType)."""
+    """Return what is wrong with a control record's key, if anything is (Kafka's ControlRecordType)."""
     if key is None or len(key) < 4:
         return f"a control record's key has 4 bytes, here {0 if key is None else len(key)}"
     version = int.from_bytes(key[:2], "big", signed=True)
@@ -57,7 +57,7 @@ def key_fault(key: bytes | None) -> str:
 
 
 def control_fault(key: bytes | None, value: bytes | None) -> str:
-    """Say why Kafka can't read a control record, if so. It passes over types to come.
+    """Return why Kafka can't read a control record, if so. It passes over types to come.
 
     Kafka's ControlRecordUtils reads the messages as version 0, whatever version their value begins with.
     """

@@ -24,7 +24,7 @@ from kcli.redact.batches import BLANK, FILL, BatchRedactor
 from kcli.redact.logins import Login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
 from kcli.redact.rewriters import rewriter_of
-from kcli.redact.rules import NO_RULE, Rule, Way, rules_of, stays
+from kcli.redact.rules import NO_RULE, FieldRule, Way, rules_of, stays
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 
@@ -52,7 +52,7 @@ class Around(NamedTuple):
 class RedactedField(NamedTuple):
     """A field whose content is replaced. numbers: what stands beside it, by path."""
 
-    rule: Rule
+    rule: FieldRule
     path: str
     numbers: Mapping[str, int]
     around: Around
@@ -170,7 +170,7 @@ class FrameRedactor:
     def write(
         self,
         span: Span,
-        rules: Mapping[str, Rule],
+        rules: Mapping[str, FieldRule],
         numbers: Mapping[str, int],
         data: bytes,
         out: bytearray,
@@ -194,7 +194,7 @@ class FrameRedactor:
         """Return the replacement of a string's or bytes' content."""
         return data if stays(field.rule, self.keep) else self.ways[field.rule.way](data, field)
 
-    def replaced(self, rule: Rule, data: bytes) -> bytes:
+    def replaced(self, rule: FieldRule, data: bytes) -> bytes:
         """Return the replacement of a field's content, for a rule that needs nothing but the content."""
         return self.content(data, RedactedField(rule, "", {}, NOTHING_AROUND))
 
@@ -228,7 +228,7 @@ class FrameRedactor:
         request = field.around.request
         return self.response(data, *api_of(request), request) if len(request) >= FIXED else BLANK * len(data)
 
-    def uuid(self, data: bytes, rule: Rule) -> bytes:
+    def uuid(self, data: bytes, rule: FieldRule) -> bytes:
         """Replace the 16 bytes of an id."""
         return data if rule.kind in self.keep else self.names.uuid(data)
 
@@ -255,7 +255,7 @@ class FrameRedactor:
         """Replace the key of a share group's partition, part by part."""
         from kcli.core.codec.values import uuid_bytes, uuid_text
 
-        made = uuid_text(self.uuid(bytes(uuid_bytes(topic_id.decode())), Rule("uuid", "topics"))).encode()
+        made = uuid_text(self.uuid(bytes(uuid_bytes(topic_id.decode())), FieldRule("uuid", "topics"))).encode()
         return b":".join((group if "groups" in self.keep else self.names.name(group), made, partition))
 
     def inside(self, data: bytes, name: str, start: int = 2) -> bytes:

@@ -30,7 +30,6 @@ class RedactedConnection(CapturedConnection):
         self.unnumbered: set[int] = set()
 
     def restore(self, *state: Any) -> None:
-        """See ConnectionState.restore."""
         super().restore(*state)
         for request in self.pending:
             if request.frame is not None and not self.frames.is_numbered(request.frame):
@@ -38,17 +37,14 @@ class RedactedConnection(CapturedConnection):
 
     @property
     def steady(self) -> bool:
-        """See ConnectionState."""
         return super().steady and not self.unnumbered
 
     def data(self, d: int, ns: int, data: bytes) -> None:
-        """See CapturedConnection."""
         if self.foreign is None:
             self.came(d, ns, self.streams[d].offset + len(self.streams[d].buffer) + len(data), len(data))
         super().data(d, ns, data)
 
     def take_frame(self, d: int, frame: bytes, offset: int) -> None:
-        """See CapturedConnection."""
         made = self.redacted(d, frame)
         self.write(d, offset, len(frame).to_bytes(PREFIX, "big") + made)
         super().take_frame(d, frame, offset)
@@ -73,17 +69,14 @@ class RedactedConnection(CapturedConnection):
         return made
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """See CapturedConnection."""
         self.write_head(d)
         super().lost(d, ns, count, kind, reason)
 
     def give_up(self) -> None:
-        """See CapturedConnection."""
         self.write_heads()
         super().give_up()
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
-        """See CapturedConnection."""
         self.write_heads()
         super().close(ns, why, extra)
 

@@ -63,7 +63,7 @@ class Redaction(Sink):
         self.draft.close()
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        """See Handover."""
+        """Make the reader of an odd connection."""
         places = self.engine.drafting.current
         track = places.track = Track(places)
         make = partial(self.reader, track, ends, client, started)
@@ -89,7 +89,7 @@ class Redaction(Sink):
         return self.frames.response(frame, *api_of(request), request)
 
     def connection_over(self, places: ConnectionDraft, ns: int, ignored: bool) -> None:
-        """See DraftOwner."""
+        """Finish a connection's packets; leave those out that can't be redacted."""
         track: Track | None = places.track
         if track is not None:
             track.write_refusal()

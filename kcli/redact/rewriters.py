@@ -20,7 +20,7 @@ from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.structs import Struct
 from kcli.redact.batches import FILL
-from kcli.redact.rules import NO_RULE, Rule, rules_of, stays
+from kcli.redact.rules import NO_RULE, FieldRule, rules_of, stays
 from kcli.schemas.apikeys import API_VERSIONS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Frames(Protocol):
     bodies: Bodies
     batches: BatchRedactor
 
-    def replaced(self, rule: Rule, data: bytes) -> bytes:
+    def replaced(self, rule: FieldRule, data: bytes) -> bytes:
         """Return the replacement of a field's content, for a rule that needs nothing but the content."""
         ...
 
@@ -124,7 +124,7 @@ def flexible(word: object, path: str) -> Iterator[str]:
             yield from flexible(word.subcon, path)
 
 
-def replacement_of(frames: Frames, type_: str, rule: Rule) -> Replacement | None:
+def replacement_of(frames: Frames, type_: str, rule: FieldRule) -> Replacement | None:
     """Return the replacement of a field's content of that type and rule; None if it stays."""
     if stays(rule, frames.keep):
         return None

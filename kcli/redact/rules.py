@@ -23,7 +23,7 @@ Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "a
 KINDS = ("topics", "groups", "clients", "transactions", "principals", "hosts", "addresses", "racks", "clusters")
 
 
-class Rule(NamedTuple):
+class FieldRule(NamedTuple):
     """The rule of redaction for a field.
 
     way: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group, a
@@ -38,12 +38,12 @@ class Rule(NamedTuple):
     inside: str = ""
 
 
-def stays(rule: Rule, keep: frozenset[str]) -> bool:
+def stays(rule: FieldRule, keep: frozenset[str]) -> bool:
     """Return whether a field stays as it is by the kinds that are kept. A host may be an address, a kind of its own."""
     return rule.kind in keep and (rule.way != "host" or "addresses" in keep)
 
 
-NO_RULE = Rule("nothing")  # of a field that the tables lack
+NO_RULE = FieldRule("nothing")  # of a field that the tables lack
 
 
 def words(text: str) -> frozenset[str]:
@@ -115,40 +115,40 @@ WORDS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 
 # Other ways than those of their types, by name.
-WAYS: Mapping[str, Rule] = {
-    **dict.fromkeys(("host", "clientHost", "hostFilter", "hostName", "v0Host"), Rule("host", "hosts")),
-    **dict.fromkeys(("principal", "principalFilter"), Rule("principal", "principals")),
-    **dict.fromkeys(("resourceName", "resourceNameFilter"), Rule("resource")),
-    **dict.fromkeys(("key", "coordinatorKeys"), Rule("coordinator")),
+WAYS: Mapping[str, FieldRule] = {
+    **dict.fromkeys(("host", "clientHost", "hostFilter", "hostName", "v0Host"), FieldRule("host", "hosts")),
+    **dict.fromkeys(("principal", "principalFilter"), FieldRule("principal", "principals")),
+    **dict.fromkeys(("resourceName", "resourceNameFilter"), FieldRule("resource")),
+    **dict.fromkeys(("key", "coordinatorKeys"), FieldRule("coordinator")),
     **dict.fromkeys(("acknowledgeErrorMessage", "batchIndexErrorMessage", "errorMessage", "reason", "documentation",
-                     "statusDetail", "value", "metadata", "committedMetadata"), Rule("text")),
+                     "statusDetail", "value", "metadata", "committedMetadata"), FieldRule("text")),
 }  # fmt: skip
-BYTES: Mapping[str, Rule] = {
-    "clientHostAddress": Rule("address", "addresses"),
-    "requestData": Rule("frame"),
-    "responseData": Rule("frame"),
-    "authBytes": Rule("login"),
-    "requestPrincipal": Rule("inside", inside="DefaultPrincipalData"),
-    "subscription": Rule("inside", inside="ConsumerProtocolSubscription"),
-    "memberMetadata": Rule("inside", inside="ConsumerProtocolSubscription"),
-    "metadata": Rule("inside", inside="ConsumerProtocolSubscription"),
-    "assignment": Rule("inside", inside="ConsumerProtocolAssignment"),
-    "memberAssignment": Rule("inside", inside="ConsumerProtocolAssignment"),
+BYTES: Mapping[str, FieldRule] = {
+    "clientHostAddress": FieldRule("address", "addresses"),
+    "requestData": FieldRule("frame"),
+    "responseData": FieldRule("frame"),
+    "authBytes": FieldRule("login"),
+    "requestPrincipal": FieldRule("inside", inside="DefaultPrincipalData"),
+    "subscription": FieldRule("inside", inside="ConsumerProtocolSubscription"),
+    "memberMetadata": FieldRule("inside", inside="ConsumerProtocolSubscription"),
+    "metadata": FieldRule("inside", inside="ConsumerProtocolSubscription"),
+    "assignment": FieldRule("inside", inside="ConsumerProtocolAssignment"),
+    "memberAssignment": FieldRule("inside", inside="ConsumerProtocolAssignment"),
 }
 COORDINATORS = ("FindCoordinatorRequest", "FindCoordinatorResponse")
 
 
 @cache
-def rules_of(message: str, dialect: str | None = None) -> Mapping[str, Rule]:
+def rules_of(message: str, dialect: str | None = None) -> Mapping[str, FieldRule]:
     """Return the rules of a message's fields that are no numbers, by path without indices, in all its layouts."""
     found = catalog(dialect).message(message)
-    rules: dict[str, Rule] = {}
+    rules: dict[str, FieldRule] = {}
     for fields in (found.fields, *(variant.message.fields for variant in found.variants)):
         collect(rules, fields, message, "")
     return rules
 
 
-def collect(rules: dict[str, Rule], fields: tuple[Field, ...], holder: str, path: str) -> None:
+def collect(rules: dict[str, FieldRule], fields: tuple[Field, ...], holder: str, path: str) -> None:
     """Add the rules of fields and of those below them. holder: the field that has them, or the message."""
     for field in fields:
         place = f"{path}{field.name}"
@@ -159,25 +159,25 @@ def collect(rules: dict[str, Rule], fields: tuple[Field, ...], holder: str, path
         if kind == "string":
             rules[place] = rule_of_string(field.name, holder)
         elif kind == "bytes":
-            rules[place] = BYTES.get(field.name, Rule("nothing"))
+            rules[place] = BYTES.get(field.name, FieldRule("nothing"))
         elif kind == "uuid":
-            rules[place] = Rule("uuid", KIND_OF_NAME.get(field.name))
+            rules[place] = FieldRule("uuid", KIND_OF_NAME.get(field.name))
         elif kind == "records":
-            rules[place] = Rule("records")
+            rules[place] = FieldRule("records")
 
 
-def rule_of_string(name: str, holder: str) -> Rule:
+def rule_of_string(name: str, holder: str) -> FieldRule:
     """Return the rule of a string, by its name and the struct that holds it."""
     kept = WORDS.get(f"{holder}.{name}") or WORDS.get(name)
     if kept is not None:
-        return Rule("mechanism" if name == "mechanism" else "name", words=kept)
+        return FieldRule("mechanism" if name == "mechanism" else "name", words=kept)
     if name == "key" and holder not in ("coordinators", *COORDINATORS):
-        return Rule("name")
+        return FieldRule("name")
     if name == "name" and holder in TOPICS | USERS:
         return name_of("topics" if holder in TOPICS else "principals")
     return WAYS.get(name) or name_of(KIND_OF_NAME.get(name))
 
 
-def name_of(kind: str | None) -> Rule:
+def name_of(kind: str | None) -> FieldRule:
     """Return the rule of a name of that kind. Kafka's metadata log has an id of its own, which tells its name."""
-    return Rule("name", kind, METADATA if kind == "topics" else frozenset())
+    return FieldRule("name", kind, METADATA if kind == "topics" else frozenset())

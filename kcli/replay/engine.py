@@ -94,7 +94,7 @@ class Feed(Generic[S]):
         self._queue.put_nowait(step)
 
     def end(self) -> None:
-        """Say that no more come."""
+        """End the input: no more exchanges come."""
         self._queue.put_nowait(None)
 
     async def __aiter__(self) -> AsyncIterator[S]:

@@ -100,10 +100,10 @@ def finding_of(
     times = {name: instant(int(row[name])) for name in row if name.endswith("_at") and row[name] is not None}
     row |= times
     at_day = {name: f"{time[11:19]}Z" for name, time in times.items()}
-    texts = Row({name: worded(value) for name, value in row.items()} | at_day | {"files": files})
+    texts = ColumnTexts({name: worded(value) for name, value in row.items()} | at_day | {"files": files})
     names = {column for kind, column in rule.subject.items() if kind in NAMES}
-    said = Row(texts | {name: worded(distinct(row[name])) for name in names if name in row})
-    words = Row({name: Name(text) if isinstance(text, str) else text for name, text in said.items()})
+    said = ColumnTexts(texts | {name: worded(distinct(row[name])) for name in names if name in row})
+    words = ColumnTexts({name: Name(text) if isinstance(text, str) else text for name, text in said.items()})
     subject = {
         kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
     }
@@ -153,7 +153,9 @@ def command(see: str, texts: Mapping[str, Any]) -> str:
     """Return the command that shows more. A name from the capture stays one word of the command, or a literal of its
     SQL.
     """
-    literals = Row({name: text.replace("'", "''") if isinstance(text, str) else text for name, text in texts.items()})
+    literals = ColumnTexts(
+        {name: text.replace("'", "''") if isinstance(text, str) else text for name, text in texts.items()}
+    )
     words = [
         texts["files"] if word == FILES else quoted(word.format_map(literals if " " in word else texts))
         for word in shlex.split(see)
@@ -195,7 +197,7 @@ class Name(str):
         return quoted(str(self)) if spec == "word" else super().__format__(spec)
 
 
-class Row(dict[str, Any]):
+class ColumnTexts(dict[str, Any]):
     """The words of a row, by column."""
 
     def __missing__(self, key: str) -> str:

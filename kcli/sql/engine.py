@@ -207,7 +207,7 @@ class Engine:
         return found if found and found <= every else every
 
     def lacking(self, named: Sequence[str]) -> list[str]:
-        """Say which of the tables that a query names no input holds; nothing where it names every table."""
+        """Return which of the tables that a query names no input holds; nothing where it names every table."""
         tables = {name.lower(): name for name in (*self.scans, *self.views)}
         absent = [] if len(named) == len(tables) else [tables[each] for each in named if not self.holds(tables[each])]
         if not absent:

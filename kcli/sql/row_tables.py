@@ -93,11 +93,9 @@ class TableRows(RowSource):
         return taken
 
     def next_file(self, number: int) -> None:
-        """See Sink."""
         self.marks.enter(number, self.taker.count)
 
     def event(self, event: Event) -> None:
-        """See Sink."""
         if event.reason.endswith(AT_END):
             self.end_ns = max(self.engine.last_ns, getattr(self.engine, "latest", 0))
         super().event(event)

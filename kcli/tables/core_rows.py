@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Rows:
+class CoreRows:
     """Rows of int64, with their columns as attributes: each is copied when it is first read."""
 
     def __init__(self, columns: Sequence[str], values: Any, mask: Any = None) -> None:
@@ -15,7 +15,7 @@ class Rows:
         self.count = len(values) if mask is None else int(mask.sum())
 
     @classmethod
-    def of(cls, taken: dict[str, Any], kind: str) -> Rows:
+    def of(cls, taken: dict[str, Any], kind: str) -> CoreRows:
         """Take the rows of a kind from `ExchangeRows.take_columns`."""
         import numpy
 
@@ -34,7 +34,7 @@ class Rows:
         column = self.values[:, self.columns.index(name.rstrip("_"))]
         return column if self.mask is None else column[self.mask]
 
-    def where(self, mask: Any) -> Rows:
+    def where(self, mask: Any) -> CoreRows:
         """Return the rows that a mask selects."""
         if mask.all():
             return self
@@ -42,4 +42,4 @@ class Rows:
         if self.mask is not None:
             whole = self.mask.copy()
             whole[whole] = mask
-        return Rows(self.columns, self.values, whole)
+        return CoreRows(self.columns, self.values, whole)

@@ -15,7 +15,7 @@ from kcli.schemas.apikeys import FETCH, SYNC_GROUP
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, error_names, instants, integers, numbered, strings, texts
-from kcli.tables.core_rows import Rows
+from kcli.tables.core_rows import CoreRows
 from kcli.tables.definition import Column, Table
 
 MISSING = -(1 << 63)  # in the core's numbers
@@ -38,7 +38,7 @@ class ExchangeArrays:
         fields: Sequence[str] = (),
     ) -> None:
         self.taken, self.name_of, self.files = taken, name_of, files
-        self.rows = Rows.of(taken, "numbers")
+        self.rows = CoreRows.of(taken, "numbers")
         self.field_names = fields
 
     @cached_property

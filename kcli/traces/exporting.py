@@ -57,7 +57,6 @@ class BrokerTimes(Sink):
         self.times: dict[Key, tuple[int, int | None]] = {}
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.kept += 1
         if len(self.times) < MOST_EXCHANGES:
             self.times[key_of(exchange)] = exchange.request_ns, exchange.response_ns

@@ -156,7 +156,7 @@ def link(context: Context, place: tuple[str, int, int | None]) -> Span.Link:
 
 
 def add_status(span: Span, exchange: Exchange) -> None:
-    """Say what went wrong. A Produce that asks for no answer gets none."""
+    """Set the status of a failed span. A Produce with acks 0 has none."""
     if exchange.response_frame is None:
         if exchange.api_key == apikeys.PRODUCE and (exchange.request or {}).get("acks") == 0:
             return

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.diagnose import Scope, Unknown, diagnose
 from kcli.diagnose import store as stores
-from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.diagnosis import Captures, diagnose_into
 from kcli.diagnose.store import FactStore
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
@@ -41,7 +41,7 @@ def test_a_name_of_one_of_several_captures_is_known() -> None:
 def test_a_topic_may_be_named_by_its_id() -> None:
     path = str(DATA / "sequence-gap-java.pcap.zst")
     with FactStore() as store:
-        [finding] = [each for each in diagnose_into(store, [path]).findings if "topic" in each.subject]
+        [finding] = [each for each in diagnose_into(store, Captures([path])).findings if "topic" in each.subject]
         topic = finding.subject["topic"]
         ids = [row["topic_id"] for row in store.ask("SELECT * FROM topic_names") if row["topic"] == topic]
     found = diagnose([path], Scope(topic=ids[0]))

@@ -9,7 +9,7 @@ import pytest
 from kcli.broker.net.listening import Listener
 from kcli.client.address import Address
 from kcli.client.properties import ClientConfig
-from kcli.proxy.nodes import BrokerRoute, Nodes, Places
+from kcli.proxy.nodes import BrokerRoute, ListenerAddresses, Nodes
 
 TAKEN: set[int] = set()
 
@@ -23,7 +23,7 @@ class Listening:
 
 def nodes(host: str = "proxy", port: int = 9192, **more: Any) -> tuple[Nodes, list[str]]:
     notes: list[str] = []
-    places = Places(host, port, **more)
+    places = ListenerAddresses(host, port, **more)
     made = Nodes(places, ClientConfig({}), lambda *where: cast(Listener, Listening(*where)), notes.append)
     made.start([Address("boot", 9092)])
     return made, notes

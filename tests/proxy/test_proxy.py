@@ -13,7 +13,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy import Proxy
-from kcli.proxy.nodes import Places
+from kcli.proxy.nodes import ListenerAddresses
 from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from tests.broker.talk import batch, parts, run, until
 from tests.proxy.talk import proxied
@@ -68,7 +68,7 @@ def test_ports_follow_the_first_one_by_the_brokers_ids() -> None:
                 port = first.getsockname()[1]
             try:
                 with socket.create_server(("127.0.0.1", port + 2)):
-                    async with proxied(nodes=2, places=Places(port=port)) as both, both.client() as client:
+                    async with proxied(nodes=2, places=ListenerAddresses(port=port)) as both, both.client() as client:
                         assert both.proxy.port == port
                         brokers = (await client(METADATA, 12, {"topics": None}))["brokers"]
                         own = both.broker.nodes[0].port  # its listener's port is taken: it stays as it is
@@ -83,7 +83,7 @@ def test_ports_follow_the_first_one_by_the_brokers_ids() -> None:
 
 def test_a_listener_on_all_addresses_is_named_as_the_client_reached_it() -> None:
     async def work() -> None:
-        async with proxied(places=Places("")) as both:
+        async with proxied(places=ListenerAddresses("")) as both:
             for host in ("127.0.0.1", "[::1]"):
                 async with both.client(f"{host}:{both.proxy.port}") as client:
                     (row,) = (await client(METADATA, 12, {"topics": None}))["brokers"]
@@ -160,6 +160,6 @@ def test_where_it_cannot_begin() -> None:
         async with Broker() as broker:
             config = ClientConfig({"bootstrap.servers": broker.bootstrap})
             with pytest.raises(NetworkError, match="cannot listen on"):
-                await Proxy(config, places=Places(port=broker.nodes[0].port)).start()
+                await Proxy(config, places=ListenerAddresses(port=broker.nodes[0].port)).start()
 
     run(work())

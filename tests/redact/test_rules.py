@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.redact.rules import KINDS, Rule, rules_of
+from kcli.redact.rules import KINDS, FieldRule, rules_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
@@ -76,4 +76,4 @@ def test_a_message_of_a_dialect_is_replaced_by_the_same_rule(tmp_path: Path) -> 
         '{"apiKey": 999, "type": "response", "name": "OwnResponse", "validVersions": "0", "flexibleVersions": "0+",'
         ' "fields": []}'
     )
-    assert rules_of("OwnRequest", str(tmp_path)) == {"password": Rule("name"), "blob": Rule("nothing")}
+    assert rules_of("OwnRequest", str(tmp_path)) == {"password": FieldRule("name"), "blob": FieldRule("nothing")}

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.capture.filters import Filter
 from kcli.diagnose import store as stores
-from kcli.diagnose.diagnosis import diagnose_into, read_facts
+from kcli.diagnose.diagnosis import Captures, diagnose_into, read_facts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.report.capture_tables import PAGE, ask_captures
@@ -32,7 +32,7 @@ def test_the_facts_of_a_diagnosis_answer_as_those_of_the_page_alone(
     monkeypatch.setattr(stores, "SMALL", small)
     monkeypatch.setattr(stores, "HELD", held)
     with FactStore(PAGE) as store:
-        assert diagnose_into(store, [*map(str, paths)]).checked
+        assert diagnose_into(store, Captures([*map(str, paths)])).checked
         answers = ask_captures(store)
         assert (store.words is None) == (small > 0) and bool(store.files) == (held == 0)
     assert (answers.first_ns, answers.last_ns) == (expected.first_ns, expected.last_ns)

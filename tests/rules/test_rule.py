@@ -16,7 +16,7 @@ from kcli.finding import SEVERITIES
 from kcli.rules import RULES
 from kcli.rules.judgement import checks, heaviest_first, rules_to_ask
 from kcli.rules.prepared import PREPARED
-from kcli.rules.rule import KINDS, Addresses, Row, Rule, command, finding_of, in_number, worded
+from kcli.rules.rule import KINDS, Addresses, ColumnTexts, Rule, command, finding_of, in_number, worded
 
 # Their facts are sums over connections, or over records, that have no times of their own.
 TIMELESS = {"packet-loss", "slow-network", "slow-reader", "poison-records"}
@@ -75,7 +75,7 @@ def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -
 @pytest.mark.parametrize("hostile", ["$(touch canary)", "`touch canary`", "'; touch canary; '", '"; touch canary; "'])
 def test_names_of_a_capture_are_words_of_the_command_that_shows_more(hostile: str, tmp_path: Path) -> None:
     """Whoever chose a client's id or a topic's name does not choose what a shell runs, nor what SQL asks."""
-    texts = Row({name: hostile for each in RULES for _, name, _, _ in Formatter().parse(each.see) if name})
+    texts = ColumnTexts({name: hostile for each in RULES for _, name, _, _ in Formatter().parse(each.see) if name})
     texts["files"] = "x.pcap"
     commands = [command(each.see, texts) for each in RULES if each.see]
     assert any("touch" in each for each in commands)
@@ -147,14 +147,14 @@ def test_findings_of_one_weight_are_in_the_order_of_their_subjects() -> None:
 
 def test_numbers_have_their_singular_and_short_times_their_unit() -> None:
     row = {"answers": 1, "batches": 1, "records": 1.0, "names": "1", "took_s": 0.0049, "long_s": 2.5, "wait_ms": 1}
-    texts = Row({name: worded(value) for name, value in row.items()})
+    texts = ColumnTexts({name: worded(value) for name, value in row.items()})
     said = "{answers} answers, {batches} batches with {records} records of {names} says it in {took_s} s or {long_s} s"
     assert in_number(said, row, texts).format_map(texts) == (
         "1 answer, 1 batch with 1 record of 1 says it in 4.9 ms or 2.5 s"
     )
     assert in_number("{wait_ms} ms, {answers} of", row, texts) == "{wait_ms} ms, {answers} of"
     row["answers"] = 2
-    assert in_number("{answers} answers", row, Row({"answers": "2"})) == "{answers} answers"
+    assert in_number("{answers} answers", row, ColumnTexts({"answers": "2"})) == "{answers} answers"
 
 
 def test_a_name_of_several_words_stands_in_quotes() -> None:

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from kcli.diagnose import diagnose
-from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.diagnosis import Captures, diagnose_into
 from kcli.diagnose.store import FactStore
 from kcli.rules.second_hops import CONNECTIONS
 from tests.capture.messages import request, response
@@ -81,7 +81,7 @@ def test_rows_of_all_kinds_of_tables_are_left_out(
         monkeypatch.setattr("kcli.diagnose.store.SMALL", 0)
     path = captured(tmp_path, *asked_twice(60, SECOND // 20))
     with FactStore() as store:
-        diagnose_into(store, [path])
+        diagnose_into(store, Captures([path]))
         assert (store.words is not None) == numbered
         for table, rows in (("calls", 60), ("produced", 60), ("batches", 60), ("tcp", 2)):
             [found] = store.ask(f"SELECT count(*) AS rows FROM {table}")

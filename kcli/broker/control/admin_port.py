@@ -101,7 +101,7 @@ class AdminHandler(BaseHTTPRequestHandler):
             self.reply(HTTPStatus.OK, {"result": found})
 
     def stranger(self) -> str:
-        """Say why a request may be a web page's, "" where it is none."""
+        """Return why a request may be a web page's, "" where it is none."""
         host = self.headers.get("Host", "").rpartition(":")[0].strip("[]") or self.headers.get("Host", "")
         if host != "localhost" and not is_ip_address(host):
             return "the Host of a request is an address or localhost"

@@ -22,7 +22,7 @@ def check_state(state: str) -> None:
 
 
 def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> str:
-    """Say what a group has that is not wanted, "" where it is as wanted."""
+    """Return what a group has that is not wanted, "" where it is as wanted."""
     group = broker.groups.get(name)
     have = group.state.value if group is not None else "none"
     count = len(group.members) if group is not None else 0
@@ -33,7 +33,7 @@ def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> s
 
 
 def topic_lacks(broker: Broker, name: str, records: int | None) -> str:
-    """Say what a topic has that is not wanted, "" where it is as wanted."""
+    """Return what a topic has that is not wanted, "" where it is as wanted."""
     topic = broker.topics.by_name.get(name)
     if topic is None:
         return f"there is no topic {name}"

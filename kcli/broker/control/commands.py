@@ -52,7 +52,7 @@ class Commands:
     # --- commands
 
     def info(self) -> dict[str, Any]:
-        """Say where the broker listens, which nodes run and which topics there are."""
+        """Return where the broker listens, which nodes run and which topics there are."""
         return self.kafka.call(
             lambda broker: {
                 "bootstrapServers": broker.bootstrap,
@@ -100,7 +100,7 @@ class Commands:
         return self.keep(self.kafka.intercept(api, lambda _request: response, client=client, count=count))
 
     def hits(self, id: int, wait: int = 0, timeout: float = 10) -> dict[str, Any]:  # noqa: A002  as clients name it
-        """Say how many requests a fault, a watch or an answer was about; wait: until there are so many."""
+        """Return how many requests a fault, a watch or an answer was about; wait: until there are so many."""
         found = self.handle(id)
         if wait:
             found.wait(wait, min(timeout, MOST_SECONDS))

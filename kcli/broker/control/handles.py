@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kcli.broker.control.journal import ClientRequest
 from kcli.broker.control.watches import Watch
-from kcli.broker.faults import FLAGS, Rule
+from kcli.broker.faults import FLAGS, FaultRule
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Handle:
 class FaultHandle(Handle):
     """A fault rule. hits: how often it was applied; of an error that is about partitions each counts."""
 
-    def __init__(self, kafka: EmbeddedBroker, rule: Rule) -> None:
+    def __init__(self, kafka: EmbeddedBroker, rule: FaultRule) -> None:
         super().__init__(kafka)
         self.rule = rule
 

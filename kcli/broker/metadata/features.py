@@ -55,7 +55,7 @@ def supported_by(release: str | None) -> Mapping[str, Range]:
 
 
 def update_fault(supported: Mapping[str, Range], finalized: Mapping[str, int], name: str, level: int, kind: int) -> str:
-    """Say why a feature can't have this level, "" where it can. kind: UPGRADE or one of the downgrades."""
+    """Return why a feature can't have this level, "" where it can. kind: UPGRADE or one of the downgrades."""
     said = f"Invalid update version {level} for feature {name}."
     levels = supported.get(name)
     if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):

@@ -139,7 +139,7 @@ class Topics:
     # --- logs
 
     def tell_strays(self) -> None:
-        """Say what in the folder belongs to no topic. It stays where it is."""
+        """Report entries of the folder that belong to no topic; they stay where they are."""
         known = {each.folder_name for topic in (*self, *self.hidden.values()) for each in topic.partitions}
         for path in sorted(self.folder.iterdir()):
             if path.name not in known | OWN_FILES and not path.name.endswith(("-checkpoint", ".tmp")):

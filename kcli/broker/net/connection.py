@@ -69,7 +69,7 @@ class Server(Services, Protocol):
         ...
 
 
-class Owner(Node, Protocol):
+class ServingNode(Node, Protocol):
     """The node that a connection belongs to."""
 
     @property
@@ -107,7 +107,7 @@ class Connection(asyncio.BufferedProtocol):
     client called itself.
     """
 
-    def __init__(self, node: Owner, listener: ListenerOptions) -> None:
+    def __init__(self, node: ServingNode, listener: ListenerOptions) -> None:
         self.node, self.broker, self.listener = node, node.broker, listener.name
         self.dialect = node.broker.dialect
         self.software = ("", "")

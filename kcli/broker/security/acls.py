@@ -156,7 +156,7 @@ def has_unknown(*numbers: int) -> bool:
 
 
 def acl_fault(acl: Acl) -> str:
-    """Say why an ACL can't be made, "" where it can (Kafka's AclControlManager)."""
+    """Return why an ACL can't be made, "" where it can (Kafka's AclControlManager)."""
     known = (("patternType", acl.pattern, Pattern), ("permissionType", acl.permission, Permission))
     for what, number, numbers in (
         *known,

@@ -144,7 +144,7 @@ class Login:
         self._begun = -LEAST_BETWEEN_SECONDS
 
     def refusal(self, api_key: int) -> str:
-        """Say why a request of this API closes the connection, "" where it does not."""
+        """Return why a request of this API closes the connection, "" where it does not."""
         if self._exchange is not None and api_key != SASL_AUTHENTICATE:
             return "SaslAuthenticate expected during a login"
         if self.user is None:

@@ -12,7 +12,7 @@ PART = re.compile(r"\\(.)|\$(\d)", re.DOTALL)
 CASES: Mapping[str, Callable[[str], str]] = {"": str, "L": str.lower, "U": str.upper}
 
 
-class Rule(NamedTuple):
+class PrincipalRule(NamedTuple):
     """pattern: what the whole name has to match; replacement: with $1 to $9 for its groups; case: "L", "U" or ""."""
 
     pattern: re.Pattern[str]
@@ -26,10 +26,10 @@ class Rule(NamedTuple):
         return CASES[self.case](self.pattern.sub(partial(filled, self.replacement), name))
 
 
-DEFAULT = Rule(re.compile(".*", re.DOTALL), "", "")
+DEFAULT = PrincipalRule(re.compile(".*", re.DOTALL), "", "")
 
 
-def read_rules(text: str) -> list[Rule]:
+def read_rules(text: str) -> list[PrincipalRule]:
     """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U. ValueError: they are none."""
     made, at = [], 0
     while at < len(text):
@@ -41,7 +41,7 @@ def read_rules(text: str) -> list[Rule]:
     return made
 
 
-def new_rule(pattern: str, replacement: str, case: str) -> Rule:
+def new_rule(pattern: str, replacement: str, case: str) -> PrincipalRule:
     try:
         made = re.compile(pattern)
     except re.error as error:
@@ -49,7 +49,7 @@ def new_rule(pattern: str, replacement: str, case: str) -> Rule:
     highest = max((int(each[2]) for each in PART.finditer(replacement) if each[2]), default=0)
     if highest > made.groups:
         raise ValueError(f"{replacement}: the pattern has no group {highest}")
-    return Rule(made, replacement, case)
+    return PrincipalRule(made, replacement, case)
 
 
 def filled(replacement: str, match: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def filled(replacement: str, match: re.Match[str]) -> str:
     return PART.sub(lambda each: each[1] if each[2] is None else match[int(each[2])] or "", replacement)
 
 
-def user_of(rules: list[Rule], name: str) -> str | None:
+def user_of(rules: list[PrincipalRule], name: str) -> str | None:
     """Return the user that the first rule for a name makes of it, None where no rule is for it."""
     for rule in rules:
         user = name if rule is DEFAULT else rule.apply(name)

@@ -144,7 +144,7 @@ def candidates(user: str, client_id: str) -> Iterator[Entity]:
 
 
 def entity_fault(entity: Entity) -> str:
-    """Say why there is no such entity, "" where there may be one."""
+    """Return why there is no such entity, "" where there may be one."""
     kinds = [kind for kind, _ in entity]
     if not entity:
         return "Invalid empty client quota entity"
@@ -161,7 +161,7 @@ def entity_fault(entity: Entity) -> str:
 
 
 def value_fault(kinds: list[str], key: str, value: float) -> str:
-    """Say why an entity can't have this quota, "" where it can."""
+    """Return why an entity can't have this quota, "" where it can."""
     if not any(key in KEYS[kind] for kind in kinds):
         return f"Invalid configuration key {key}"
     if not value > 0:

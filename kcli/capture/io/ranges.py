@@ -20,7 +20,7 @@ HEADER = 24
 PROBED = 1 << 20  # bytes searched for a packet's start
 
 
-class Row(NamedTuple):
+class RangePacket(NamedTuple):
     """A packet. connection: the same bytes for both directions of a connection, empty where there is no TCP."""
 
     ns: int
@@ -42,7 +42,7 @@ def cut(path: str, size: int) -> list[tuple[int, int | None]]:
     return list(itertools.pairwise(edges))
 
 
-def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[Row]:
+def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[RangePacket]:
     """Yield the packets whose records begin in `start` to `end` (excluded), in the file's order.
 
     Adjacent ranges give every packet once. Damage is passed over. Raises InputError: not a capture.
@@ -76,13 +76,13 @@ def skip_to(file: CaptureFile, reader: Any, start: int) -> bool:
     return True
 
 
-def read(file: CaptureFile, reader: Any, end: int | None) -> Iterator[Row]:
+def read(file: CaptureFile, reader: Any, end: int | None) -> Iterator[RangePacket]:
     while True:
         used, found = reader.rows(file.data)
         for at, *row in found:
             if end is not None and file.offset + at >= end:
                 return
-            yield Row(*row)
+            yield RangePacket(*row)
         file.use(used)
         if reader.problem is not None:
             if not file.offset:

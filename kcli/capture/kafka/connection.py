@@ -34,7 +34,6 @@ class CapturedConnection(ConnectionState):
     """Takes ordered bytes of both directions (0 and 1: the two ends), losses, and the end of the connection."""
 
     def restore(self, *state: Any) -> None:
-        """See ConnectionState.restore."""
         super().restore(*state)
         for request in list(self.pending):  # a verdict empties the queue
             if self.foreign is None:

@@ -144,7 +144,6 @@ class RecordSink(Sink):
             self.compiled = RecordExchanges(self, self.bodies.names, partition)
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         if exchange.api_key in WITH_RECORDS:
             self.found.append((exchange, self.capture.file_name))
 

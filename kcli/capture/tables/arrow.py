@@ -105,7 +105,6 @@ class ArrowSink(Sink, ColumnOwner):
         yield
 
     def next_file(self, number: int) -> None:
-        """See Sink."""
         self.marks.enter(number, self.taker.count)
 
     def taken_batches(self) -> list[Any]:
@@ -117,14 +116,12 @@ class ArrowSink(Sink, ColumnOwner):
     # What comes as rows
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.given.append(self.taker.count)
         put_exchange(self.taker, exchange, self.capture.engine.last_ns, self.note, self.field_names)
         if len(self.rows) >= ROWS:
             self.flush()
 
     def event(self, event: Event) -> None:
-        """See Sink."""
         self.note(event)
         if len(self.rows) >= ROWS:
             self.flush()

@@ -12,7 +12,7 @@ from kcli.capture.tables.selected_fields import field_values
 from kcli.jsontext import dumps, loads
 from kcli.tables.arrays import Among, column_of
 from kcli.tables.captured import EVENT_COLUMNS
-from kcli.tables.core_rows import Rows
+from kcli.tables.core_rows import CoreRows
 from kcli.tables.exchanges import BY_NAME, EXCHANGE_COLUMNS, ExchangeArrays
 
 TEXT_BYTES = 1 << 25  # of JSON or frames in a record batch; one row may have more
@@ -93,7 +93,7 @@ def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:
     """Return which rows of the batch pass the filter: bool by row."""
     import numpy
 
-    rows = Rows.of(taken, "numbers")
+    rows = CoreRows.of(taken, "numbers")
     kept = numpy.ones(rows.count, bool)
     if chosen.since is not None:
         kept &= rows.ts >= chosen.since

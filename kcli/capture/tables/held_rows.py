@@ -9,7 +9,7 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange, Timing, line_of
-from kcli.tables.core_rows import Rows
+from kcli.tables.core_rows import CoreRows
 
 
 class HeldRows:
@@ -17,7 +17,7 @@ class HeldRows:
 
     def __init__(self, taken: dict[str, Any], bodies: Bodies) -> None:
         self.taken, self.bodies = taken, bodies
-        self.rows = Rows.of(taken, "numbers")
+        self.rows = CoreRows.of(taken, "numbers")
         self.servers = memoryview(taken["server_of"]).cast("i")
         frames, self.requests, self.responses, _ = taken["frames"]
         self.framed, self.answers = memoryview(frames).cast("q")[::2], memoryview(frames).cast("q")[1::2]

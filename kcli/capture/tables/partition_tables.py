@@ -19,7 +19,7 @@ from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import TIMESTAMP_TYPES
 from kcli.tables.arrays import integers, numbered, rows_at
-from kcli.tables.core_rows import Rows
+from kcli.tables.core_rows import CoreRows
 from kcli.tables.definition import Column, Table
 from kcli.tables.exchanges import WHO
 
@@ -39,19 +39,19 @@ class Exchanges:
         self.taken, self.versions = taken, versions
         self.who = dict(zip((each.name for each in WHO), who, strict=True))
         self.topics: list[str | None] = [None, *map(text_of, taken["topics"])]
-        self.known: dict[str, Rows] = {}
+        self.known: dict[str, CoreRows] = {}
 
-    def rows(self, kind: str) -> Rows:
+    def rows(self, kind: str) -> CoreRows:
         """Return the core's rows of a kind."""
         if kind not in self.known:
-            self.known[kind] = Rows.of(self.taken, kind)
+            self.known[kind] = CoreRows.of(self.taken, kind)
         return self.known[kind]
 
 
 class PartitionArrays:
     """The source of the columns of some rows."""
 
-    def __init__(self, rows: Rows, exchanges: Exchanges) -> None:
+    def __init__(self, rows: CoreRows, exchanges: Exchanges) -> None:
         self.rows, self.exchanges = rows, exchanges
 
     @cached_property
@@ -101,9 +101,9 @@ class PartitionTable(Table):
     """kind: of the core's rows that it is made of. chosen: selects of them, by the version of each row's exchange."""
 
     kind: str = ""
-    chosen: Callable[[Rows, Any], Any] | None = None
+    chosen: Callable[[CoreRows, Any], Any] | None = None
 
-    def rows(self, exchanges: Exchanges) -> Rows:
+    def rows(self, exchanges: Exchanges) -> CoreRows:
         """Return its rows."""
         found = exchanges.rows(self.kind)
         return found if self.chosen is None else found.where(self.chosen(found, exchanges.versions[found.row]))
@@ -112,7 +112,7 @@ class PartitionTable(Table):
         """Return the table with these of its columns."""
         return replace(self, columns=tuple(each for each in self.columns if each.name in names))
 
-    def arrays(self, rows: Rows, exchanges: Exchanges) -> list[Any]:
+    def arrays(self, rows: CoreRows, exchanges: Exchanges) -> list[Any]:
         """Return the columns of those rows."""
         of = PartitionArrays(rows, exchanges)
         return [each.make(of) for each in self.columns if isinstance(each, PartitionColumn)]

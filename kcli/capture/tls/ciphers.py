@@ -60,7 +60,7 @@ class AeadCipher:
         self.overhead = self.tag + self.explicit + self.is_13
 
     def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
-        """See RecordCipher."""
+        """Decrypt record `number` to (type, contents); None if that fails."""
         explicit = self.explicit
         size = len(payload) - explicit - self.tag
         if size < 0:
@@ -82,7 +82,7 @@ class AeadCipher:
         return (text[-1], memoryview(text)[:-1]) if text else (0, b"")
 
     def likely(self, numbers: range, payload: bytes, far: bool) -> Iterator[Sequence[int]]:
-        """See RecordCipher. In TLS 1.3 the last byte of what is protected is its type, or padding (RFC 8446, 5.2)."""
+        """Yield likely numbers. In TLS 1.3 the last protected byte is the type, or padding (RFC 8446, 5.2)."""
         if self.block_key is None:
             yield from () if far else (numbers,)
             return
@@ -121,7 +121,7 @@ class CbcCipher:
         self.last: tuple[bytes, bytes] = b"", b""
 
     def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
-        """See RecordCipher."""
+        """Decrypt record `number` to (type, contents); None if that fails."""
         sealed = bytes(payload)
         if self.mac_outside:
             sealed, mac = sealed[: -self.mac_size], sealed[-self.mac_size :]
@@ -137,7 +137,7 @@ class CbcCipher:
         return header[0], text
 
     def likely(self, numbers: range, _payload: bytes, far: bool) -> Iterator[Sequence[int]]:
-        """See RecordCipher."""
+        """Yield all numbers as equally likely; none if there are many."""
         return iter(() if far else (numbers,))
 
     def decrypted(self, sealed: bytes) -> bytes | None:

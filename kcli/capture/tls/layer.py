@@ -62,14 +62,14 @@ class TlsLayer:
 
     @property
     def steady(self) -> bool:
-        """See ConnectionState.steady."""
+        """Return whether nothing odd is under way, so that the core may take the connection over."""
         if self.session is not None:
             return self.session.steady and (self.connection.steady or self.connection.fresh)
         return self.refused is None and not any(self.starts) and self.connection.steady
 
     @property
     def fresh(self) -> bool:
-        """See ConnectionState.fresh."""
+        """Return whether the connection's first bytes are still to come."""
         return self.connection.fresh
 
     @property
@@ -114,7 +114,7 @@ class TlsLayer:
 
     @property
     def link(self) -> Any:
-        """See ConnectionState.link."""
+        """The connection's server and client."""
         return self.connection.link
 
     def restore(
@@ -141,7 +141,7 @@ class TlsLayer:
                 self.data(d, heard[d], first[d])
 
     def release(self) -> Any:
-        """See ConnectionState.release."""
+        """Hand over the state of a steady connection."""
         return self.connection.release()
 
     def release_records(self) -> tuple[tuple[int, int], list[bytes]]:
@@ -155,7 +155,7 @@ class TlsLayer:
     # What comes in
 
     def data(self, d: int, ns: int, data: bytes) -> None:
-        """See CapturedConnection.data."""
+        """Read bytes that end `d` sent, inside TLS or plain."""
         if self.session is not None:
             self.session.data(d, ns, data)
         elif self.connection.foreign is not None:
@@ -171,7 +171,7 @@ class TlsLayer:
             self.begin(d, ns, data)
 
     def open_records(self, d: int, ns: int, data: memoryview) -> tuple[bytes, int]:
-        """See TlsSession.open_records."""
+        """Decrypt whole records of a steady connection; return their contents and the number of read bytes."""
         assert self.session is not None
         return self.session.open_records(d, ns, data)
 
@@ -259,20 +259,20 @@ class TlsLayer:
         self.connection.event("not-kafka", d, 0, self.refused_bytes, reason, self.refused_ns)
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """See CapturedConnection.lost."""
+        """Note that bytes of end `d` are missing from the capture."""
         self.flush(d)
         self.early = None
         target = self.connection if self.session is None else self.session
         target.lost(d, ns, count, kind, reason)
 
     def give_up(self) -> None:
-        """See CapturedConnection.give_up."""
+        """Drop the held data, to stay within the memory limit."""
         if self.session is not None:
             self.session.give_up()
         self.connection.give_up()
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
-        """See CapturedConnection.close."""
+        """End the connection, or the capture."""
         self.flush(0)
         self.flush(1)
         if self.refused is not None:

@@ -16,7 +16,7 @@ import click
 
 from kcli.cli.cluster.arriving_lines import ArrivingLines, arriving
 from kcli.cli.cluster.record_lines import LONGEST_LINE as LONGEST_JSON
-from kcli.cli.cluster.record_lines import Lines, NewRecord, records_in
+from kcli.cli.cluster.record_lines import LineSource, NewRecord, records_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.inputs import check_files, format_option, quiet_option
 from kcli.cli.options.payloads import encoder_of, encoding_options
@@ -209,7 +209,7 @@ def made_up(count: int, size: int) -> Iterator[NewRecord]:
         yield NewRecord(None, values[number % len(values)])
 
 
-def pairs(stream: Lines, name: str, separator: str | None) -> Iterator[NewRecord]:
+def pairs(stream: LineSource, name: str, separator: str | None) -> Iterator[NewRecord]:
     mark = separator.encode() if separator else None
     number = 0
     while line := stream.readline(LONGEST_LINE):

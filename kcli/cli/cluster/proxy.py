@@ -39,7 +39,7 @@ from kcli.errors import KcliError, UsageError
 from kcli.extras import require
 from kcli.legible import without_login
 from kcli.proxy import Proxy
-from kcli.proxy.nodes import Places
+from kcli.proxy.nodes import ListenerAddresses
 from kcli.proxy.policy import Policy, apis_of, networks_of, read_policy
 from kcli.proxy.recording import RECORDED
 from kcli.temporary import TemporaryFolder
@@ -128,7 +128,7 @@ def proxy(
     config = configure(bootstrap, settings, quiet=quiet)
     parse_bootstrap(config["bootstrap.servers"])  # checked before any output
     host, port = listen_address("--listen", listen)
-    places = Places(host, port, mapping(mapped), advertised_host(advertise))
+    places = ListenerAddresses(host, port, mapping(mapped), advertised_host(advertise))
     output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
     files = TlsFiles(certificate, key, options.pop("tls_client_ca"), options.pop("tls"))
     files.check()
@@ -233,7 +233,7 @@ class TlsFiles:
 
 
 @contextlib.contextmanager
-def listener_tls(files: TlsFiles, places: Places) -> Iterator[ssl.SSLContext | None]:
+def listener_tls(files: TlsFiles, places: ListenerAddresses) -> Iterator[ssl.SSLContext | None]:
     """Make the TLS of the listeners: with that certificate, or with one of a CA made for the run, whose own certificate
     is in a file until the end.
     """

@@ -22,7 +22,7 @@ LARGEST_TIME = (1 << 63) - 1
 Row = dict[str, Any]
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """A stream of lines."""
 
     def readline(self, most: int, /) -> bytes:
@@ -39,7 +39,7 @@ class NewRecord(NamedTuple):
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
 
 
-def records_in(stream: Lines, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord | None]:
+def records_in(stream: LineSource, name: str, topic: str, decoder: PayloadDecoder | None) -> Iterator[NewRecord | None]:
     """Yield the record of each line; None for an empty line or a control record, which is left out.
 
     decoder: encodes `_key` and `_value`. Raises InputError for an invalid line, NetworkError if the registry can't be

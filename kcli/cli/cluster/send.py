@@ -60,7 +60,7 @@ class SendOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Talk:
+class Conversation:
     """The settings of a conversation with a broker: client, node (None: the bootstrap one), dialect.
 
     show: makes an answer's line; note: prints an oddity.
@@ -119,7 +119,9 @@ def send(file: str, **given: Any) -> None:
     if options.to_leader and (options.node is not None or not is_json):
         raise UsageError("--to-leader is for JSON requests, and without --node")
     dialect = options.dialect
-    talk = Talk(config=config, node=options.node, dialect=dialect, show=show, note=partial(warn, quiet=options.quiet))
+    talk = Conversation(
+        config=config, node=options.node, dialect=dialect, show=show, note=partial(warn, quiet=options.quiet)
+    )
     if options.exact:
         if options.api or options.api_version is not None:
             raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
@@ -154,7 +156,7 @@ def request_bytes(file: str, options: SendOptions) -> bytes:
     return b"{}"
 
 
-async def send_raw(talk: Talk, requests: list[Outgoing]) -> None:
+async def send_raw(talk: Conversation, requests: list[Outgoing]) -> None:
     """Send on a new connection, after nothing but a login where the configuration has one."""
     if talk.node is None and not talk.config["security.protocol"].startswith("SASL"):
         client = Client(talk.config)
@@ -167,13 +169,13 @@ async def send_raw(talk: Talk, requests: list[Outgoing]) -> None:
     await send_encoded(talk, requests)
 
 
-async def send_encoded(talk: Talk, requests: list[Outgoing]) -> None:
+async def send_encoded(talk: Conversation, requests: list[Outgoing]) -> None:
     async with Client(talk.config, talk.dialect) as client:
         session = await client.session(talk.node)
         await converse(talk, session.connection, requests, partial(doubt_of, session))
 
 
-async def send_written(talk: Talk, requests: list[Written]) -> None:
+async def send_written(talk: Conversation, requests: list[Written]) -> None:
     async with Client(talk.config, talk.dialect, talk.note) as client:
         session = await client.session(talk.node)
         numbered = enumerate(requests, 1)
@@ -201,7 +203,7 @@ def doubt_of(session: Session, request: Outgoing) -> str | None:
     return lack and f"it {lack}"
 
 
-async def send_to_leaders(talk: Talk, requests: list[Written]) -> None:
+async def send_to_leaders(talk: Conversation, requests: list[Written]) -> None:
     """Send one request after the other, each to the leader of its partitions; print the last response to each."""
     async with Client(talk.config, talk.dialect, talk.note) as client:
         for number, each in enumerate(requests, 1):
@@ -230,7 +232,7 @@ async def send_to_leader(client: Client, number: int, request: Written, show: Sh
 
 
 async def converse(
-    talk: Talk, connection: BrokerConnection, requests: list[Outgoing], doubt: Callable[[Outgoing], str | None]
+    talk: Conversation, connection: BrokerConnection, requests: list[Outgoing], doubt: Callable[[Outgoing], str | None]
 ) -> None:
     """Send all requests, then print each answer as it comes. doubt: the reason why an answer may be missing."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []

@@ -169,7 +169,6 @@ class CapturedGroup(RecordGroup):
     captured: CapturedField | None = None
 
     def rows(self, at: int = 0, count: int = 0) -> Iterator[Row]:
-        """See RecordGroup."""
         assert self.captured is not None
         exchange, file, found = self.captured
         wrong: list[str] = []
@@ -218,7 +217,6 @@ class SegmentGroup(RecordGroup):
     chosen: Filter = ALL
 
     def rows(self, at: int = 0, _count: int = 0) -> Iterator[Row]:
-        """See RecordGroup."""
         for frame in core.frames(self.data, at)[0]:
             wrong: list[str] = []
             batch = Batch(self.data, frame, self.base)

@@ -270,13 +270,13 @@ async def run(captures: Captures, setting: Setting) -> None:
 
 
 def notify(seen: Survey) -> None:
-    """Say what of the captures is not replayed, and why."""
+    """Print which parts of the captures are not replayed, and why."""
     for reason, count in seen.left_out.items():
         warn(f"left out: {counted(count, 'exchange')} {reason}")
 
 
 def notify_end(outcome: Outcome) -> None:
-    """Say what went otherwise than captured, and is no difference."""
+    """Print deviations from the captures that count as no difference."""
     if outcome.retried:
         warn(f"asked again: {counted(outcome.retried, 'request')} that the cluster was not ready for")
     if outcome.late:

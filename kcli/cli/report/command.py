@@ -90,7 +90,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
 
 
 def say_where(output: str, size: int, options: dict[str, Any]) -> None:
-    """Say where the page is."""
+    """Print where the page is."""
     if output != "-" and not options["quiet"]:
         print_note(f"report in {output} ({size // 1000:,} kB)")
 
@@ -127,7 +127,7 @@ class CapturePage:
         """Diagnose all that the captures hold, whatever part the page shows, and write it. What is chosen is read
         again, unless that is all. tell: is given the diagnosis before the page is made.
         """
-        from kcli.diagnose.diagnosis import diagnose_into, read_facts
+        from kcli.diagnose.diagnosis import Captures, diagnose_into, read_facts
         from kcli.diagnose.store import FactStore
         from kcli.report.capture_tables import PAGE
         from kcli.rules.rule_tables import READ
@@ -135,7 +135,7 @@ class CapturePage:
         is_all, read = self.chosen.takes_all, read_of(self.options)
         with FactStore(PAGE if is_all else READ) as store:
             with reading(self.paths, self.options["quiet"]) as moved:
-                found = diagnose_into(store, self.paths, scope, moved, read, decoder, self.files)
+                found = diagnose_into(store, Captures(self.paths, read, decoder, self.files), scope, moved)
             tell(found)
             if is_all:
                 return MadePage(found, found.trouble, self.write(out, store, found))

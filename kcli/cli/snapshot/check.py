@@ -86,7 +86,7 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
 
 
 def still_ahead(level: int | None, target: int) -> Iterator[str]:
-    """Say that the level is to be lowered first, and that this alone does not do for nodes of an older release."""
+    """Yield lines on lowering the level first, which alone is not enough for nodes of an older release."""
     release = release_of(target)
     if level is not None and level > newest_level(release):
         step = f"metadata.version {level_name(level)} is in force: nodes of {release} start once it is lowered"

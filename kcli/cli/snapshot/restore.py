@@ -123,7 +123,7 @@ def print_fitness(found: Iterable[Fitness], form: str) -> None:
 
 
 def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
-    """Say which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
+    """Return which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
     from kcli.cli.snapshot.doctor import read_nodes, show
     from kcli.snapshots.quorum.election import quorum_of
     from kcli.snapshots.quorum.quorum_findings import findings, survivor

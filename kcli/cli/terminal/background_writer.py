@@ -73,7 +73,6 @@ class PausingWriter(BackgroundWriter):
         self._again = 0.0
 
     def put(self, data: bytes) -> None:
-        """See BackgroundWriter."""
         if self.left_out and time.monotonic() < self._again:
             self.left_out += len(data)
             return

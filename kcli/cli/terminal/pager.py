@@ -55,7 +55,6 @@ class PagedFile(NamedFile):
         return memoryview(data).nbytes
 
     def write_some(self, pieces: list[memoryview]) -> int:
-        """See NamedFile."""
         return self.write(pieces[0])
 
     def put(self, data: Any) -> None:

@@ -41,7 +41,6 @@ class Latest(Sink):
         self.found: deque[Exchange] = deque(maxlen=MOST_EXCHANGES)
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         if self.wanted(exchange):
             self.found.append(exchange)
 
@@ -96,7 +95,7 @@ def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
 
 
 def left_out_text(names: Sequence[str]) -> str:
-    """Say which columns had no room; "": all had."""
+    """Return which columns had no room; "": all had."""
     return f"left out: {', '.join(names)}" if names else ""
 
 

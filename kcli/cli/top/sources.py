@@ -72,7 +72,6 @@ class StoppableFollower(MeasuringFollower):
     stopped: threading.Event
 
     def piece_read(self) -> None:
-        """See Follower."""
         super().piece_read()
         if self.stopped.is_set():
             raise ReaderStoppedError

@@ -148,7 +148,7 @@ class View:
         yield Shown(OPEN_KEYS if page.exchanges else BACK_KEYS)
 
     def headline(self, columns: int) -> str:
-        """Say what is read, and how much of it there is."""
+        """Return what is read, and how much of it there is."""
         seconds = self.figures.total_seconds() if self.whole else self.figures.latest_seconds()
         count = sum(line.load.exchanges for line in self.totals)
         state = "paused  " if self.paused else "ended  " if self.over else ""
@@ -174,7 +174,7 @@ class View:
         return f"{tabs}   by {order}" + (f"   with {self.wanted!r}" if self.wanted else "")
 
     def folded_text(self, columns: int) -> str:
-        """Say what is folded."""
+        """Return what is folded."""
         rates = {kind: sum(line.values.get(kind) or 0 for line in self.totals) for kind in (IDLE, REPLICATION)}
         if not self.folded or not any(rates.values()):
             return ""

@@ -16,7 +16,7 @@ from kcli.pipeline.packets.kept_state import untouched, write
 from kcli.pipeline.packets.open_connections import Carried, dump, restore
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.row_source import EVERY_TABLE, Opened, RowSource
-from kcli.pipeline.rows.single_rows import Put, Rows
+from kcli.pipeline.rows.single_rows import Put, SingleRows
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written
 
@@ -177,6 +177,6 @@ def sum_up_open(made: Decoded, source: RowSource) -> None:
 
 def events_only(events: Sequence[Event], put: Any) -> None:
     """Damage that the first stage found, as rows."""
-    rows = Rows(put, EVERY_TABLE)
+    rows = SingleRows(put, EVERY_TABLE)
     for event in events:
         rows.event(event)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.capture.audit import Talk
+from kcli.capture.audit import ClientProfile
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.connection_state import PENDING
 from kcli.capture.kafka.events import Event, Link
@@ -47,13 +47,13 @@ TALK = ("software", "version", "negotiates", "offered")
 
 def dump(source: Any) -> list[Carried]:
     """Return the connections that are open in a source's engine."""
-    talks: dict[str, Talk] = source.rows.uses.talks
+    talks: dict[str, ClientProfile] = source.rows.uses.talks
     flows = [plain(each, talks) for each in source.engine.dump()]
     links = [b"" if link is None else link for link, _ in flows]
     return [(*flow, kept) for (_, flow), kept in zip(flows, source.taker.kept_positions(links), strict=True)]
 
 
-def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> tuple[bytes | None, Carried]:
+def plain(each: tuple[Any, ...], talks: dict[str, ClientProfile]) -> tuple[bytes | None, Carried]:
     """Return an open connection's text, None while it is not one of Kafka's, and its state."""
     *flow, state, handshake = each
     if state is None or state[4] is None:
@@ -79,7 +79,7 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
 
 def restore(source: Any, carried: Sequence[Carried], clock: int) -> None:
     """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
-    talks: dict[str, Talk] = source.rows.uses.talks
+    talks: dict[str, ClientProfile] = source.rows.uses.talks
     flows = []
     for ends, client, last, reset, waits, sides, state, said, *rest in carried:
         if state is not None and state[4] is not None:
@@ -87,7 +87,7 @@ def restore(source: Any, carried: Sequence[Carried], clock: int) -> None:
             state = (*state[:4], connection)
             link = str(connection.link)
             if said is not None:
-                talks[link] = Talk(**said)
+                talks[link] = ClientProfile(**said)
             source.taker.restore_positions(link.encode(), b"".join(rest[1:]))
         flows.append((ends, client, last, reset, waits, sides, state, *(rest[:1] or [NO_HANDSHAKE])))
     source.engine.restore(flows, clock)

@@ -62,7 +62,7 @@ class ResyncScanner(RowSource):
             self.names[row[0]] = row[1]
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        """See Handover."""
+        """Make the reader of an odd connection."""
         made = self.capture.handover.new_layer(ends, client, started)
         if client is None and self.client is not None:
             made.connection.client, made.connection.spoke = self.client, True
@@ -70,7 +70,6 @@ class ResyncScanner(RowSource):
         return made
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.asked = exchange.request_ns
         self.rows.exchanges += 1
         learn_names(exchange)

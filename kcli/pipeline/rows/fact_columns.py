@@ -11,20 +11,20 @@ from kcli.capture.tables.partition_tables import APIS
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, instants, integers, numbered, strings
-from kcli.tables.core_rows import Rows
+from kcli.tables.core_rows import CoreRows
 from kcli.tables.exchanges import ExchangeArrays
 
 
 class FactColumns:
     """Of what has ended, as `kcli.core.columns.exchange_columns.ExchangeRows.take_columns` gives it.
 
-    voices: by number, what client and broker of a connection said of themselves (kcli.capture.audit.Talk). names: of
-    topics and servers, by number.
+    voices: the client profiles of connections (kcli.capture.audit.ClientProfile), by number. names: names of topics and
+    servers, by number.
     """
 
     def __init__(self, ended: dict[str, Any], voices: Sequence[Any], names: Sequence[str | None]) -> None:
         self.voices, self.names = voices, names
-        self.uses, self.runs, self.sums = (Rows.of(ended, kind) for kind in ("uses", "runs", "sums"))
+        self.uses, self.runs, self.sums = (CoreRows.of(ended, kind) for kind in ("uses", "runs", "sums"))
         self.links, self.servers, self.addresses, self.clients = (
             strings(ended[name]) for name in ("links", "servers", "addresses", "clients")
         )
@@ -44,7 +44,7 @@ class FactColumns:
             if rows.count:
                 yield table, pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
 
-    def who(self, rows: Rows) -> tuple[Any, Any, Any]:
+    def who(self, rows: CoreRows) -> tuple[Any, Any, Any]:
         """Return the columns connection, client id and client's address."""
         return (
             Among(self.links, rows.link).dictionary(),
@@ -52,7 +52,7 @@ class FactColumns:
             Among(self.addresses, self.address_of[rows.link]).dictionary(),
         )
 
-    def used(self, rows: Rows) -> list[Any]:
+    def used(self, rows: CoreRows) -> list[Any]:
         """Return which versions were used, and by which clients."""
         return [
             *self.who(rows), *self.said(rows.voice), integers(rows.key, "int16"), integers(rows.version, "int16"),
@@ -65,7 +65,7 @@ class FactColumns:
         yield numbered([talk.version for talk in self.voices], numbers).dictionary()
         yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")
 
-    def is_free(self, rows: Rows) -> Any:
+    def is_free(self, rows: CoreRows) -> Any:
         """Return whether another version than the newest one offered was used."""
         used, index = numpy.unique(rows.voice, return_inverse=True)
         newest = numpy.full((len(used), API_KEYS + 1), -1)
@@ -76,7 +76,7 @@ class FactColumns:
         keys = ExchangeArrays.known(rows.key)
         return newest[index, keys] != rows.version
 
-    def summed(self, rows: Rows) -> list[Any]:
+    def summed(self, rows: CoreRows) -> list[Any]:
         """Return the sums of each connection."""
         quiet, clientless = rows.requests == 0, rows.client < 0
         counts = (rows.requests, rows.unanswered, rows.failed, rows.request_bytes, rows.response_bytes)
@@ -89,7 +89,7 @@ class FactColumns:
             integers(rows.retransmissions, "int64", rows.retransmissions < 0),
         ]  # fmt: skip
 
-    def came_of(self, rows: Rows) -> list[Any]:
+    def came_of(self, rows: CoreRows) -> list[Any]:
         """Return the outcomes of asking for a partition: responses of one kind in a row."""
         connection, client_id, address = self.who(rows)
         return [

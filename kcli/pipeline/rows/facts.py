@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from kcli.capture.audit import Talk
+from kcli.capture.audit import ClientProfile
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.errors import error_name
 
@@ -20,9 +20,9 @@ class ClientUses:
     """
 
     def __init__(self) -> None:
-        self.talks: dict[str, Talk] = {}
-        self.voices: list[Talk] = [Talk()]
-        self.numbers: dict[Any, int] = {said(Talk()): 0}
+        self.talks: dict[str, ClientProfile] = {}
+        self.voices: list[ClientProfile] = [ClientProfile()]
+        self.numbers: dict[Any, int] = {said(ClientProfile()): 0}
         self.heard: dict[tuple[int, bytes, bytes], int] = {}
 
     def learn(self, item: Exchange, voice: int) -> int:
@@ -31,7 +31,7 @@ class ClientUses:
         number = self.heard.get(key)
         if number is None:
             before = self.voices[voice]
-            talk = Talk(before.software, before.version, before.negotiates, dict(before.offered))
+            talk = ClientProfile(before.software, before.version, before.negotiates, dict(before.offered))
             talk.learn(item)
             number = self.number(talk)
             if len(self.heard) > REMEMBERED:
@@ -55,7 +55,7 @@ class ClientUses:
         for connection in [*islice(self.talks, max(len(self.talks) - REMEMBERED, 0))]:
             del self.talks[connection]
 
-    def number(self, talk: Talk) -> int:
+    def number(self, talk: ClientProfile) -> int:
         """Return the number of a voice, a new one where none has the same."""
         number = self.numbers.setdefault(said(talk), len(self.voices))
         if number == len(self.voices):
@@ -63,7 +63,7 @@ class ClientUses:
         return number
 
 
-def said(talk: Talk) -> tuple[Any, ...]:
+def said(talk: ClientProfile) -> tuple[Any, ...]:
     return talk.software, talk.version, talk.negotiates, tuple(sorted(talk.offered.items()))
 
 

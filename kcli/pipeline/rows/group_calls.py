@@ -8,13 +8,13 @@ from typing import Any
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
 from kcli.grammar.group_data import open_data
-from kcli.pipeline.rows.single_rows import Rows
+from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.schemas.errors import error_name
 
 Who = tuple[Any, ...]
 
 
-def put_member_call(rows: Rows, item: Exchange, who: Who) -> None:
+def put_member_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put a JoinGroup, SyncGroup, Heartbeat or a heartbeat of KIP-848."""
     asked, answered = item.request or {}, item.response or {}
     members = [asked.get("memberId") or answered.get("memberId")]
@@ -28,7 +28,7 @@ def put_member_call(rows: Rows, item: Exchange, who: Who) -> None:
     ))  # fmt: skip
 
 
-def put_leave(rows: Rows, item: Exchange, who: Who) -> None:
+def put_leave(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put a LeaveGroup, a row for each member that leaves."""
     asked, answered = item.request or {}, item.response or {}
     refused = {each.get("memberId"): each for each in answered.get("members") or ()}
@@ -41,7 +41,7 @@ def put_leave(rows: Rows, item: Exchange, who: Who) -> None:
         ))  # fmt: skip
 
 
-def put_commit(rows: Rows, item: Exchange, who: Who) -> None:
+def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put an OffsetCommit, as a call of the member and by partition."""
     asked, answered = item.request or {}, item.response or {}
     errors = {

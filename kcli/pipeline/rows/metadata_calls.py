@@ -10,7 +10,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.legible import host_port
 from kcli.pipeline.rows.group_calls import Who, completed, error_of
 from kcli.pipeline.rows.sayings import random_start
-from kcli.pipeline.rows.single_rows import Rows
+from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.schemas.apikeys import METADATA
 from kcli.schemas.definition import ZERO_UUID
 
@@ -26,14 +26,14 @@ class MetadataRows:
         self.partitions = 0
         self.brokers: set[tuple[str, int, str]] = set()
 
-    def put(self, rows: Rows, item: Exchange, who: Who) -> None:
+    def put(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put the rows of one exchange."""
         if item.api_key == METADATA:
             self.put_metadata(rows, item, who)
         else:
             self.put_coordinators(rows, item, who)
 
-    def put_metadata(self, rows: Rows, item: Exchange, who: Who) -> None:
+    def put_metadata(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put a Metadata request and what its answer says."""
         asked = (item.request or {}).get("topics")
         everything = asked is None or (asked == [] and item.api_version == 0)
@@ -53,7 +53,7 @@ class MetadataRows:
                 states = tuple(state_of(each, topic_id, addresses) for each in topic.get("partitions") or ())
                 rows.say("metadata_told", (*who, completed(item), self.number_of(rows, name, states)))
 
-    def number_of(self, rows: Rows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
+    def number_of(self, rows: SingleRows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
         """Return the number of what an answer tells of a topic's partitions (see `state_of`), and put what is new."""
         told = self.told.get((topic, states))
         if told is None:
@@ -66,7 +66,7 @@ class MetadataRows:
                 rows.put("partition_states", (told, topic, *state))
         return told
 
-    def put_coordinators(self, rows: Rows, item: Exchange, who: Who) -> None:
+    def put_coordinators(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put the brokers that a FindCoordinator names."""
         asked, answered = item.request or {}, item.response or {}
         coordinators = answered.get("coordinators") or [answered]
@@ -79,7 +79,7 @@ class MetadataRows:
             if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
                 self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))
 
-    def put_broker(self, rows: Rows, item: Exchange, node: int, address: str) -> None:
+    def put_broker(self, rows: SingleRows, item: Exchange, node: int, address: str) -> None:
         """Put where a broker is to be reached, if this was not said before."""
         key = (item.link.server, node, address)
         if key not in self.brokers and len(self.brokers) < KEPT:

@@ -30,7 +30,7 @@ from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
 from kcli.pipeline.rows.projections import layout
 from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_records
-from kcli.pipeline.rows.single_rows import Rows
+from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.pipeline.rows.tcp import tcp_batch
 from kcli.pipeline.tables import RECORDS, TABLES
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
@@ -106,7 +106,7 @@ class RowSource(Sink):
         self.counted = 0  # bytes of exchanges that the engine gave to the taker
         self.dialect = options.get("dialect")
         self.says = SAID in wanted
-        self.rows = Rows(put, wanted, makers_for(wanted))
+        self.rows = SingleRows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
         self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
         # What is not chosen never becomes text, which learns names by itself.
@@ -263,13 +263,11 @@ class RowSource(Sink):
                 self.put_batch("tcp", -1, batch, False)
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         note = partial(self.rows.event, inside=True)
         put_exchange(self.taker, exchange, self.engine.last_ns, note, self.field_names)
         self.learn_from(exchange)
 
     def event(self, event: Event) -> None:
-        """See Sink."""
         # A connection that was silent for long has ended before, with its last packet.
         if event.kind == "unanswered-at-end" and event.reason.endswith(AT_END) and event.ns >= self.engine.last_ns:
             event.ns = max(event.ns, self.end_ns)

@@ -21,7 +21,7 @@ DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 Put = Callable[[str, tuple[Any, ...]], None]
 
 
-class Rows:
+class SingleRows:
     """Takes what comes out of one share of the connections, and puts rows.
 
     put(table, row): takes a row as a tuple in the order of the table's columns. wanted: tables to make rows for.
@@ -90,17 +90,17 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
                 yield from named(each)
 
 
-def put_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+def put_snapshot(rows: SingleRows, item: Exchange, who: tuple[Any, ...]) -> None:
     for row in facts.snapshot_parts(item):
         rows.put("snapshot_parts", who + row)
 
 
-def put_login(rows: Rows, item: Exchange, _who: tuple[Any, ...]) -> None:
+def put_login(rows: SingleRows, item: Exchange, _who: tuple[Any, ...]) -> None:
     """Put what a SaslHandshake or SaslAuthenticate says of a login."""
     rows.put("logins", (item.connection, *login_step(item)))
 
 
-Maker = Callable[[Rows, Exchange, tuple[Any, ...]], None]
+Maker = Callable[[SingleRows, Exchange, tuple[Any, ...]], None]
 MAKERS: dict[int, Maker] = {
     FETCH_SNAPSHOT: put_snapshot,
     SASL_HANDSHAKE: put_login,

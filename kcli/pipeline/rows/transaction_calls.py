@@ -7,14 +7,14 @@ from typing import Any
 from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.rows.group_calls import Who, completed, error_of, first_of, partitions_of
 from kcli.pipeline.rows.logins import CONFIRMED, SASL_AUTHENTICATION_FAILED, name_of_login, token_refused
-from kcli.pipeline.rows.single_rows import Rows, put_login
+from kcli.pipeline.rows.single_rows import SingleRows, put_login
 from kcli.schemas.apikeys import DELETE_TOPICS, SASL_AUTHENTICATE
 from kcli.schemas.errors import error_name
 
 ERRORS = ("errorCode", "partitionErrorCode")
 
 
-def put_transaction_call(rows: Rows, item: Exchange, who: Who) -> None:
+def put_transaction_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put an InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit or EndTxn."""
     asked, answered = item.request or {}, item.response or {}
     for each in asked.get("transactions") or [asked]:
@@ -54,7 +54,7 @@ def first_error(value: Any) -> str | None:
     return own or next((found for each in value.values() if (found := first_error(each))), None)
 
 
-def put_sasl_call(rows: Rows, item: Exchange, who: Who) -> None:
+def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put a SaslHandshake or SaslAuthenticate. A user is named only where a message of SCRAM names it in the clear."""
     asked, answered = item.request or {}, item.response or {}
     user, error, message = None, error_of(answered), answered.get("errorMessage")
@@ -72,7 +72,7 @@ def put_sasl_call(rows: Rows, item: Exchange, who: Who) -> None:
     ))  # fmt: skip
 
 
-def put_topic_changes(rows: Rows, item: Exchange, who: Who) -> None:
+def put_topic_changes(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put the topics of a CreateTopics or DeleteTopics: by id where only the answer, or neither, has the name."""
     asked, answered = item.request or {}, item.response or {}
     results = answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()

@@ -99,7 +99,7 @@ async def replay(
 
 
 def note_empty(target: Target, plan: ReplayPlan, say: Callable[[str], None]) -> None:
-    """Say how many partitions have no records on the cluster that gave some in the capture."""
+    """Report the number of partitions without records on the cluster that had some in the capture."""
     empty = sum(
         target.bounds[key].latest == 0 and target.names[key[0]] not in INTERNAL
         for key in plan.delivering()

@@ -75,7 +75,7 @@ async def prepare(
 
 
 async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
-    """Say once where fetches of the captures found records that the cluster does not have. NetworkError."""
+    """Report once the partitions whose captured fetches found records that the cluster lacks. NetworkError."""
     wanted = {
         (topics.live_name(name), index): seen.read[index]
         for name, seen in survey.needed().items()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from kcli.redact.rules import Rule, rules_of
+from kcli.redact.rules import FieldRule, rules_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
@@ -54,7 +54,7 @@ def plan_of(message: str, dialect: str | None = None) -> FieldPlan:
     return plan(catalog(dialect).message(message).fields, "", rules_of(message, dialect))
 
 
-def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, Rule]) -> FieldPlan:
+def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, FieldRule]) -> FieldPlan:
     fields: dict[str, str | FieldPlan] = {}
     scopes: list[tuple[str, str]] = []
     inside: dict[str, str] = {}
@@ -79,7 +79,7 @@ def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, Rule]) -> Fi
     return FieldPlan(fields, tuple(scopes), inside)
 
 
-def kind_of(field: Field, rule: Rule | None) -> str | None:
+def kind_of(field: Field, rule: FieldRule | None) -> str | None:
     """Return what a field that is no struct is; None: nothing to a replay."""
     found = BY_NAME.get((field.element, field.name))
     if found is not None:

@@ -113,7 +113,7 @@ class ReplayedClients:
             del self.feeds[name]
 
     def end(self) -> None:
-        """Say that no more exchanges come."""
+        """End the input: no more exchanges come."""
         for each in self.feeds.values():
             each.end()
 

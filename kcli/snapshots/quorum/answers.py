@@ -131,7 +131,7 @@ def no_leader(answers: Sequence[Answer]) -> Finding:
 
 
 def state(quorum: Described, leader: Answer, is_wrong: bool) -> Finding:
-    """Say how the quorum is."""
+    """Return how the quorum is."""
     evidence: dict[str, Any] = {"leader": quorum.leader, "epoch": quorum.epoch, "highWatermark": quorum.high_watermark}
     evidence["voters"] = [each.key.id for each in quorum.voters]
     text = f"node {quorum.leader} leads in epoch {quorum.epoch}, high watermark {quorum.high_watermark}, "

@@ -127,7 +127,7 @@ def doubles(quorum: Quorum) -> Iterator[Finding]:
 
 
 def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
-    """Say that a folder names no node: Kafka does not start with it."""
+    """Return the finding that a folder names no node: Kafka does not start with it."""
     evidence = {"voters": [voter.id for voter in quorum.voters], "logEnd": node.end, "epoch": node.epoch}
     refusal = node.identity.refusal
     lacks = f"/meta.properties has {refusal}" if refusal else " has no meta.properties"
@@ -140,7 +140,7 @@ def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
 
 
 def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
-    """Say that a node's id is no voter's; of a broker that is as it should be."""
+    """Return the finding that a node's id is no voter's, which is right for a broker."""
     known = [voter.id for voter in quorum.voters]
     evidence = {"voters": known, "directoryId": node.identity.directory_id, "logEnd": node.end, "epoch": node.epoch}
     text = f"{node.name} is none of the voters {', '.join(map(str, known))}"
@@ -208,7 +208,7 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
 
 
 def election(quorum: Quorum, is_wrong: bool) -> Finding:
-    """Say who can be elected."""
+    """Return the finding on the nodes that can be elected."""
     electable = list(quorum.electable)
     evidence = {"electable": electable, "voters": [each.id for each in quorum.voters], "majority": quorum.majority}
     subject: dict[str, Any] = {"quorum": quorum.cluster_id}
@@ -228,7 +228,7 @@ def election(quorum: Quorum, is_wrong: bool) -> Finding:
 
 
 def survivor(quorum: Quorum) -> Finding:
-    """Say which log is to be kept where the quorum is lost, what may not be committed in it, what others would lose."""
+    """Return the finding on the log to keep of a lost quorum: its uncommitted end, and the losses of other logs."""
     best, safe = quorum.best, quorum.on_majority
     evidence: dict[str, Any] = {"logEnd": best.end, "epoch": best.epoch, "onMajorityUpTo": safe}
     evidence["loses"] = {str(node.id): best.end - common_end(best, node) for node in quorum.nodes if node is not best}

@@ -95,7 +95,7 @@ def unsupported(image: Image, target: int, renewed: bool) -> Iterator[Misfit]:
 
 
 def unfinished_migration(image: Image) -> str | None:
-    """Say that brokers still have their metadata in ZooKeeper; None: they have not."""
+    """Return a text if brokers still have their metadata in ZooKeeper; None otherwise."""
     state = image.zk_migration_state
     return f"the migration from ZooKeeper is in state {migration_state(image)}" if state in (1, 2) else None
 

@@ -89,7 +89,7 @@ class Preflight:
         return None
 
     def verdict(self, key: int, version: int) -> str:
-        """Say whether a record can be read by its type and version alone."""
+        """Return whether a record can be read by its type and version alone."""
         if self.decoder.codec(key, version) is None:
             return FINE  # no release knows it: `verify` says so
         newest = self.newest(key)

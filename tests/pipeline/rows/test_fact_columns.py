@@ -6,13 +6,13 @@ import struct
 from datetime import UTC, datetime
 from typing import Any
 
-from kcli.capture.audit import Talk
+from kcli.capture.audit import ClientProfile
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.writing import stored_schema
 from tests.pipeline.rows.test_exchange_columns import column
 
 LINKS = ["a:1-b:2", "[::1]:1-[::2]:3"]
-VOICES = [Talk(), Talk("soft", "9", negotiates=True, offered={0: 12, 3: 13, 900: 1})]
+VOICES = [ClientProfile(), ClientProfile("soft", "9", negotiates=True, offered={0: 12, 3: 13, 900: 1})]
 
 
 def ended(uses: bytes = b"", runs: bytes = b"", sums: bytes = b"") -> dict[str, Any]:

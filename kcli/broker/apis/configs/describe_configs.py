@@ -64,7 +64,7 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def documentation(kind: int, name: str) -> str | None:
-    """Say which of Kafka's configs it is, and whether it has an effect here; None for others."""
+    """Return which of Kafka's configs it is, and whether it has an effect here; None for others."""
     owner, table = DOCUMENTED.get(kind, ("", {}))
     config = table.get(name)
     if config is None or name in OF_KCLI:

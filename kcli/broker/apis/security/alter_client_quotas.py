@@ -41,7 +41,7 @@ def result(request: Request, entity: Entity, changes: list[Mapping[str, Any]]) -
 
 
 def changes_fault(kinds: list[str], changes: list[Mapping[str, Any]]) -> str:
-    """Say what is wrong with an entity's changes, "" where nothing is."""
+    """Return what is wrong with an entity's changes, "" where nothing is."""
     keys = [each["key"] for each in changes]
     if len(set(keys)) < len(keys):
         return "Duplicate quota key"

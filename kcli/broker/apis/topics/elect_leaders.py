@@ -34,7 +34,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def reason(request: Request, name: str, index: int, code: int) -> str | None:
-    """Say why a leader stays, None where it does not."""
+    """Return why a leader stays, None where it does not."""
     if not code:
         return None
     if code == NOT_NEEDED:

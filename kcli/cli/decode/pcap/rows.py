@@ -75,11 +75,9 @@ class TableSink(Sink):
     # Exchanges as values
 
     def exchange(self, exchange: Exchange) -> None:
-        """See Sink."""
         self.put(exchange)
 
     def event(self, event: Event) -> None:
-        """See Sink."""
         self.put(event)
 
     def put(self, item: Item) -> None:
