@@ -1,4 +1,4 @@
-"""The taker of a capture's contents: a `Sink`, which a `kcli.capture.decoder.CaptureDecoder` fills."""
+"""The `Sink` of a capture's contents, which a `kcli.capture.decoder.CaptureDecoder` fills."""
 
 from __future__ import annotations
 
@@ -25,32 +25,35 @@ class Sink:
 
     compiled: CompiledSink | None = None
     connection_end: Callable[[str, int, int], None] | None = None
-    as_text = False  # the core writes lines of JSON by itself
-    asks_condition = False  # it asks the filter's condition itself
-    learns = True  # topic names are learnt from values even where there is no filter
-    overhears: frozenset[int] = frozenset()  # APIs of which `overlook` gets what the filter's condition leaves out
+    as_text = False  # the core writes lines of JSON
+    asks_condition = False  # the sink asks the filter's condition itself
+    learns = True  # topic names are learned from values even without a filter
+    # APIs whose exchanges go to `overlook` if the filter's condition leaves them out
+    overhears: frozenset[int] = frozenset()
     kept = 0
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Meet the decoder, before anything is read. `compiled` may be made here."""
+        """Prepare for the decoder's contents, before anything is read. `compiled` may be made here."""
 
     def exchange(self, exchange: Exchange) -> None:
-        """Take an exchange that the filter wants."""
+        """Take an exchange that passes the filter."""
 
     def event(self, event: Event) -> None:
-        """Take an event that the filter wants."""
+        """Take an event that passes the filter."""
 
     def overlook(self, item: Item) -> None:
-        """Take an exchange or event that the filter does not want."""
+        """Take an exchange or event that the filter leaves out."""
 
     def connection(self, name: str) -> None:
-        """Note a connection of an exchange or event, whether that is wanted or not. It may come again."""
+        """Note the connection of an exchange or event, whether that passes the filter or not; called once or more for
+        each.
+        """
 
     def next_file(self, number: int) -> None:
-        """Note that what comes next is of another file: that of this number."""
+        """Note the number of the file that the next packets are from."""
 
     def pause(self) -> None:
-        """Hand on what has come so far: a piece of the files has been read."""
+        """Pass on the contents so far: a piece of the files has been read."""
 
     @property
     def passed(self) -> int:
@@ -75,7 +78,7 @@ class Values(Sink):
         self.items.append(event)
 
     def taken(self) -> list[Item]:
-        """Return what has come and was not yet taken. An exchange's own events are in its `failures`."""
+        """Return the exchanges and events since the last call. An exchange's own events are in its `failures`."""
         taken = self.items[:]
         self.items.clear()
         return taken
@@ -103,7 +106,7 @@ class Lines(Sink):
         self.put(event.line(), False)
 
     def put(self, line: bytes, exchange: bool) -> None:
-        """Put a line, of an exchange or an event, behind those that the core has written."""
+        """Put the line of an exchange or event after those that the core has written."""
         self.kept += exchange
         self.capture.engine.write(line)
 
@@ -118,12 +121,12 @@ class Lines(Sink):
 
 
 def line_of(exchange: Exchange) -> bytes:
-    """Return an exchange's line, behind those of the events about its own bodies."""
+    """Return an exchange's line, after the lines of events about its bodies."""
     line = exchange.line()
     return b"".join(failure.line() for failure in exchange.failures) + line
 
 
 def learn_names(item: Item) -> None:
-    """Learn the topic names that an exchange has, whether it is wanted or not."""
+    """Learn the topic names in an exchange, whether it passes the filter or not."""
     if isinstance(item, Exchange) and item.bodies.teaches(item.api_key, item.api_version):
         _ = item.request, item.response

@@ -1,4 +1,4 @@
-"""Exchanges of captures, counted by group: what `kcli stats` shows.
+"""Counts of exchanges by group, for `kcli stats`.
 
 Latencies go to a histogram (see `latency_buckets`). Memory does not grow with the capture: beyond MOST_GROUPS
 groups the rest is counted as one, the others.
@@ -34,12 +34,14 @@ COLUMNS = (
     "api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "file", "second",
     "minute", "interval",
 )  # fmt: skip
-LINKED = frozenset({"client", "broker", "connection", "file"})  # groups by these alone have connections of their own
+# only groups by these columns have connections of their own
+LINKED = frozenset({"client", "broker", "connection", "file"})
 MOST_GROUPS = 10_000
-MOST_CONNECTIONS = 100_000  # of which it is known what TCP says of them
-FEW_COMBINED, MOST_COMBINED = 64, 16  # groups that one exchange is counted in: so many, and more for each value it has
+MOST_CONNECTIONS = 100_000  # most connections with figures of TCP
+# groups that one exchange is counted in: this many, and more for each of its values
+FEW_COMBINED, MOST_COMBINED = 64, 16
 WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "interval": 10 * SECOND}  # nanoseconds, of times
-OTHERS = "others"  # error codes beyond those that are counted by name
+OTHERS = "others"  # the name of error codes beyond those counted by name
 
 
 @dataclass(slots=True)
@@ -87,7 +89,7 @@ class Figures:
             self.fetches, self.fetched, self.empty = 1, records, not self.errors and not any(size for size, _ in sizes)
 
     def merge(self, other: Figures) -> None:
-        """Count what another has counted, too."""
+        """Add the counts of another group."""
         if other.buckets:
             self.least = min(self.least, other.least) if self.buckets else other.least
             self.most = max(self.most, other.most)
@@ -106,9 +108,7 @@ class Figures:
             self.links = other.links | self.links if self.links else other.links
 
     def percentiles(self, shares: Sequence[float]) -> list[float | None]:
-        """Return the latencies (ms) below which those shares (ascending) of the responses lie; None
-        without a response.
-        """
+        """Return the latencies (ms) below which shares (ascending) of the responses lie; None without a response."""
         count = sum(self.buckets.values())
         if not count:
             return [None] * len(shares)
@@ -176,7 +176,7 @@ class StatisticsRow(NamedTuple):
 
 
 class StatisticsSink(Sink):
-    """Counts exchanges by group. added: groups that others have counted."""
+    """Counts exchanges by group. added: groups counted by other processes."""
 
     def __init__(self, by: Sequence[str], interval: int = WIDTHS["interval"]) -> None:
         """Count by columns. by: out of COLUMNS; "partition" has its topic in front of it. interval:
@@ -193,13 +193,13 @@ class StatisticsSink(Sink):
             self.connection_end = self.note_end
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Count in the core where that can tell what is wanted."""
+        """Let the core count, if it can apply the filter."""
         self.capture, self.bodies, chosen = capture, capture.bodies, capture.chosen
         self.groups: dict[tuple[Any, ...] | None, Figures] = {}
         self.added: list[tuple[tuple[Any, ...] | None, Figures]] = []
         self.tcp: dict[str, LinkTcp] = {}
         self.kept = self.links = 0
-        self.too_many = False  # connections, to say of each group which are its own
+        self.too_many = False  # connections, to name those of each group
         self.counts: Any = None
         if chosen.topic is None and chosen.is_plain and chosen.where is None:
             self.counts = ExchangeCounts(self.bodies, self.by, self.widths, self.linked, self.scans, chosen)
@@ -219,7 +219,7 @@ class StatisticsSink(Sink):
         return () if not self.roles else scans(api_key, version, self.roles, self.bodies.dialect)
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
-        """Note what TCP says of a connection. round_trip: ns, -1: not known."""
+        """Note the TCP figures of a connection. round_trip: ns; -1: unknown."""
         tcp = self.tcp
         if len(tcp) >= MOST_CONNECTIONS and connection not in tcp:
             self.too_many = True
@@ -300,7 +300,7 @@ class StatisticsSink(Sink):
     # What came of it
 
     def rows(self) -> list[StatisticsRow]:
-        """Return a row for each group: by time where that is counted by, else the largest first; the rest last."""
+        """Return a row for each group, by time if that is a column, else the largest first; the rest comes last."""
         made: dict[tuple[Any, ...] | None, Figures] = {}
         for key, figures in [*self.counted(), *self.groups.items()]:
             shown = None if key is None else tuple(map(self.shown, self.key_columns, key))
@@ -339,7 +339,7 @@ class StatisticsSink(Sink):
         return {name: values[name] for name in self.columns}
 
     def counted(self) -> Iterator[tuple[tuple[Any, ...] | None, Figures]]:
-        """Yield the groups that the core and other processes have counted."""
+        """Yield the groups counted by the core and by other processes."""
         yield from self.added
         for key, *sums, codes, links in [] if self.counts is None else self.counts.take_groups():
             if sums[0]:
@@ -350,7 +350,7 @@ class StatisticsSink(Sink):
                 yield key, figures
 
     def shown(self, column: str, value: Any) -> Any:
-        """Return a key's value as people know it."""
+        """Return a key's value for people."""
         if column == "api":
             return self.bodies.name(value) or str(value)
         if column in self.widths:

@@ -44,7 +44,7 @@ def is_pattern(name: str) -> bool:
 
 @lru_cache(1 << 10)
 def wanted_in(text: str) -> Wanted[str]:
-    """Take a list apart: what follows the first "!" is left out."""
+    """Parse a list: names after the first "!" are left out."""
     named, left_out = list[str](), list[str]()
     words = named
     for word in text.split(","):

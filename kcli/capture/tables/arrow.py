@@ -39,7 +39,7 @@ class ArrowSink(Sink, ColumnOwner):
     """
 
     forwarded: tuple[int, ...] = ()
-    asks_condition = True  # of the columns that are made anyway
+    asks_condition = True  # the condition is asked for the columns that are made anyway
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class ArrowSink(Sink, ColumnOwner):
         self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
         self.rows: list[dict[str, Any]] = []
-        self.places: list[int] = []  # of each of these, how many of the taker's rows stand before it
-        self.given: list[int] = []  # rows of the taker that came as values, which have passed the filter
+        self.places: list[int] = []  # the number of the core's rows before each of these rows
+        self.given: list[int] = []  # the core's rows that came as values, which have passed the filter
         self.ready: list[Any] = []
         self.take_batch: Callable[[Any], Any] = self.ready.append
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Prepare the core's columns for exchanges where these tell what passes the filter."""
+        """Prepare the core's columns for exchanges, if columns can decide the filter."""
         self.capture, self.bodies, self.chosen = capture, capture.bodies, capture.chosen
         self.taker = self.new_taker()
         self.compiled = self.taker if self.chosen.is_plain else None
@@ -94,7 +94,7 @@ class ArrowSink(Sink, ColumnOwner):
             pass
 
     def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
-        """Read the files piece by piece; what has been made of each is in `ready`."""
+        """Read the files piece by piece; `ready` has the record batches of each."""
         try:
             yield from self.capture.read(moved)
         except InputError:
@@ -131,7 +131,7 @@ class ArrowSink(Sink, ColumnOwner):
         self.put(event_row(event))
 
     def put(self, row: dict[str, Any]) -> None:
-        """Keep a row that is no exchange, with its place among these."""
+        """Keep a row that is no exchange, with its place among the exchanges."""
         row["file"] = self.capture.file_name
         self.rows.append(row)
         self.places.append(self.taker.count)
@@ -176,7 +176,7 @@ class ArrowSink(Sink, ColumnOwner):
             self.take_batch(batch)
 
     def passing(self, taken: dict[str, Any], batch: Any, given: list[int]) -> Any:
-        """Return which of the taker's rows pass the filter, its condition aside."""
+        """Return which of the core's rows pass the filter, apart from its condition."""
         if not self.chosen.is_plain:
             return self.numpy.ones(batch.num_rows, bool)
         kept = wanted_rows(self.chosen, taken, batch)
@@ -184,7 +184,7 @@ class ArrowSink(Sink, ColumnOwner):
         return kept
 
     def held(self, taken: dict[str, Any], files: Any) -> Any:
-        """Return for which of the taker's rows the filter's condition holds, if it has one."""
+        """Return for which of the core's rows the filter's condition holds, if there is one."""
         where = self.chosen.where
         if where is None:
             return True

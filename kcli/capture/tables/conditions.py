@@ -104,12 +104,12 @@ class ConditionalFeed(ColumnOwner):
         put_exchange(self.compiled, item, self.decoder.engine.last_ns, ignored, self.field_names)
 
     def voice(self, link: bytes) -> int:
-        """Tell the decoder of a connection that is new to the core."""
+        """Report a connection that is new to the core to the decoder."""
         self.sink.connection(link.decode())
         return 0
 
     def flush(self) -> None:
-        """Hand everything on. UsageError: the condition fails for a value, as a cast of text that is no number."""
+        """Pass on everything. UsageError: the condition fails for a value, such as a cast of text that is no number."""
         waiting, self.waiting = self.waiting, []
         values, self.values = self.values, {}
         rows, kept, heard = self.taken_rows([*values])
@@ -127,8 +127,8 @@ class ConditionalFeed(ColumnOwner):
                 self.hand_on(rows.exchange(each), bool(kept[each]))
 
     def taken_rows(self, values: list[int]) -> tuple[Any, Any, Sequence[int]]:
-        """Take the core's rows: all, those that pass, and those of them that the decoder needs. values: rows of which
-        only the condition is checked here.
+        """Return the core's rows: all, whether each passes, and the numbers of those to pass on. values: rows to check
+        by the condition alone.
         """
         if not self.compiled.count:
             return None, (), ()
@@ -163,7 +163,7 @@ class ConditionalFeed(ColumnOwner):
             self.sink.overlook(item)
 
     def tell_file(self, number: int) -> None:
-        """Tell the decoder of which file the next one is, where that is another."""
+        """Tell the decoder the file of the next row, if that is another."""
         if number != self.decoder.number:
             self.decoder.enter(number)
 

@@ -1,4 +1,4 @@
-"""The layer between TCP and a connection: it finds out whether TLS is spoken, and takes it off."""
+"""The layer between TCP and a connection: it detects TLS, and decrypts it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from kcli.capture.tls.keylog import KeyLog
     from kcli.capture.tls.session import TlsSession
 
-TYPICAL = b"\x16\x03\x01\x00\x00"  # a header; its end completes one that is cut
-MOST_EARLY = 1 << 16  # bytes of a connection under way in which records are looked for
-ENOUGH = HEADER + ALERT_MESSAGE.sizeof()  # bytes that tell
+TYPICAL = b"\x16\x03\x01\x00\x00"  # a typical record header, whose end completes a cut one
+MOST_EARLY = 1 << 16  # bytes searched for records in a connection that began before the capture
+ENOUGH = HEADER + ALERT_MESSAGE.sizeof()  # bytes that suffice to detect TLS
 
 
 class TlsLayer:
@@ -50,10 +50,10 @@ class TlsLayer:
         self.make, self.connection = make, make()
         self.started, self.log, self.decrypted = started, log, decrypted
         self.session: TlsSession | None = None
-        self.starts: list[bytes | None] = [b"", b""]  # None: it is known what the end speaks
+        self.starts: list[bytes | None] = [b"", b""]  # None: the end's protocol is known
         self.early: list[tuple[int, int, bytes]] | None = None if all(started) else []
         self.early_bytes = 0
-        self.refused: int | None = None  # an end that answers a plain client with TLS
+        self.refused: int | None = None  # the end that answers a plain client with TLS
         self.refusal = b""  # the first bytes of its answer
         self.refused_bytes = self.refused_ns = 0
         self.proxied: str | None = None  # the client that a load balancer names

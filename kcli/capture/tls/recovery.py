@@ -17,9 +17,9 @@ from kcli.grammar.files.tls import APPLICATION_DATA, HEADER, is_record_header, n
 if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
 
-MOST_NUMBERS = 4096  # that are tried for a record behind a loss whose size is unknown, or of an unseen handshake
+MOST_NUMBERS = 4096  # record numbers tried after a loss of unknown size, or without a captured handshake
 FARTHEST = 1 << 24  # number that is tried where the cipher tells likely ones
-# Numbers that are tried of all secrets before the next ones.
+# Record numbers tried with all secrets before the next numbers.
 STEPS = [range(*ends) for ends in pairwise((0, MOST_NUMBERS, 1 << 16, 1 << 18, 1 << 20, 1 << 22, FARTHEST))]
 MOST_GUESSED = 4  # records of a direction without a handshake that are tried against all keys
 
@@ -52,7 +52,7 @@ class Recovery:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.tried = 0  # secrets that the log had when they were last tried
+        self.tried = 0  # number of secrets in the log when they were last tried
 
     def resume(self, d: int, end: TlsEnd) -> bool:
         """Find the next record that opens, or, where there are no keys, that may be one."""
@@ -82,7 +82,7 @@ class Recovery:
         return False
 
     def searched(self, d: int, end: TlsEnd, at: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """Decrypt a record after a loss, if some keys open it."""
+        """Decrypt a record after a loss, if any keys open it."""
         gap = None if end.gap is None else end.gap + at
         if not end.sealed and self.session.agreed.version and header[0] != APPLICATION_DATA:
             return header[0], payload
@@ -106,7 +106,7 @@ class Recovery:
         return None
 
     def report_loss(self, d: int, end: TlsEnd, size: int | None) -> None:
-        """Hand a loss on. size: bytes of data that are missing."""
+        """Report a loss to the connection. size: bytes of missing data."""
         if size != 0 and self.session.data_bytes and end.loss is not None:
             self.session.connection.lost(d, end.ns, size or 0, *end.loss)
         end.loss, end.gap, end.searching = None, 0, False

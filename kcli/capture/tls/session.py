@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
 
 MOST_VAIN = 32  # records in a row that don't open, before the first that does
-MOST_HELD = 1 << 22  # bytes of records of a connection that wait for keys
+MOST_HELD = 1 << 22  # most bytes of a connection's records that wait for keys
 RECORD_SIZE = 128  # bytes of memory counted for such a record besides its payload
 SOON = 10_000_000  # ns until the log is asked again
 
@@ -64,16 +64,16 @@ class TlsSession:
         """Begin a session. decrypted: as for `TlsLayer`."""
         self.connection = connection
         self.log, self.effort, self.decrypted = log, log.effort, decrypted
-        self.data_bytes = 0  # that were handed on
+        self.data_bytes = 0  # bytes of data passed on
         self.ends = (TlsEnd(started[0]), TlsEnd(started[1]))
         self.agreed = Handshake()
-        self.opened = 0  # how often records were
+        self.opened = 0  # number of decrypted records
         self.recovery = Recovery(self)
         self.began = 0
-        self.foreign: str | None = None  # why it can't be read
+        self.foreign: str | None = None  # the reason why it can't be read
         self.held: deque[HeldRecord] = deque()  # records that wait for keys
         self.held_size = 0  # bytes of memory counted for them
-        self.asked = self.ask_at = 0  # when the log was first asked for keys in vain, and when it is again (ns)
+        self.asked = self.ask_at = 0  # the time of the first search for keys in vain, and of the next one (ns)
 
     @property
     def steady(self) -> bool:
@@ -97,7 +97,8 @@ class TlsSession:
         """Read bytes that end `d` sent."""
         end = self.ends[d]
         if end.searching and not end.received and is_hello(data):
-            end.searching, self.connection.streams[d].synced = False, True  # it begins here, though no SYN was seen
+            # the stream begins here, though no SYN was captured
+            end.searching, self.connection.streams[d].synced = False, True
         end.ns, end.received = ns, end.received + len(data)
         self.began = self.began or ns
         self.effort.earn(len(data))
@@ -307,7 +308,8 @@ class TlsSession:
             return
         if kind == CHANGE_CIPHER_SPEC and self.agreed.version == TLS_13:
             return
-        if kind == ALERT and len(payload) == ALERT_MESSAGE.sizeof():  # whoever has no keys yet says it in the clear
+        # an end without keys sends its alerts in the clear
+        if kind == ALERT and len(payload) == ALERT_MESSAGE.sizeof():
             self.contents(d, end, kind, payload)
             return
         if end.keys is None and not self.find_keys(d, end):
