@@ -146,7 +146,7 @@ SELECT {NAMED} AS topic, count(DISTINCT partition) AS partitions,
        sum(CASE WHEN api = 'PRODUCE' THEN size_in_bytes ELSE 0 END) AS produced_bytes,
        sum(CASE WHEN api != 'PRODUCE' THEN count ELSE 0 END) AS fetched_records,
        sum(CASE WHEN api != 'PRODUCE' THEN size_in_bytes ELSE 0 END) AS fetched_bytes
-FROM record_batches p {BY_ID} GROUP BY {NAMED}
+FROM record_batches p {BY_ID} GROUP BY 1
 ORDER BY produced_bytes + fetched_bytes DESC, topic LIMIT {SHORT}
 """,
         "No record was produced or fetched.",
