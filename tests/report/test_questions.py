@@ -26,8 +26,8 @@ def test_no_two_rows_tie(question: ReportQuestion | queries.Question) -> None:
     grouped, _, sorted_by = question.sql.rpartition("ORDER BY")
     keys = re.split(r",(?![^(]*\))", grouped.rpartition("GROUP BY")[2]) if "GROUP BY" in grouped else []
     order = re.findall(r"\w+", sorted_by)
-    # Those which the other keys come from.
-    alone = {"lost": ["event", "reason"], "network": ["connection"], "connections": ["connection"]}
+    # Those which the other keys come from, and what a place stands for.
+    alone = {"lost": ["event", "reason"], "network": ["connection"], "connections": ["connection"], "topics": ["topic"]}
     for key in map(str.strip, alone.get(question.name, keys)):
         alias = re.search(re.escape(key) + r" AS (\w+)", grouped)
         names = {key.rpartition(".")[2], alias[1] if alias else key}
