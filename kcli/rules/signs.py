@@ -74,7 +74,8 @@ lines AS (
          sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
          sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
          max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
-                      coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms
+                      coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms,
+         max(greatest(coalesce(c_rtt_p50_ms, 0), coalesce(s_rtt_p50_ms, 0))) AS usual_trip_ms
   FROM (
     SELECT *, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS left_ns FROM tcp
   ) AS ends

@@ -4,11 +4,13 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # Alert descriptions: RFC 8446, 6. TLS 1.3 encrypts alerts. Such an alert is recognized by its length and by its place:
 # it comes where the other end expects Finished, or the first data.
+# Clients on Python's asyncio (aiokafka) send no alert: they close the connection right after the certificate. A health
+# check that only looks for the broker's hello does the same.
 RULE = Rule(
     finding="expired-certificate",
     title="certificates that are refused",
     severity=CRITICAL,
-    when="tls_alerts >= 2",
+    when="tls_alerts >= 2 OR tls_hellos >= 3",
     sql="""
 WITH named AS (
   SELECT 42 AS alert, 'bad_certificate' AS name
@@ -26,6 +28,8 @@ WITH named AS (
   SELECT 116, 'certificate_required'
   UNION ALL
   SELECT 255, 'encrypted (TLS 1.3)'
+  UNION ALL
+  SELECT -1, 'closed without an alert'
 ),
 ended AS (
   SELECT server, host, connection, first_ns AS opened_ns, c_alert AS alert, 'client' AS sender
@@ -35,21 +39,29 @@ ended AS (
   SELECT server, host, connection, first_ns, s_alert, 'broker'
   FROM conns
   WHERE s_alert IS NOT NULL AND c_alert IS NULL
+  UNION ALL
+  SELECT server, host, connection, first_ns, -1, 'client'
+  FROM conns
+  WHERE c_alert IS NULL AND s_alert IS NULL AND c_first_bytes LIKE '1603%' AND s_first_bytes LIKE '1603%'
+    AND c_data_segments = 1 AND s_bytes >= 500
+    AND least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) - s_first_data_ns BETWEEN 0 AND 3000000000
+    AND least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) < coalesce(s_fin_ns, s_rst_ns, c_fin_ns + 1)
 )
 SELECT e.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, array_agg(DISTINCT n.name) AS alerts,
        max(sender) AS sender, count(*) AS connections,
        count(*) / greatest((max(opened_ns) - min(opened_ns)) / 1e9, 1) AS per_second,
        (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
        count(*) AS weight,
-       CASE WHEN min(n.alert) = 255 THEN concat('read in the log of the ', max(sender), ' why; most often: ')
-            ELSE '' END AS unsaid,
+       CASE WHEN max(CASE WHEN n.alert BETWEEN 0 AND 254 THEN 1 ELSE 0 END) = 0
+              THEN concat('read in the log of the ', max(sender), ' why; most often: ')
+            ELSE '' END AS unsaid, CASE WHEN max(n.alert) = -1 THEN 'warning' ELSE 'critical' END AS severity,
        concat('renew the certificate of the ', CASE max(sender) WHEN 'client' THEN 'broker' ELSE 'client' END, ', or ',
               CASE WHEN min(n.alert) = 45 AND max(n.alert) = 45 THEN concat('set the clock of the ', max(sender))
                    ELSE concat('give the ', max(sender),
                                ' the CA that signed it (ssl.truststore.location, ssl.ca.location)') END) AS remedy
 FROM ended e JOIN named n ON e.alert = n.alert JOIN brokers b ON e.server = b.server
 GROUP BY e.server, b.broker, b.broker_name
-HAVING count(*) >= 2
+HAVING count(*) >= CASE WHEN max(n.alert) = -1 THEN 3 ELSE 2 END
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("alerts", "sender", "connections", "per_second", "seconds", "hosts"),

@@ -4,6 +4,8 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # A client whose connections are refused asks for Metadata again each time. A client that gets no answer waits, and asks
 # for Metadata hardly more than once; there a listener counts only if none of its addresses can be reached.
+# The same holds if nobody tried: a capture of one broker's port shows no connection to the others. Some clients
+# (franz-go, kafka-python 3) ask once, and connect again and again: there the refused attempts count.
 RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",
@@ -55,7 +57,8 @@ away AS (
   SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
   FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
   WHERE k.client_id NOT IN (SELECT client_id FROM working)
-    AND (k.asked >= 3 OR (l.attempts > 0 AND k.server IN (SELECT server FROM blind)))
+    AND CASE WHEN k.server IN (SELECT server FROM blind) THEN k.asked >= 3 OR l.attempts > 0
+             ELSE k.asked >= 3 AND l.attempts > 0 END
 )
 SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,
@@ -72,7 +75,7 @@ SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts,
                         ' refused, none taken') END AS outcome
 FROM away
 GROUP BY node_id, address
-HAVING sum(asked) >= 3 OR max(waited_seconds) >= 3
+HAVING sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),

@@ -10,6 +10,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # seconds make members leave their groups. A broker without connections at first may just have started: its first
 # seconds do not count. OffsetForLeaderEpoch does not count: a leader that has just been elected is asked for it. If
 # Metadata alone is late, it waits for leaders that move; the broker answers all other requests in time.
+# A client that asks for one thing after another has one late answer in a pause, however long that is: its time counts.
+# Produce with acks=all counts among those that wait if it is late together with others, and hardly on other brokers.
 RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
@@ -39,21 +41,23 @@ plain AS (
              AND t.ns < b.begun_ns + 10000000000)
 ),
 by_client AS (
-  SELECT server, client_id, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers
+  SELECT server, client_id, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
+         sum(CASE WHEN late THEN own_ms ELSE 0 END) / 1e3
+           / greatest(count(DISTINCT CASE WHEN late THEN connection END), 1) AS late_seconds
   FROM plain
   GROUP BY server, client_id
   HAVING count(*) >= 20
 ),
 shared AS (
-  SELECT server, count(*) AS there, sum(CASE WHEN late_answers > 0.02 * answers THEN 1 ELSE 0 END) AS touched
-  FROM by_client
-  GROUP BY server
+  SELECT c.server, count(*) AS there,
+         sum(CASE WHEN late_answers > 0.02 * answers OR late_seconds > 0.03 * seconds THEN 1 ELSE 0 END) AS touched
+  FROM by_client c JOIN server_spans t ON c.server = t.server
+  GROUP BY c.server
 ),
 by_server AS (
   SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
          sum(CASE WHEN late AND api = 'METADATA' THEN 1 ELSE 0 END) AS late_metadata,
          count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
-         count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
          count(DISTINCT CASE WHEN late THEN connection END) AS links, max(CASE WHEN late THEN own_ms END) AS longest_ms,
          percentile_approx(own_ms, 0.5) AS median_ms, sum(CASE WHEN late THEN own_ms ELSE 0 END) AS late_ms,
          min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns
@@ -76,6 +80,26 @@ covered AS (
   ) AS b
   GROUP BY server
 ),
+late_writes AS (
+  SELECT server, connection, client_id, floor(completed_ns / 250000000) AS burst,
+         count(*) OVER (PARTITION BY server) >= 0.8 * count(*) OVER () AS mostly_here
+  FROM timed
+  WHERE awaits_replicas AND own_ms > 100 AND NOT inner_client
+),
+waiters AS (
+  SELECT server, count(DISTINCT connection) AS links, count(DISTINCT client_id) AS waiting,
+         array_agg(DISTINCT client_id) AS clients
+  FROM (
+    SELECT server, connection, client_id FROM plain WHERE late
+    UNION ALL
+    SELECT w.server, w.connection, w.client_id
+    FROM late_writes w
+    JOIN (SELECT DISTINCT server, floor(completed_ns / 250000000) AS burst FROM plain WHERE late) AS l
+      ON w.server = l.server AND w.burst = l.burst
+    WHERE mostly_here
+  ) AS late_ones
+  GROUP BY server
+),
 compared AS (
   SELECT o.*, coalesce(sum(p.answers), 0) AS other_answers, coalesce(sum(p.late_answers), 0) AS other_late,
          max(p.median_ms) AS other_median_ms, count(p.server) AS others
@@ -84,21 +108,23 @@ compared AS (
     ON o.server != p.server AND p.answers >= 20 AND coalesce(o.node_id != p.node_id, true)
   GROUP BY ALL
 )
-SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, median_ms, other_answers, other_late,
+SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) AS waiting, longest_ms, median_ms,
+       other_answers, other_late,
        other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns, late_ms AS weight,
-       (SELECT array_agg(DISTINCT client_id) FROM plain p WHERE p.server = c.server AND p.late) AS clients,
+       clients,
        CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server
+LEFT JOIN waiters w ON c.server = w.server
 LEFT JOIN asked_else e ON c.server = e.server
 JOIN server_spans t ON c.server = t.server
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
   AND (late_metadata < late_answers OR late_answers = 0 OR coalesce(e.requests, 0) < 20)
-  AND ((late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
+  AND ((late_answers >= 5 AND bursts >= 3 AND w.links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
         AND CASE WHEN others > 0
                    THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
-                        AND late_ms / links / 1e3 > 0.03 * seconds
-                 ELSE late_ms / links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
+                        AND late_ms / c.links / 1e3 > 0.03 * seconds
+                 ELSE late_ms / c.links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
                       AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
        OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND other_answers >= 20))
 """,

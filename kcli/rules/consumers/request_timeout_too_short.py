@@ -5,6 +5,7 @@ from kcli.rules.rule import Rule
 # A broker that answers nobody in the meantime hangs, and its clients are right to give up. An answer that is missing in
 # the capture does not count as one that the client did not wait for. If the broker may answer within the timeout, and
 # mostly does, it was late by exception.
+# If only a piece of the answer comes, after the client's FIN, as a RST cuts it, the client did not wait for it.
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",
@@ -22,14 +23,23 @@ WITH hung AS (
   ) AS e
   WHERE end_ns IS NOT NULL AND (server_ns IS NULL OR server_ns >= end_ns) AND (unanswered > 0 OR answered_ns > end_ns)
 ),
+reset AS (
+  SELECT h.connection
+  FROM hung h JOIN undecodable u ON u.connection = h.connection
+  WHERE event IN ('gap', 'truncated', 'undecodable')
+  GROUP BY h.connection
+  HAVING min(unix_micros(u.timestamp) * 1000 - h.end_ns) > 0
+),
 open AS (
-  SELECT h.client_id, h.connection, h.end_ns, x.server, x.api, x.ns, x.max_wait_ms, x.completed_ns, x.response_bytes
+  SELECT h.client_id, h.connection, h.end_ns, x.server, x.api, x.ns, x.max_wait_ms, x.completed_ns, x.response_bytes,
+         r.connection IS NOT NULL AS is_reset
   FROM hung h
   JOIN calls x
     ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
     AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
   LEFT JOIN heard a ON a.connection = h.connection AND x.response_bytes IS NULL AND x.ns <= a.ns
-  WHERE a.connection IS NULL
+  LEFT JOIN reset r ON r.connection = h.connection
+  WHERE a.connection IS NULL OR r.connection IS NOT NULL
 ),
 answered AS (
   SELECT DISTINCT server, floor(completed_ns / 1e9) AS second
@@ -38,9 +48,9 @@ answered AS (
 ),
 pending AS (
   SELECT client_id, connection, end_ns, min_by(api, ns) AS api, min(ns) AS ns, max(max_wait_ms) AS max_wait_ms,
-         bool_or(completed_ns > end_ns AND response_bytes IS NOT NULL) AS answered_later
+         bool_or(is_reset OR (completed_ns > end_ns AND response_bytes IS NOT NULL)) AS answered_later
   FROM open x
-  WHERE response_bytes IS NOT NULL
+  WHERE response_bytes IS NOT NULL OR is_reset
     OR EXISTS (
       SELECT 1
       FROM answered a

@@ -4,10 +4,12 @@ from kcli.rules.rule import Rule
 
 # The shortest round trip of a connection is the network's, however busy its ends are: acknowledgements may be delayed
 # by up to 40 ms. A consumer that pauses between its Fetches for far longer than a round trip is slow by itself.
+# If most round trips take far longer than the shortest, the line is near, but full: what is sent stands in a queue of
+# that time's bytes. (Acknowledgements of a few bytes may wait as long, for data that goes along.)
 RULE = Rule(
     finding="slow-network",
     title="long lines to clients",
-    when="longest_trip_ms >= 30",
+    when="longest_trip_ms >= 30 OR usual_trip_ms >= 150",
     sql="""
 WITH trips AS (
   SELECT host, client_id, connection, inner_client,
@@ -15,13 +17,19 @@ WITH trips AS (
                   CASE WHEN s_rtt_samples >= 5 OR c_rtt_samples >= 5
                          THEN greatest(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms ELSE 0 END,
                                        CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms ELSE 0 END) END) AS trip_ms,
-         greatest(coalesce(syn_ms, c_rtt_min_ms, 0), 0) AS server_ms
+         greatest(coalesce(syn_ms, c_rtt_min_ms, 0), 0) AS server_ms,
+         greatest(coalesce(c_rtt_p50_ms, 0), coalesce(s_rtt_p50_ms, 0)) AS usual_ms,
+         CASE WHEN coalesce(c_rtt_p50_ms, 0) > coalesce(s_rtt_p50_ms, 0) THEN c_rtt_samples
+              ELSE s_rtt_samples END AS samples,
+         1e9 * greatest(c_bytes, s_bytes) / greatest(last_ns - first_ns, 1) AS bytes_per_second
   FROM conns
   WHERE requests >= 3
 ),
 hosts AS (
   SELECT host, min(server_ms) AS server_ms, min(trip_ms) AS trip_ms,
          percentile_approx(trip_ms, 0.5) AS median_trip_ms, count(*) AS connections,
+         max_by(usual_ms, samples) AS usual_ms, sum(samples) AS samples,
+         max(usual_ms / 1e3 * bytes_per_second) AS queued,
          array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL AND client_id != '') AS clients
   FROM trips
   WHERE trip_ms IS NOT NULL AND NOT inner_client
@@ -42,23 +50,32 @@ busy AS (
   GROUP BY client_id, connection
   HAVING sum(greatest(pause_ms - trip_ms, 0)) / 1e3 > 0.5 * (max(ns) - min(ns)) / 1e9
 )
-SELECT h.host, h.trip_ms, h.median_trip_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms,
+SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms,
        greatest(w.broker_ms - h.server_ms, 0) AS broker_ms,
        (
          SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id)
        ) AS groups, h.trip_ms AS weight,
        CASE WHEN min(o.median_trip_ms) IS NULL THEN ''
             ELSE concat('; other hosts ', round(min(o.median_trip_ms), 2), ' ms') END AS others,
+       CASE WHEN h.trip_ms < 0.1 * h.usual_ms
+              THEN concat('is at the end of a full line (TCP round trips of ', round(h.usual_ms),
+                          ' ms by their median, though ', round(h.trip_ms, 2), ' ms at best')
+            ELSE concat('is ', round(h.trip_ms, 2), ' ms away (TCP round trip at its best') END AS away,
+       CASE WHEN h.trip_ms < 0.1 * h.usual_ms
+              THEN concat('send less over it (compression.type zstd, fewer other users), or get a wider line: ',
+                          'what is sent faster than it carries stands in a queue') END AS advised,
        CASE WHEN (SELECT count(*) FROM busy b WHERE array_contains(h.clients, b.client_id)) > 0
               THEN 'lagging-consumer' END AS spares
 FROM hosts h LEFT JOIN hosts o ON h.host != o.host LEFT JOIN own w ON w.address = h.host
 GROUP BY ALL
-HAVING h.trip_ms >= 30 AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * min(o.median_trip_ms))
+HAVING (h.trip_ms >= 30
+        AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * min(o.median_trip_ms)))
+    OR (h.usual_ms >= 150 AND h.samples >= 10 AND h.trip_ms < 0.1 * h.usual_ms AND h.queued >= 8000
+        AND (min(o.usual_ms) IS NULL OR h.usual_ms >= 5 * min(o.usual_ms)))
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
-    evidence=("trip_ms", "median_trip_ms", "others_ms", "connections", "broker_ms", "clients"),
-    says="host {host} is {trip_ms} ms away (TCP round trip at its best{others}): {clients}; "
-    "the broker itself answers in {broker_ms} ms",
+    evidence=("trip_ms", "median_trip_ms", "usual_ms", "others_ms", "connections", "broker_ms", "clients"),
+    says="host {host} {away}{others}): {clients}; the broker itself answers in {broker_ms} ms",
     ruled_out="the broker, loss",
     advice="move the client or a broker nearer; larger batches, more requests in flight, "
     "larger socket buffers (send.buffer.bytes, receive.buffer.bytes)",

@@ -7,6 +7,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # That may be intended, as when a deployment starts the new producer before it stops the old one. A producer that
 # returns after a long silence was replaced, as it should be. A producer that never returns was restarted. Ids with more
 # takeovers need no such proof: the queries from `few` on look only at ids with one or two.
+# A producer that is refused although no other one began was fenced by the coordinator (transaction-timeout).
 RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers have",
@@ -28,17 +29,24 @@ producers AS (SELECT DISTINCT transactional_id, producer_id FROM begins),
 fenced AS (
   SELECT p.transactional_id, x.error, x.client_id
   FROM (
-    SELECT transactional_id, CAST(NULL AS BIGINT) AS producer_id, error, coalesce(client_id, '') AS client_id
+    SELECT transactional_id, CAST(NULL AS BIGINT) AS producer_id, error, coalesce(client_id, '') AS client_id,
+           producer_id AS own_id, producer_epoch, completed_ns
     FROM transaction_calls
     WHERE error IN ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH', 'INVALID_PRODUCER_ID_MAPPING')
       AND api != 'INIT_PRODUCER_ID'
     UNION ALL
-    SELECT NULL, b.producer_id, p.error, b.client_id
+    SELECT NULL, b.producer_id, p.error, b.client_id, b.producer_id, b.producer_epoch, p.ns + 2000000000
     FROM produced p
     JOIN batches b ON {OF_BATCH}
     WHERE p.error IN ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH')
   ) AS x
   JOIN producers p ON p.transactional_id = x.transactional_id OR p.producer_id = x.producer_id
+  WHERE x.error = 'INVALID_PRODUCER_ID_MAPPING' OR EXISTS (
+    SELECT 1
+    FROM begins b
+    WHERE b.transactional_id = p.transactional_id AND b.completed_ns <= x.completed_ns
+      AND (b.producer_epoch > x.producer_epoch OR b.producer_id != x.own_id)
+  )
 ),
 counted AS (
   SELECT transactional_id, count(*) AS fenced, array_agg(DISTINCT error) AS errors FROM fenced GROUP BY transactional_id
@@ -111,6 +119,7 @@ WHERE in_turn >= enough OR was_at_work IS NOT NULL
         "connection-churn": ("client",),
         "hanging-transaction": ("transactionalId",),
         "long-transaction": ("transactionalId",),
+        "transaction-timeout": ("transactionalId",),
         "sequence-gap": ("client",),
     },
 )

@@ -1,0 +1,173 @@
+"""Causes of which a capture, or an answer, shows but a part: each beside the same traffic without it."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import Finding, diagnose
+from tests.capture.messages import request, response
+from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
+from tests.rules.test_access import Talk as TlsTalk
+from tests.rules.test_access import findings
+from tests.rules.test_by_hand import SECOND, Talk, found, produced, told
+
+
+def refused(times: int, address: str = "10.0.0.3") -> list[Wire]:
+    """Attempts to connect that are refused, one a second."""
+    wires = []
+    for number in range(times):
+        port, start = 46000 + number, Wire().now + number * SECOND
+        wire = Wire(client=("10.0.0.1", port), server=(address, 9092), seq=(port, 2 * port), start=start)
+        wire.add(0, SYN)
+        wire.add(1, RST | ACK)
+        wires.append(wire)
+    return wires
+
+
+def asks_metadata(times: int, hosts: list[str], pause: int = 30 * MILLISECOND) -> Talk:
+    talk = Talk("gateway")
+    brokers = [{"nodeId": node, "host": host, "port": 9092, "rack": None} for node, host in enumerate(hosts, 1)]
+    for _ in range(times):
+        talk.call(3, 12, {"topics": None}, {"brokers": brokers, "topics": []}, pause)
+    return talk
+
+
+def test_the_port_of_one_broker_shows_no_connection_to_the_others(tmp_path: Path) -> None:
+    """Who asks for Metadata all the time needs none."""
+    storm = asks_metadata(300, ["10.0.0.2", "10.0.0.3", "10.0.0.4"])
+    told(found(tmp_path, storm), "metadata-storm", client="gateway")
+    unreachable = found(tmp_path, asks_metadata(30, ["10.0.0.3", "10.0.0.4"], SECOND))
+    assert {each.finding for each in unreachable} == {"wrong-advertised-listener"}
+
+
+def test_who_asks_metadata_once_and_connects_again_and_again(tmp_path: Path) -> None:
+    """franz-go, kafka-python 3. One that is refused once may have met a restart."""
+    asking = asks_metadata(1, ["10.0.0.3"])
+    finding = told(found(tmp_path, asking, *refused(4)), "wrong-advertised-listener", client=["gateway"])
+    assert (finding.evidence["attempts"], finding.evidence["refused"]) == (4, 4)
+    assert not found(tmp_path, asking, *refused(1))
+
+
+@pytest.mark.parametrize("sent", [0, 40, 1000])
+def test_an_answer_that_a_reset_cuts_was_not_waited_for(sent: int, tmp_path: Path) -> None:
+    """Of the answer so many bytes come, a second after the client's FIN. A lost one may have been waited for."""
+
+    def hasty(number: int, after: int) -> Wire:
+        port, start = 43000 + number, Wire().now + 2 * number * SECOND
+        wire = Wire(client=("10.0.0.7", port), seq=(port, 2 * port), start=start).open()
+        wire.client(request(1, 11, 1, {"maxWaitMs": 3000}, "hasty")).add(1, ACK)
+        answer = response(1, 11, 1, {"responses": [{"topic": "t" * 900, "partitions": []}]})[:sent]
+        wire.now += 400 * MILLISECOND
+        if after and sent:
+            wire.add(0, FIN)
+            wire.now += after
+        if sent:
+            wire.add(1, ACK, answer)
+        if not after or not sent:
+            wire.add(0, FIN)
+        wire.add(0, RST)
+        return wire
+
+    others = produced(Talk("others"), 24, 0)
+    finding = told(
+        found(tmp_path, others, *(hasty(each, SECOND) for each in range(4))), "request-timeout-too-short",
+        client="hasty",
+    )  # fmt: skip
+    assert (finding.evidence["gave_up"], finding.evidence["answered_later"]) == (4, 4 if sent else 0)
+    assert finding.evidence["after_ms"] == pytest.approx(400, abs=20)
+    if sent:
+        assert not found(tmp_path, others, *(hasty(each, 0) for each in range(4)))
+
+
+def test_a_client_that_closes_right_behind_the_certificate(tmp_path: Path) -> None:
+    """Python's asyncio sends no alert. Twice may be for another reason."""
+
+    def ended(times: int) -> list[Finding]:
+        talks = [TlsTalk(tmp_path, port=41000 + number, refuses=0) for number in range(times)]
+        for talk in talks:
+            with contextlib.suppress(ssl.SSLError):
+                talk.shake_hands()
+            talk.wire.add(0, FIN)
+        return findings(talks, tmp_path)
+
+    [finding] = ended(3)
+    assert (finding.finding, finding.severity) == ("expired-certificate", "warning")
+    assert (
+        finding.evidence["alerts"] == ["closed without an alert"] and "read in the log of the client" in finding.advice
+    )
+    assert not ended(2)
+
+
+def writes(client: str, port: int, broker: int, acks: int, late: list[int], pause: int = 100) -> Wire:
+    """A producer whose answers to these requests, by number, take half a second."""
+    talk = Talk(client, port, broker)
+    for number in range(200):
+        parts = {"name": "orders", "partitionData": [{"index": broker}]}
+        talk.wire.client(request(0, 9, number, {"acks": acks, "timeoutMs": 1000, "topicData": [parts]}, client))
+        talk.wire.now += 500 * MILLISECOND if number in late else 0
+        answer = {"responses": [{"name": "orders", "partitionResponses": [{"index": broker, "baseOffset": number}]}]}
+        talk.wire.server(response(0, 9, number, answer)).now += pause * MILLISECOND
+    return talk.wire
+
+
+def follows(broker: int, port: int) -> Talk:
+    """A follower that asks a broker."""
+    talk = Talk(f"broker-{9 - broker}-fetcher-0", port, broker)
+    for number in range(40):
+        asked = {"replicaId": 9 - broker, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": number}
+        talk.call(1, 11, asked, {"sessionId": 7, "responses": []})
+    return talk
+
+
+def test_writes_that_wait_for_replicas_tell_of_a_slow_broker_beside_others(tmp_path: Path) -> None:
+    """One client with acks=1 is late together with those of acks=all, and at this broker alone."""
+    late = [*range(5, 195, 12)]
+    followed = [follows(2, 47000), follows(3, 47001)]
+    well = [writes("one", 41000, 3, 1, []), writes("all", 41001, 3, -1, [])]
+    slow = [writes("one", 42000, 2, 1, late), writes("all", 42001, 2, -1, late)]
+    assert "10.0.0.2:9092" in told(found(tmp_path, *followed, *well, *slow), "slow-broker").subject["broker"]
+    alone = [writes("one", 42000, 2, 1, late), writes("all", 42001, 2, -1, [])]
+    assert not found(tmp_path, *followed, *well, *alone), "what a single one sends waits for itself"
+
+
+def test_a_pause_holds_up_one_answer_of_each(tmp_path: Path) -> None:
+    """Few of the answers, and much of the time."""
+
+    def beats(client: str, port: int, broker: int, late: list[int]) -> Wire:
+        talk = Talk(client, port, broker)
+        for number in range(300):
+            talk.wire.client(request(12, 4, number, {"groupId": "g", "generationId": 2, "memberId": "m"}, client))
+            talk.wire.now += 2 * SECOND if number in late else 0
+            talk.wire.server(response(12, 4, number, {"errorCode": 0})).now += 200 * MILLISECOND
+        return talk.wire
+
+    others = [beats("one", 41000, 2, []), beats("two", 41001, 2, [])]
+    late = [60, 120, 180, 240]
+    slow = [beats("one", 42000, 3, late), beats("two", 42001, 3, late)]
+    assert "10.0.0.3:9092" in told(found(tmp_path, *others, *slow), "slow-broker").subject["broker"]
+    assert not found(tmp_path, *others, slow[0], beats("two", 42001, 3, []))
+
+
+@pytest.mark.parametrize(("size", "full"), [(1400, True), (40, False)])
+def test_a_line_that_is_full(size: int, full: bool, tmp_path: Path) -> None:
+    """What is sent is acknowledged ever later, up to 0.4 s; of a few bytes, that may wait for others."""
+    wire = Wire(client=("10.0.9.9", 43000)).open()
+    for number in range(60):
+        body = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "o" * size, "partitionData": [{"index": 0}]}]}
+        for part in range(8 if full else 1):
+            wire.client(request(0, 9, 8 * number + part, body, "far"))
+        wire.now += (400 if number > 5 else 5) * MILLISECOND
+        wire.add(1, ACK)
+        for part in range(8 if full else 1):
+            answer = {"responses": [{"name": "o" * size, "partitionResponses": [{"index": 0, "baseOffset": number}]}]}
+            wire.server(response(0, 9, 8 * number + part, answer))
+        wire.add(0, ACK)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(wire.packets))
+    lines = [each for each in diagnose([str(path)]).findings if each.finding == "slow-network"]
+    assert [each.subject["host"] for each in lines] == (["10.0.9.9"] if full else [])
+    assert not full or "at the end of a full line" in lines[0].text
