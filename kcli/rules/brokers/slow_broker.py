@@ -109,9 +109,8 @@ compared AS (
   GROUP BY ALL
 )
 SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) AS waiting, longest_ms, median_ms,
-       other_answers, other_late,
-       other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns, late_ms AS weight,
-       clients,
+       other_answers, other_late, other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns,
+       c.last_ns, late_ms AS weight, clients,
        CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server
