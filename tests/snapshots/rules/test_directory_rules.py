@@ -183,6 +183,7 @@ def test_leader_epochs_where_the_log_s_start_has_moved() -> None:
     log, wrong = {0: (1, 1), 2: (2, 3), 4: (3, 3)}, ("error", "leader-epochs")
     for epochs in ((EpochEntry(3, 4),), (EpochEntry(3, 3),), (EpochEntry(2, 2), EpochEntry(3, 3))):
         assert wrong not in reported(directory(log, ("4-3",), epochs=epochs))
+        assert wrong not in reported(directory(log, ("1-1", "4-3"), epochs=epochs))  # the newest counts
     assert wrong in reported(directory(log, ("4-3",), epochs=(EpochEntry(3, 5),)))
     assert wrong in reported(directory(log, epochs=(EpochEntry(3, 4),)))
 
