@@ -76,7 +76,9 @@ def run_for_logs(
         return read_capture(str(SAMPLES / items)) if isinstance(items, str) else items
 
     async def work() -> dict[str, dict[int, bytes]]:
-        async with Broker(**broker) as there:
+        # Records of any age, and in one segment each log: a capture makes topics of its own.
+        lasting = {"log.retention.ms": "-1", "log.roll.ms": str(2**63 - 1)}
+        async with Broker(**{"config": lasting, **broker}) as there:
             config = ClientConfig({"bootstrap.servers": there.bootstrap})
             await replay(read, setting(read(), choice, config, options, outcome))
             return await logs(config)
