@@ -65,7 +65,8 @@ class LazyGroup(click.Group):
         if args and args[0] not in self.table and not args[0].startswith("-"):
             from kcli.cli.suggestions import suggestion
 
-            ctx.fail(f"{args[0]}: no such {self.what}{suggestion(args[0], self.table)}")
+            said = suggestion(args[0], self.table, takes_files="file" in self.what)
+            ctx.fail(f"{args[0]}: no such {self.what}{said}")
         return super().resolve_command(ctx, args)
 
 

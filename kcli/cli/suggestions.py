@@ -25,11 +25,11 @@ ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9A-Fa-f:]+\]:\d{1,5}")
 MOST_ENTRIES = 10_000  # of a folder
 
 
-def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]]) -> str:
+def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]], *, takes_files: bool) -> str:
     """Return what follows "no such command": the command or file that was meant, or what there is.
 
-    table: the commands that the word could have been, as `kcli.cli.commands.COMMANDS`. A command of a group goes before
-    one that is only written alike: `explain` is no `replay`, which would send requests.
+    table: the commands that the word could have been, as `kcli.cli.commands.COMMANDS`; takes_files: or a file.
+    A command of a group goes before one that is only written alike: `explain` is not `replay`, which sends requests.
     """
     if "://" in word:
         return "; kcli reads files and pipes: `curl -s URL | kcli -`"
@@ -43,9 +43,12 @@ def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]]) -> str:
     meant = OTHER_WORDS.get(word.lower()) if "diagnose" in table else None
     if meant is not None:
         return did_you_mean(f"`kcli {meant}`")
-    if "." in word or "/" in word:
+    commands = f" (there are: {', '.join(sorted(table))})"
+    if not takes_files and ("/" in word or Path(word).exists()):
+        return f"; a command of the group stands before a file{commands}"
+    if takes_files and ("." in word or "/" in word):
         return did_you_mean(file_like(Path(word)))
-    return nearest_command(word, table) or f" (there are: {', '.join(sorted(table))})"
+    return nearest_command(word, table) or commands
 
 
 def file_like(path: Path) -> Path | None:

@@ -179,6 +179,19 @@ def test_a_file_that_is_named_alike_is_told(tmp_path: Path, capsys: pytest.Captu
         assert f"{word}: no such command or file; did you mean {tmp_path}/night.pcap.gz?" in capsys.readouterr().err
 
 
+def test_a_file_behind_a_group_is_told_that_a_command_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "night.pcap").touch()
+    monkeypatch.chdir(tmp_path)
+    for word in ("night.pcap", str(tmp_path / "night.pcap"), str(tmp_path / "nigth.pcap")):
+        assert main(["fetch-session", word]) == 2
+        missing = "no such command; a command of the group stands before a file (there are: explain, lint, replay)"
+        assert f"kcli: {word}: {missing} (see" in capsys.readouterr().err
+    assert main(["decode", "nigth.pcap"]) == 2
+    assert "no such command or file; did you mean night.pcap?" in capsys.readouterr().err
+
+
 def test_a_cold_start_imports_nothing_heavy() -> None:
     script = f"import sys; from kcli.cli.main import main; main(['--help']); print(*set({HEAVY!r}) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
