@@ -10,8 +10,8 @@ import pytest
 
 from kcli.diagnose import Finding, diagnose
 from tests.capture.messages import request, response
+from tests.capture.tls.traffic import Talk as TlsTalk
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
-from tests.rules.test_access import Talk as TlsTalk
 from tests.rules.test_access import findings
 from tests.rules.test_by_hand import SECOND, Talk, found, produced, told
 
