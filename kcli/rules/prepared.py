@@ -83,18 +83,16 @@ SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, 
 FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
     # The captured periods. Captures may be of different days and clusters, and the time between them does not count. A
-    # request without an answer is completed when the next capture begins, so its own time counts.
+    # request without an answer is completed when the next capture begins, so its own time counts. Connections that
+    # begin within the same second count as one, as the gap between two captures is longer.
     "stretches": f"""
 WITH ends AS (
   SELECT first_ns, last_ns, first_ns - max(last_ns) OVER (ORDER BY first_ns, last_ns
                                                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns
   FROM (
-    SELECT first_ns, last_ns
-    FROM tcp
-    UNION ALL
-    SELECT min(ns), max(CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END)
-    FROM calls
-    GROUP BY connection
+    SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns
+    FROM (SELECT first_ns, last_ns FROM tcp UNION ALL SELECT first_ns, seen_ns FROM links) AS each_link
+    GROUP BY floor(first_ns / 1e9)
   ) AS e
 ),
 shortest AS (
@@ -127,7 +125,8 @@ GROUP BY server
     # The client of each connection. A finding on a client is about all its addresses.
     "links": """
 SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, min(address) AS address,
-       min(ns) AS first_ns, max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns, count(*) AS requests,
+       min(ns) AS first_ns, max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns,
+       max(CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END) AS seen_ns, count(*) AS requests,
        bool_or(inner_client) AS inner_client,
        sum(CASE WHEN response_bytes IS NULL AND NOT (api = 'PRODUCE' AND acks = 0) THEN 1 ELSE 0 END) AS unanswered,
        sum(request_bytes) AS request_bytes, sum(coalesce(response_bytes, 0)) AS response_bytes

@@ -205,7 +205,7 @@ def error_names(ends: bytes, codes: bytes) -> Any:
     import numpy
     import pyarrow
 
-    given = numpy.frombuffer(codes, numpy.int64).tolist()
-    names = {code: error_name(code).encode() for code in set(given)}
+    different, places = numpy.unique(numpy.frombuffer(codes, numpy.int64), return_inverse=True)
+    names = texts(map(error_name, different.tolist()))
     offsets = integers(numpy.frombuffer(ends, numpy.int32), "int32")
-    return pyarrow.ListArray.from_arrays(offsets, texts(names[code] for code in given))
+    return pyarrow.ListArray.from_arrays(offsets, rows_at(names, places))
