@@ -1,11 +1,11 @@
-"""The first part of a rule's query, which is asked alone. Most rules find nothing; for these, reading and planning the
-rest of the query would take most of the time.
+"""The first parts of a rule's query, which are asked alone. Most rules find nothing; for these, reading and planning
+the rest of the query would take most of the time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 
 from kcli.tables.duckdb_engine import SOURCES
@@ -14,31 +14,21 @@ from kcli.tables.duckdb_engine import SOURCES
 PAREN = re.compile(r"'[^']*'|[()]")
 COMMENT = re.compile(r"('[^']*')|--[^\n]*")
 NAMED = re.compile(r"\s*(\w+) AS \(")
-FIRST = "first_rows"  # the table of the first part's rows
-
-
-@cache
-def head_of(sql: str, names: Sequence[str]) -> str:
-    """Return a query of one row: `found` is true if any of the named queries in the WITH has a row. KeyError: the WITH
-    has no query of that name.
-    """
-    every, _ = parts_of(sql)
-    rows = " UNION ALL ".join(f"SELECT 1 AS one FROM {name}" for name in names if every[name])
-    return with_needed(every, f"SELECT count(*) > 0 AS found FROM ({rows}) AS given")
+KEPT = "first_{}"  # the table of the stored rows of a part
 
 
 @cache
 def first_of(sql: str, name: str) -> str:
     """Return a statement that stores the rows of the named query in the WITH. KeyError: the WITH has no such query."""
     every, _ = parts_of(sql)
-    return f"CREATE TABLE {FIRST} AS {with_needed(every, every[name])}"
+    return f"CREATE TABLE {KEPT.format(name)} AS {with_needed(every, every[name])}"
 
 
 @cache
 def rest_of(sql: str, name: str) -> str:
     """Return the query with the stored rows in place of the named query in its WITH."""
     every, last = parts_of(sql)
-    return with_needed(every | {name: f"SELECT * FROM {FIRST}"}, last)
+    return with_needed(every | {name: f"SELECT * FROM {KEPT.format(name)}"}, last)
 
 
 def with_needed(every: Mapping[str, str], last: str) -> str:

@@ -41,8 +41,8 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     for commands.
     """
     asked = rules_to_ask(tables)
-    first = {rule.sql: rule.rests_on for rule in asked}
-    found = {sql: [*tables.ask(sql, first[sql])] for sql in tables.expect(first)}
+    stages = {rule.sql: rule.rests_on for rule in asked}
+    found = {sql: [*tables.ask(sql, stages[sql])] for sql in tables.expect(stages)}
     rows = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]

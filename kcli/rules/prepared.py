@@ -42,7 +42,11 @@ FROM (
   SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
          api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
          OR coalesce(replica_id, -1) >= 0 OR (api_key = 24 AND api_version >= 4) AS inside
-  FROM exchange_facts
+  FROM (
+    SELECT client_id, address, api_key, max(api_version) AS api_version, max(replica_id) AS replica_id
+    FROM exchange_facts
+    GROUP BY client_id, address, api_key
+  ) AS asked_for
 ) AS asked
 GROUP BY client_id, address
 HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1

@@ -67,8 +67,8 @@ class Rule:
     says, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
     `see` follows "kcli". source: the source of the limits.
     explains: findings that are consequences of this one -> the kinds of names that both must share (none: all).
-    rests_on: queries in the WITH of `sql`: if none of them has a row, `sql` has none either. They are asked first, and
-    the rows of a single one are stored for the rest.
+    rests_on: queries in the WITH of `sql`: if one of them has no row, `sql` has none either. They are asked first, one
+    after the other, and their rows are stored for the rest.
     of_payloads: the rule is asked only if keys and values of records are decoded.
     """
 

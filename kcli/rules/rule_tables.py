@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.extras import require
-from kcli.rules.heads import FIRST, first_of, head_of, rest_of
+from kcli.rules.heads import KEPT, first_of, rest_of
 from kcli.rules.prepared import PREPARED, VIEWS, query_of
 from kcli.rules.signs import SIGNS
 from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, DuckDbSession
@@ -93,17 +93,23 @@ class RuleTables(DuckDbSession):
         for table in SOURCES.findall(sql):
             self.make(table)
 
-    def ask(self, sql: str, first: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-        """Return the rows of a query, by column. first: queries in its WITH to ask alone; the whole query is asked only
-        if one of them has a row. If there is just one, its rows are stored and used again.
+    def ask(self, sql: str, stages: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """Return the rows of a query, by column. stages: queries in its WITH to ask alone, one after the other; the
+        whole query is asked only if each has a row. Their rows are stored and used again.
         """
-        keeps = len(first) == 1
-        found = True
-        if first:
-            _, [[found]] = self.answer(first_of(sql, *first) if keeps else head_of(sql, first))
-        names, rows = self.answer(rest_of(sql, *first) if keeps else sql) if found else ([], [])
-        if keeps:
-            self.execute(f"DROP TABLE {FIRST}")
+        names: list[str] = []
+        rows: list[tuple[Any, ...]] = []
+        rest, kept = sql, []
+        for name in stages:
+            _, [[count]] = self.answer(first_of(rest, name))
+            rest = rest_of(rest, name)
+            kept.append(name)
+            if not count:
+                break
+        else:
+            names, rows = self.answer(rest)
+        for name in kept:
+            self.execute(f"DROP TABLE {KEPT.format(name)}")
         self.drop_unread(sql)
         return (dict(zip(names, row, strict=True)) for row in rows)
 

@@ -10,8 +10,9 @@ import pytest
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
 from kcli.rules import RULES
-from kcli.rules.heads import first_of, head_of, parts_of, rest_of
+from kcli.rules.heads import first_of, parts_of, rest_of
 from kcli.rules.judgement import judge
+from kcli.rules.rule import Rule
 from tests.diagnose.captured import DATA
 
 WITH_HEADS = [each for each in RULES if each.rests_on]
@@ -38,25 +39,23 @@ def test_queries_are_told_apart_by_their_parentheses_but_for_those_in_texts_and_
     assert parts_of("SELECT 1 FROM one") == ({}, "SELECT 1 FROM one")
 
 
-def test_a_head_has_what_it_reads_and_nothing_more() -> None:
-    assert head_of(SQL, ("three",)) == (
-        "WITH three AS (SELECT 3 AS a)\nSELECT count(*) > 0 AS found FROM (SELECT 1 AS one FROM three) AS given"
-    )
-    assert [*parts_of(head_of(SQL, ("two", "three")))[0]] == ["one", "two", "three"]
-    with pytest.raises(KeyError):
-        head_of(SQL, ("five",))
-
-
 def test_the_rest_reads_the_rows_that_were_kept_and_lacks_what_they_were_made_of() -> None:
     assert first_of(SQL, "two") == (
-        "CREATE TABLE first_rows AS WITH one AS (SELECT ' (it''s' AS a)\n\n  SELECT a, 'x)' AS two FROM one\n"
+        "CREATE TABLE first_two AS WITH one AS (SELECT ' (it''s' AS a)\n\n  SELECT a, 'x)' AS two FROM one\n"
     )
     assert rest_of(SQL, "two") == (
-        "WITH two AS (SELECT * FROM first_rows),\nthree AS (SELECT 3 AS a),\n"
+        "WITH two AS (SELECT * FROM first_two),\nthree AS (SELECT 3 AS a),\n"
         "four AS (SELECT t.a FROM three JOIN two t ON t.a = three.a)\nSELECT a FROM four WHERE a IN (1, 2)"
     )
     with pytest.raises(KeyError):
         first_of(SQL, "five")
+
+
+def test_a_later_part_reads_the_rows_of_an_earlier_one() -> None:
+    rest = rest_of(SQL, "three")
+    assert first_of(rest, "four").startswith("CREATE TABLE first_four AS WITH one AS")
+    assert "three AS (SELECT * FROM first_three)" in first_of(rest, "four")
+    assert rest_of(rest, "four") == "WITH four AS (SELECT * FROM first_four)\nSELECT a FROM four WHERE a IN (1, 2)"
 
 
 def test_a_parenthesis_that_nothing_closes_is_told() -> None:
@@ -65,7 +64,7 @@ def test_a_parenthesis_that_nothing_closes_is_told() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_rule_that_is_asked_in_two_stages_finds_the_same(name: str) -> None:
+def test_a_rule_that_is_asked_in_stages_finds_the_same(name: str) -> None:
     with FactStore() as store:
         read_facts([str(DATA / name)], store, lambda _count: None, {})
         store.suit()
@@ -87,11 +86,15 @@ def test_a_rule_whose_head_finds_nothing_is_not_asked(monkeypatch: pytest.Monkey
         read_facts([str(DATA / "rebalance-storm-shipping.pcap.zst")], store, lambda _count: None, {})
         store.suit()
         found = {each.finding for kept in judge(store, "FILE") for each in kept}
-    several = [each for each in WITH_HEADS if len(each.rests_on) > 1]
-    single = [each for each in WITH_HEADS if len(each.rests_on) == 1]
-    heads = {each.finding: head_of(each.sql, each.rests_on) for each in several}
-    heads |= {each.finding: first_of(each.sql, *each.rests_on) for each in single}
-    whole = {each.finding for each in several if each.sql in asked}
-    whole |= {each.finding for each in single if rest_of(each.sql, *each.rests_on) in asked}
+    heads = {each.finding: first_of(each.sql, each.rests_on[0]) for each in WITH_HEADS}
     tried = {name for name, head in heads.items() if head in asked}
+    whole = {each.finding for each in WITH_HEADS if rest_behind(each) in asked}
     assert found & heads.keys() <= whole < tried
+
+
+def rest_behind(rule: Rule) -> str:
+    """Return what is asked of a rule behind all its first parts."""
+    rest = rule.sql
+    for name in rule.rests_on:
+        rest = rest_of(rest, name)
+    return rest

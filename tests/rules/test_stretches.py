@@ -72,7 +72,7 @@ def test_the_longest_gaps_part_times_and_no_more_than_these(gaps: int) -> None:
     begun = [sum(61 * SECOND + before for before in range(number)) for number in range(gaps + 1)]  # each gap is longer
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE tcp AS SELECT unnest(?) AS first_ns, first_ns + 1 AS last_ns", [begun])
-        connection.execute("CREATE TABLE calls (connection INT, ns BIGINT, completed_ns BIGINT, response_bytes INT)")
+        connection.execute("CREATE TABLE links (first_ns BIGINT, seen_ns BIGINT)")
         found = sorted(connection.execute(PREPARED["stretches"]).fetchall())
     kept = min(gaps, MOST_GAPS)
     assert [first for first, _ in found] == [begun[0], *begun[gaps + 1 - kept :]]

@@ -75,17 +75,22 @@ late_committers AS (
   GROUP BY client_id, group_id, topic
   HAVING sum(greatest(least(e.up_to, coalesce(h.up_to, e.up_to)) - committed_offset, 0)) >= 20
 ),
-committed AS (SELECT e.* FROM every_commit e JOIN late_committers l USING (client_id, group_id, topic)),
+late AS (
+  SELECT client_id, group_id, topic FROM late_committers
+  UNION ALL
+  SELECT client_id, NULL, topic FROM late_readers
+),
+committed AS (SELECT e.* FROM every_commit e JOIN late l USING (client_id, group_id, topic)),
 known_ends AS (
   SELECT topic, partition, min(ns) AS ns, up_to
   FROM (
     SELECT topic, partition, ns, high_watermark AS up_to
     FROM fetched
-    WHERE high_watermark >= 0 AND error IS NULL AND topic IN (SELECT topic FROM late_committers)
+    WHERE high_watermark >= 0 AND error IS NULL AND topic IN (SELECT topic FROM late WHERE group_id IS NOT NULL)
     UNION ALL
     SELECT topic, partition, c.completed_ns, base_offset
     FROM produced p JOIN calls c ON p.connection = c.connection AND p.correlation_id = c.correlation_id
-    WHERE c.api = 'PRODUCE' AND base_offset >= 0 AND topic IN (SELECT topic FROM late_committers)
+    WHERE c.api = 'PRODUCE' AND base_offset >= 0 AND topic IN (SELECT topic FROM late WHERE group_id IS NOT NULL)
   ) AS e
   GROUP BY topic, partition, up_to
 ),
@@ -112,7 +117,8 @@ read_at_once AS (
   SELECT client_id, topic, partition
   FROM (
     SELECT f.client_id, f.topic, partition, min(ns) AS first_ns, max(ns) AS last_ns
-    FROM fetched f JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+    FROM fetched f JOIN late l ON f.client_id = l.client_id AND f.topic = l.topic
+    WHERE group_id IS NULL
     GROUP BY f.client_id, f.topic, partition, connection
   ) AS c
   GROUP BY client_id, topic, partition
@@ -122,9 +128,9 @@ reads AS (
   SELECT f.client_id, f.topic, CASE WHEN r.client_id IS NULL THEN '' ELSE CAST(f.connection AS STRING) END AS unit,
          f.connection, f.partition, ns, fetch_offset, high_watermark
   FROM fetched f
-  JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
+  JOIN late l ON f.client_id = l.client_id AND f.topic = l.topic
   LEFT JOIN read_at_once r ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition
-  WHERE error IS NULL
+  WHERE error IS NULL AND group_id IS NULL
 ),
 suspects AS (
   SELECT client_id, topic, unit
@@ -295,5 +301,5 @@ WHERE place = 1
     "first_lag, max_by(lag, timestamp) AS last_lag FROM fetch_partitions p LEFT JOIN topics USING (topic_id) "
     "WHERE client_id = '{client_id}' AND lag IS NOT NULL GROUP BY ALL ORDER BY last_lag DESC\" {files}",
     source="records-lag-max; Burrow's rules",
-    rests_on=("falling",),
+    rests_on=("late", "falling"),
 )

@@ -322,7 +322,8 @@ never_read AS (
   LEFT JOIN (SELECT group_id, sum(fetches) AS fetches FROM read_by_others GROUP BY group_id) AS r
     ON m.group_id = r.group_id
   WHERE client_id NOT IN (SELECT client_id FROM idle) AND (coalesce(r.fetches, 0) >= 10 OR commits >= 2)
-)
+),
+found AS (SELECT client_id FROM idle UNION ALL SELECT client_id FROM mute)
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
        CASE WHEN i.resumed THEN ', then it went on' ELSE '' END AS afterwards,
@@ -366,6 +367,6 @@ FROM never_read
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",
     source="last-poll-seconds-ago, time-between-poll-max",
-    rests_on=("idle", "mute"),
+    rests_on=("found",),
     explains={"lagging-consumer": ("client",), "slow-rebalance": ("client", "group")},
 )

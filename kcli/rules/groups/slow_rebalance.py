@@ -198,6 +198,13 @@ told AS (
   FROM gone g LEFT JOIN link_ends e ON g.connection = e.connection
   WHERE place = 1
   WINDOW w AS (PARTITION BY g.group_id)
+),
+found AS (
+  SELECT group_id FROM long_waits
+  UNION ALL
+  SELECT group_id FROM keeping
+  UNION ALL
+  SELECT group_id FROM gone
 )
 SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session_timeout_ms, rebalance_timeout_ms,
        (to_ns - from_ns) / 1e9 AS waited_seconds, awaited, heartbeats, state, request,
@@ -251,5 +258,5 @@ FROM told
     "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
     see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",
     source="session.timeout.ms 45000, max.poll.interval.ms 300000; KIP-62, KIP-345, KIP-394",
-    rests_on=("long_waits", "keeping", "gone"),
+    rests_on=("found",),
 )
