@@ -22,25 +22,43 @@ refused AS (
   FROM asked
   WHERE api != 'INIT_PRODUCER_ID' AND error IN ('INVALID_TXN_STATE', 'PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH')
 ),
+moments AS (
+  SELECT transactional_id, client_id, producer_id, api, error, ns, NULL AS since_ns, NULL AS timeout_ms FROM refused
+  UNION ALL
+  SELECT transactional_id, client_id, producer_id, api, NULL, completed_ns, completed_ns, timeout_ms
+  FROM asked
+  WHERE api IN ('INIT_PRODUCER_ID', 'END_TXN') AND error IS NULL
+),
+followed AS (
+  SELECT transactional_id, client_id, producer_id, api, error, ns,
+         max(since_ns) OVER (PARTITION BY transactional_id ORDER BY ns) AS since_ns,
+         max(since_ns) OVER (PARTITION BY transactional_id, client_id ORDER BY ns) AS own_ns,
+         max(timeout_ms) OVER (PARTITION BY transactional_id ORDER BY ns) AS timeout_ms
+  FROM moments
+),
 late AS (
-  SELECT r.transactional_id, r.client_id, r.producer_id, r.api, r.error, r.ns, max(b.completed_ns) AS since_ns,
-         max(b.timeout_ms) AS timeout_ms
-  FROM refused r
-  JOIN asked b
-    ON b.transactional_id = r.transactional_id AND b.api IN ('INIT_PRODUCER_ID', 'END_TXN') AND b.error IS NULL
-    AND b.completed_ns <= r.ns
-  GROUP BY r.transactional_id, r.client_id, r.producer_id, r.api, r.error, r.ns
-  HAVING max_by(b.client_id, b.completed_ns) = r.client_id
+  SELECT *
+  FROM followed
+  WHERE error IS NOT NULL AND own_ns = since_ns AND (ns - since_ns) / 1e6 >= timeout_ms
 ),
 steps AS (
   SELECT producer_id, ns FROM batches WHERE api = 'PRODUCE' AND is_transactional AND NOT is_control
   UNION ALL
   SELECT producer_id, ns FROM asked WHERE api IN ('ADD_PARTITIONS_TO_TXN', 'ADD_OFFSETS_TO_TXN') AND error IS NULL
 ),
+begun AS (
+  SELECT producer_id, since_ns, step_ns,
+         min(step_ns) OVER (PARTITION BY producer_id ORDER BY since_ns DESC) AS opened_ns
+  FROM (
+    SELECT DISTINCT producer_id, since_ns, CAST(NULL AS BIGINT) AS step_ns FROM late
+    UNION ALL
+    SELECT producer_id, ns, ns FROM steps WHERE producer_id IN (SELECT producer_id FROM late)
+  ) AS x
+),
 opened AS (
-  SELECT l.transactional_id, l.client_id, l.api, l.error, l.ns, l.timeout_ms, min(s.ns) AS opened_ns
-  FROM late l JOIN steps s ON s.producer_id = l.producer_id AND s.ns BETWEEN l.since_ns AND l.ns
-  GROUP BY l.transactional_id, l.client_id, l.api, l.error, l.ns, l.timeout_ms
+  SELECT l.*, b.opened_ns
+  FROM late l
+  JOIN begun b ON b.producer_id = l.producer_id AND b.since_ns = l.since_ns AND b.step_ns IS NULL
 )
 SELECT transactional_id, client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors,
        array_agg(DISTINCT api) AS apis, max(timeout_ms) AS transaction_timeout_ms,
@@ -54,6 +72,7 @@ FROM opened o
 WHERE (ns - opened_ns) / 1e6 >= timeout_ms
 GROUP BY transactional_id, client_id
 """,
+    rests_on=("late",),
     subject={"transactionalId": "transactional_id", "client": "client_id"},
     evidence=("refused", "errors", "apis", "ended", "open_seconds", "transaction_timeout_ms"),
     says="{client_id} takes longer for a transaction than its transaction.timeout.ms ({transaction_timeout_ms}): the "

@@ -26,8 +26,8 @@ turns AS (
   WINDOW w AS (PARTITION BY transactional_id ORDER BY completed_ns)
 ),
 producers AS (SELECT DISTINCT transactional_id, producer_id FROM begins),
-fenced AS (
-  SELECT p.transactional_id, x.error, x.client_id
+refused AS (
+  SELECT p.transactional_id, x.error, x.client_id, x.own_id, x.producer_epoch, x.completed_ns
   FROM (
     SELECT transactional_id, CAST(NULL AS BIGINT) AS producer_id, error, coalesce(client_id, '') AS client_id,
            producer_id AS own_id, producer_epoch, completed_ns
@@ -41,12 +41,22 @@ fenced AS (
     WHERE p.error IN ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH')
   ) AS x
   JOIN producers p ON p.transactional_id = x.transactional_id OR p.producer_id = x.producer_id
-  WHERE x.error = 'INVALID_PRODUCER_ID_MAPPING' OR EXISTS (
-    SELECT 1
-    FROM begins b
-    WHERE b.transactional_id = p.transactional_id AND b.completed_ns <= x.completed_ns
-      AND (b.producer_epoch > x.producer_epoch OR b.producer_id != x.own_id)
-  )
+),
+fenced AS (
+  SELECT transactional_id, error, client_id
+  FROM (
+    SELECT transactional_id, error, client_id, own_id, producer_epoch,
+           max(begun_epoch) OVER before AS last_epoch, min(begun_id) OVER before AS least_id,
+           max(begun_id) OVER before AS most_id
+    FROM (
+      SELECT *, CAST(NULL AS BIGINT) AS begun_id, CAST(NULL AS BIGINT) AS begun_epoch FROM refused
+      UNION ALL
+      SELECT transactional_id, NULL, NULL, NULL, NULL, completed_ns, producer_id, producer_epoch FROM begins
+    ) AS x
+    WINDOW before AS (PARTITION BY transactional_id ORDER BY completed_ns)
+  ) AS y
+  WHERE error = 'INVALID_PRODUCER_ID_MAPPING'
+     OR (error IS NOT NULL AND (last_epoch > producer_epoch OR least_id != own_id OR most_id != own_id))
 ),
 counted AS (
   SELECT transactional_id, count(*) AS fenced, array_agg(DISTINCT error) AS errors FROM fenced GROUP BY transactional_id
