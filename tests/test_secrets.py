@@ -13,6 +13,8 @@ import pytest
 
 import kcli
 from kcli.cli.main import main
+from kcli.errors import DecodeError
+from kcli.grammar.frames import request_codec
 from kcli.records.builder import build_batch
 from tests.capture.messages import request, response, sasl_handshake
 from tests.capture.wires import Wire, frame, pcap
@@ -119,6 +121,17 @@ def test_messages(name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFi
             assert f"{name}{part.capitalize()}" not in VALUES or not shows(text), text
             if case == "whole" and f"{name}{part.capitalize()}" in VALUES and form in ("json", "hexdump"):
                 assert shows(run(capsys, *words, "--show-secrets")[1])
+
+
+def test_a_secret_that_is_read_as_a_length_is_not_in_the_reason() -> None:
+    """SaslAuthenticate without the length of its bytes; a name's length and an array's count in CreateTopics."""
+    numbers = {str(int.from_bytes(RAW[at : at + size])) for at in range(8) for size in (2, 4)}
+    sasl, topics = request_codec(36, 0), request_codec(19, 4)
+    for codec, data in (sasl, RAW), (topics, bytes([0, 0, 0, 1]) + RAW), (topics, RAW):
+        for read in codec.read, lambda data, codec=codec: codec.spans(data, 0, []):
+            with pytest.raises(DecodeError, match=r" \[hidden\] ") as caught:
+                read(data)
+            assert numbers.isdisjoint(re.findall(r"\d+", str(caught.value)))
 
 
 @pytest.mark.parametrize("form", ["json", "tree", "hexdump", "table"])

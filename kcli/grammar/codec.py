@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -36,6 +37,8 @@ class JsonOptions(TypedDict, total=False):
     secrets: bool
 
 
+# A length or count in a reason. Two printable bytes that are read as a number have four digits or more.
+SAID = re.compile(r"\b(needs|says) \d{4,}")
 TRAILING = "_trailing"
 VARIANT = "_variant"
 
@@ -245,8 +248,8 @@ class MessageCodec(Grammar):
             raise EncodeError(TRAILING, self.reason_shown(str(error)), what=self.what) from None
 
     def reason_shown(self, reason: str) -> str:
-        """Return only what was expected, where what was given may be a secret."""
-        return reason.partition(", not ")[0] if self.guarded else reason
+        """Return only what was expected, where what was given, or a length that was read, may be of a secret."""
+        return SAID.sub(r"\1 [hidden]", reason.partition(", not ")[0]) if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
         """Return where the message at `offset` ends."""
@@ -299,7 +302,7 @@ class MessageCodec(Grammar):
 
     def named(self, error: DecodeError) -> DecodeError:
         """Return the error with this message's name and version."""
-        return DecodeError(error.path, error.offset, error.reason, what=self.what)
+        return DecodeError(error.path, error.offset, self.reason_shown(error.reason), what=self.what)
 
 
 def guarded(codec: MessageCodec) -> MessageCodec:
