@@ -143,13 +143,15 @@ def test_a_message_that_breaks_off_has_no_value(form: str, tmp_path: Path, capsy
     nameless = whole.replace(b"\x16ssl.keystore.password", b"", 1)
     shifted = whole.replace(b"\x02t\0\0", b"\x02t" + RAW[:13], 1)
     swallowed = whole[:8] + bytes([0, len(whole) - 12]) + whole[10:]
-    for data in (nameless, shifted, swallowed):
+    tagged = shifted[:9] + b"\x07" + shifted[10:]  # a client id longer by one: the header has an unknown tag
+    for data in (nameless, shifted, swallowed, tagged):
         (tmp_path / "message").write_bytes(data)
         for words in (["decode", "request"], ["decode"], []):
             code, text = run(capsys, *words, tmp_path / "message", *(["--format", form] if "request" in words else []))
             assert code == 3 and not shows(text) and str(int.from_bytes(b"S3CR")) not in text, text
-        code, text = run(capsys, "diff", "message", tmp_path / "message", tmp_path / "message")
-        assert not shows(text)
+        (tmp_path / "other").write_bytes(data[:9] + bytes([data[9] ^ 1]) + data[10:])  # the client id's length
+        code, text = run(capsys, "diff", "message", tmp_path / "message", tmp_path / "other")
+        assert code == 1 and not shows(text)
     (tmp_path / "message").write_bytes(shifted)
     code, text = run(capsys, "decode", "request", tmp_path / "message", "--show-secrets")
     assert str(int.from_bytes(b"S3CR")) in text

@@ -136,8 +136,14 @@ def hide_broken(spans: list[Span]) -> list[Span]:
 
 
 def hide_header(spans: list[Span]) -> list[Span]:
-    """Return the spans of the header of such a message. A client id that does not print has swallowed what follows."""
-    return [hide_span(span) if isinstance(span.value, str) and not span.value.isprintable() else span for span in spans]
+    """Return the spans of the header of such a message. Hidden are unknown tags, and a client id that does not print:
+    it has swallowed what follows.
+    """
+    return [hide_span(span) if may_have_swallowed(span.value) else span for span in spans]
+
+
+def may_have_swallowed(value: Any) -> bool:
+    return isinstance(value, bytes) or (isinstance(value, str) and not value.isprintable())
 
 
 def hide_value(span: Span) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kcli.cli.decode.message import request_shape, response_shape
-from kcli.cli.decode.message_formats import Shape, with_batches
+from kcli.cli.decode.message_formats import Shape, hides_values, with_batches
 from kcli.cli.decode.message_input import Frame
 from kcli.errors import DecodeError
 from kcli.grammar.codec import TRAILING
@@ -39,7 +39,7 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
         problem = str(error)
     spans[:] = [span._replace(path=f"header.{span.path}") for span in spans]
     if problem:
-        return Side(data, spans, problem)
+        return Side(data, hide_header(spans) if hides_values(shape, 0, options) else spans, problem)
     start = spans[-1].end if spans else 0
     codec = shape.body(start)
     try:
