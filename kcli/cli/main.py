@@ -115,8 +115,8 @@ class Root(LazyGroup):
         """Return the arguments of `kcli FILE`; None where a command is named, or nothing that is there."""
         if not args or args[0] in self.table:
             return None
-        if is_input(args[0]):
-            return ["--", *args] if args[0].startswith("-") and args[0] != "-" else args
+        if is_input(args[0]) and (args[0] == "-" or not args[0].startswith("-")):
+            return args
         own = {name for each in self.get_params(ctx) for name in each.opts}
         named = not args[0].startswith("-") or args[0] in own or any(each in self.table for each in args)
         return None if named or not any(map(is_input, args)) else args

@@ -79,6 +79,7 @@ FOLDERS_AND_CLUSTERS = {
     "fetch-session replay": "as replay, with a broker",
     "produce": "needs a broker",
     "send": "needs a broker",
+    "schema check": "definitions are a folder's files, which are read more than once",
     "schema doc": "its file is a folder",
     "schema import": "jars, which have to be sought in",
     "schema vectors": "its file is a folder",
