@@ -23,6 +23,7 @@ from fastavro.schema import SchemaParseException
 from kcli.core.payloads.avro_values import ValueDamageError, read
 from kcli.jsontext import dumps
 from kcli.payloads.avro_types import Types
+from kcli.payloads.framing import Frame
 from kcli.payloads.json_values import json_of
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
@@ -79,6 +80,14 @@ class AvroCodec:
             return self.without_logical_types().decode(data, start)
         except WRONG as error:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
+
+    def decode_framed(self, frame: Frame, data: bytes) -> Any:
+        """Return the value of a payload behind its frame, binary or in Avro's JSON. PayloadError."""
+        return (self.decode_json if frame.json else self.decode)(data, frame.start)
+
+    def encode_like(self, value: Any, frame: Frame, _data: bytes) -> bytes:
+        """Return the bytes of a value behind a frame, binary or in Avro's JSON. PayloadError."""
+        return self.encode_json(value) if frame.json else self.encode(value)
 
     def decode_json(self, data: bytes, start: int) -> Any:
         """Return a value of Avro's JSON encoding: a union names its type, bytes are Latin-1. PayloadError."""

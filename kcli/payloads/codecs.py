@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from kcli.payloads.framing import Frame
 from kcli.payloads.schema import AVRO, JSON, PROTOBUF, Schema
 
 
@@ -16,6 +17,12 @@ class Codec(Protocol):
 
     def encode(self, value: Any) -> bytes:
         """Return the bytes of such a value. PayloadError."""
+
+    def decode_framed(self, frame: Frame, data: bytes) -> Any:
+        """Return the value of a payload behind its frame, in the encoding that the frame names. PayloadError."""
+
+    def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
+        """Return the bytes of a value behind a frame, encoded like the payload there. PayloadError."""
 
 
 def codec_of(schema: Schema, reader: Schema | None = None) -> Codec:

@@ -191,7 +191,7 @@ class PayloadDecoder:
         try:
             schema = self.writer(frame.schema)
             form = "json" if frame.json and schema.type != AVRO else schema.type.lower()
-            return Payload(self.value(self.codec(schema), frame, data), form, frame.schema)
+            return Payload(self.codec(schema).decode_framed(frame, data), form, frame.schema)
         except PayloadError as error:
             return Payload(format=form, schema=frame.schema, reason=error.text)
 
@@ -205,21 +205,13 @@ class PayloadDecoder:
                 codec = self.codec(schema)
                 if schema.type == AVRO and self.sources:
                     codec = self.codec(self.writer(frame.schema), schema)
-                return Payload(self.value(codec, frame, data), form, frame.schema)
+                return Payload(codec.decode_framed(frame, data), form, frame.schema)
             except PayloadError as error:
                 failed = Payload(format=form, schema=frame.schema, reason=error.text)
         try:
             return Payload(self.codec(schema).decode(data, 0), form)
         except PayloadError as error:
             return failed or Payload(format=form, reason=error.text)
-
-    def value(self, codec: Codec, frame: Frame, data: bytes) -> Any:
-        """Read what stands behind a frame. Raises PayloadError."""
-        if frame.json:
-            of_avro = getattr(codec, "decode_json", None)
-            return decoded("json", data[frame.start :]) if of_avro is None else of_avro(data, frame.start)
-        behind = getattr(codec, "behind", None)  # of Protobuf
-        return codec.decode(data, frame.start) if behind is None else behind(frame, data)
 
     def writer(self, name: SchemaId) -> Schema:
         """Return the schema of that name. PayloadError: no source has it, or it can't be read."""
@@ -313,7 +305,7 @@ class PayloadDecoder:
             return data
         frame = frame_of(data, which, headers)
         if frame is not None and frame.schema == name:
-            return data[: frame.start] + self.encoded_like(self.codec(schema), payload["data"], frame, data)
+            return data[: frame.start] + self.codec(schema).encode_like(payload["data"], frame, data)
         made = self.codec(schema).encode(payload["data"])
         if name is None or name.type != "schemaId":
             return made
@@ -322,14 +314,6 @@ class PayloadDecoder:
 
             made = write_indexes([0]) + made
         return framed(Frame(name, CONFLUENT), made)
-
-    def encoded_like(self, codec: Codec, value: Any, frame: Frame, data: bytes) -> bytes:
-        """Return the bytes of a value behind the frame of a payload. PayloadError."""
-        if frame.json:
-            of_avro = getattr(codec, "encode_json", None)
-            return encoded("json", value) if of_avro is None else bytes(of_avro(value))
-        like = getattr(codec, "encode_like", None)  # of Protobuf
-        return codec.encode(value) if like is None else bytes(like(value, frame, data))
 
 
 def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:

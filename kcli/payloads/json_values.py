@@ -7,6 +7,7 @@ from typing import Any
 
 from kcli.errors import InputError
 from kcli.jsontext import dumps, loads
+from kcli.payloads.framing import Frame
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
@@ -30,10 +31,18 @@ class JsonCodec:
         self.validate(value)
         return value
 
+    def decode_framed(self, frame: Frame, data: bytes) -> Any:
+        """Return the value of a payload behind its frame. PayloadError."""
+        return self.decode(data, frame.start)
+
     def encode(self, value: Any) -> bytes:
         """Return the payload of a value. PayloadError."""
         self.validate(value)
         return dumps(value).encode("utf-8", "surrogatepass")
+
+    def encode_like(self, value: Any, _frame: Frame, _data: bytes) -> bytes:
+        """Return the payload of a value behind a frame. PayloadError."""
+        return self.encode(value)
 
     def validate(self, value: Any) -> None:
         """Raise PayloadError if a value is not as the schema says."""

@@ -20,7 +20,9 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError as NoMessageError
 from google.protobuf.message import EncodeError as NoBytesError
 
+from kcli.jsontext import dumps
 from kcli.payloads.framing import Frame
+from kcli.payloads.json_values import json_of
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 from kcli.temporary import TemporaryFolder
@@ -60,13 +62,17 @@ class ProtobufCodec:
         """Return the value of a payload as JSON has it. PayloadError."""
         return self.message(data, start, self.first)
 
-    def behind(self, frame: Frame, data: bytes) -> Any:
-        """Read a message behind its frame, and what serializers write there to choose it."""
+    def decode_framed(self, frame: Frame, data: bytes) -> Any:
+        """Return the value of a message behind its frame, and behind the indexes or the name there. PayloadError."""
+        if frame.json:
+            return json_of(data[frame.start :])
         kind, at = self.place(frame, data)
         return self.message(data, at, kind)
 
     def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
         """Return the bytes of a value behind a frame, of the same message as the payload there. PayloadError."""
+        if frame.json:
+            return dumps(value).encode("utf-8", "surrogatepass")
         kind, at = self.place(frame, data)
         return data[frame.start : at] + self.encoded(value, kind)
 

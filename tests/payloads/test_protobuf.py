@@ -55,7 +55,7 @@ def codec() -> ProtobufCodec:
 
 def read(codec: ProtobufCodec, data: bytes, message: str | None = None) -> Any:
     """What stands behind a frame."""
-    return codec.behind(Frame(SchemaId("schemaId", 7), 0, message), data)
+    return codec.decode_framed(Frame(SchemaId("schemaId", 7), 0, message), data)
 
 
 def test_a_descriptor_as_base64_imports(codec: ProtobufCodec) -> None:

@@ -55,8 +55,8 @@ class MemberGroup(Generic[Member]):
             raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
         return self.members.setdefault(member.id, member)
 
-    def _topics_changed(self) -> bool:
-        """Return whether the topics that members subscribe to have other partitions than before."""
+    def _count_partitions(self) -> bool:
+        """Count the partitions of the topics that members subscribe to; return whether the counts have changed."""
         counts = self.topics.partition_counts({name for each in self.members.values() for name in each.topics})
         changed = counts != self._counts
         self._counts = counts

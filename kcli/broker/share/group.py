@@ -78,7 +78,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         changed = beat.names is not None and beat.names != member.topics
         if beat.names is not None:
             member.topics = beat.names
-        if changed or self._topics_changed():
+        if self._count_partitions() or changed:
             self._assign()
         if member.epoch != self.epoch:
             member.previous_epoch, member.epoch = member.epoch, self.epoch
@@ -99,7 +99,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         for each in members:
             self.members[each.id] = each
             self._wait(each, session_timeout)
-        self._topics_changed()
+        self._count_partitions()
 
     def leave(self, member_id: str) -> None:
         """Remove a member that leaves. Raises RefusedError if it is none."""
@@ -123,11 +123,11 @@ class ShareGroup(MemberGroup[ShareMember]):
             del self.members[member.id]
             for each in self.partitions.values():
                 each.release_all(member.id)
+            self._count_partitions()
             self._assign()
             self.keep(self)
 
     def _assign(self) -> None:
-        self._topics_changed()
         self.epoch += 1
         given: dict[str, set[Key]] = {member: set() for member in self.members}
         for topic_id, count in self._counts.items():

@@ -173,7 +173,8 @@ def decode_piece(
     """Show each message, and return the problems."""
     found: list[InputError] = []
     try:
-        for frame in frames_of(data, options["framed"], reads, found.append, partial(reach, shape_of, options)):
+        ways = partial(reach, shape_of, options), partial(is_known_api, dialect=options["dialect"])
+        for frame in frames_of(data, options["framed"], reads, found.append, *ways):
             try:
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:

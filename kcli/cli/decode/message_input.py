@@ -10,9 +10,8 @@ from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.cli.options.inputs import read_text, refuse_two_forms, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
-from kcli.grammar.request_start import CLIENT_ID, PREFIX, api_of, chain
+from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain
 from kcli.input_names import name_of
-from kcli.schemas.catalog import catalog
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 Reach = Callable[[bytes, bool], int]
@@ -94,12 +93,14 @@ def frames_of(
     reads: Reads,
     note: Callable[[InputError], None],
     reach: Reach = lambda data, cut: 0,
+    known: Reads = lambda data: False,
 ) -> Iterator[Frame]:
     """Yield the frames in a piece. By default it is framed if lengths lead exactly to its end, or if more of it can be
     read after a length than from its first byte; `note` then gets the number of missing or extra bytes.
 
     Frames whose lengths include themselves, or are little-endian, are found, too; `note` is told so. Raises
-    DecodeError. reach: returns how many bytes of a message can be read; cut: the frame's end is missing.
+    DecodeError. reach: returns how many bytes of a message can be read; cut: the frame's end is missing. known: returns
+    whether bytes start with a known API and version.
     """
     fits = framed is not False and bool(chain(data))
     if framed is not False and not fits and not reads(data):
@@ -110,7 +111,7 @@ def frames_of(
                 note(DecodeError("", 0, slip))
                 yield from (Frame(*each) for each in frames)
                 return
-        if framed is None and is_length(data) and is_framed(data, reach):
+        if framed is None and is_length(data) and is_framed(data, reach, known):
             yield from uneven_frames(data, note)
             return
     if not (framed or fits):
@@ -135,13 +136,13 @@ def is_length(data: bytes) -> bool:
     return len(data) >= 2 * PREFIX and 2 * PREFIX <= int.from_bytes(data[:PREFIX], "big") <= LONGEST
 
 
-def is_framed(data: bytes, reach: Reach) -> bool:
+def is_framed(data: bytes, reach: Reach, known: Reads) -> bool:
     """Return whether more can be read after the length. If most of the frame is missing, the readable start of a header
     does not count, and a length that reads as key and version of a known request is none.
     """
     size, left = int.from_bytes(data[:PREFIX], "big"), len(data) - PREFIX
     behind = reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)], size > left)
-    if size > 2 * left and (behind <= CLIENT_ID or catalog().knows(*api_of(data))):
+    if size > 2 * left and (behind <= CLIENT_ID or known(data)):
         return False
     return behind > max(reach(data[:READ_AHEAD], False), PREFIX)
 

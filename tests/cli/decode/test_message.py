@@ -142,6 +142,23 @@ def test_a_broken_length_is_named(file: Path, data: bytes, said: str, capsys: py
     assert said in capsys.readouterr().err
 
 
+def test_a_request_of_a_dialect_alone_is_no_length(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Read as a length, API key and version hide a message that begins like Metadata v0 and reads further.
+    folder = file.parent / "drafts"
+    folder.mkdir()
+    both = {"apiKey": 100, "validVersions": "0", "flexibleVersions": "none"}
+    fields = [{"name": "Text", "type": "string", "versions": "0+", "about": "A text."}]
+    for kind in ("request", "response"):
+        name = f"Tell{kind.title()}"
+        row = both | {"type": kind, "name": name, "fields": fields}
+        (folder / f"{name}.json").write_text(json.dumps(row))
+    file.write_bytes(b"\0\x64\0\0" + b"\0\3\0\0" + b"\0\0" + b"\x7f\xff" + b"\0" * 6)
+    assert main(["decode", "request", str(file), "--dialect", str(folder)]) == 3
+    assert "TellRequest v0: text: " in capsys.readouterr().err
+    assert main(["decode", "request", str(file)]) == 3
+    assert "the length at 0x0 says 6,553,600 bytes" in capsys.readouterr().err
+
+
 def test_the_frames_before_and_after_a_broken_one_are_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(b"".join(len(frame).to_bytes(4, "big") + frame for frame in (FETCH, FETCH[:50], PRODUCE)))
     assert main(["decode", "request", str(file)]) == 3

@@ -118,7 +118,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         current = member.current
         changed = self._update(member, beat, limits, may_read)
         self._match(may_read)
-        if self._topics_changed() or changed:  # once, also where both have changed
+        if self._count_partitions() or changed:  # once, also where both have changed
             self.epoch += 1
         if self.epoch > self.target_epoch:
             self._assign()
@@ -215,7 +215,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if member.instance_id is not None and self.static.get(member.instance_id) == member.id:
             del self.static[member.instance_id]
         self._release(member.assigned | member.revoking)
-        self._topics_changed()  # part of the same epoch
+        self._count_partitions()  # part of the same epoch
         self.epoch += 1
         if not self.members:
             self.target_epoch = self.epoch
@@ -234,7 +234,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
                 self.static[each.instance_id] = each.id
             self._owners.update(each.assigned | each.revoking)
         self._match(lambda name: True)
-        self._topics_changed()
+        self._count_partitions()
         limits = GroupLimits(session_timeout)
         self._vote(limits)
         for each in self.members.values():
