@@ -58,6 +58,14 @@ CLIENT_COUNTS = """count(DISTINCT client_id) AS clients,
 # Errors of normal operation: a member asks for its id, or a version or a fetch session is negotiated.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
 
+# Whether an `error` of an `api` says that something is wrong: starting clients and members meet the others.
+TROUBLES = """
+error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
+AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') AND error NOT LIKE 'COORDINATOR_%'
+-- how a client finds out that a group is of the classic protocol
+AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
+""".strip()
+
 # The join of a batch `b` with the partition `p` of the Produce request that sent it.
 OF_BATCH = (
     "p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic "
@@ -322,7 +330,7 @@ SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
 FROM outages
 """,
     # Findings that no outage explains, because their evidence occurs outside of outages, too.
-    "outage_spares": """
+    "outage_spares": f"""
 WITH shaken AS (
   SELECT gone_ns - 5000000000 AS from_ns, coalesce(back_ns + 10000000000, gone_ns + 60000000000) AS to_ns FROM outages
 ),
@@ -341,11 +349,10 @@ churn AS (
   GROUP BY client_id
 ),
 met AS (
-  SELECT client_id, api, count(*) AS answers
-  FROM calls c
-  WHERE failed AND NOT inner_client
-    AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.ns BETWEEN s.from_ns AND s.to_ns)
-  GROUP BY client_id, api
+  SELECT client_id, api, error, count(*) AS answers
+  FROM (SELECT client_id, api, explode(errors) AS error, ns FROM calls WHERE failed AND NOT inner_client) AS c
+  WHERE {TROUBLES} AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.ns BETWEEN s.from_ns AND s.to_ns)
+  GROUP BY client_id, api, error
 ),
 waited AS (
   SELECT count(*) AS joins

@@ -82,8 +82,8 @@ TRANSACTIONS: tuple[ViewColumn, ...] = (
     ),
 )  # fmt: skip
 
-IS_JOIN = "(api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)) AND answered AND error IS NULL"
-IS_LEAVE = "(api = 'LEAVE_GROUP' AND error IS NULL) OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)"
+IS_JOIN = "(api = 'JOIN_GROUP' OR (api LIKE '%_GROUP_HEARTBEAT' AND generation = 0)) AND answered AND error IS NULL"
+IS_LEAVE = "(api = 'LEAVE_GROUP' AND error IS NULL) OR (api LIKE '%_GROUP_HEARTBEAT' AND generation < 0)"
 # A member's requests with the partitions that it was given last, by name where their topics' ids are known.
 MEMBER_CALLS = f"""
 (WITH calls AS (SELECT *, {address_sql("client")} AS address FROM ({calls_query(CALLS["group_calls"])}) AS group_calls
@@ -184,7 +184,8 @@ NAMELESS_IDS = """
 """.strip()
 # A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or where
 # that ends for it (who waits there says no offset in a session), or as a batch (by its checksum) was written by name
-# and read by id. Each of these twice at least, and seldom of another name.
+# and read by id. Each of these twice at least, and seldom of another name. The marker that ends a transaction is the
+# same in all its partitions.
 SAID_TOPICS = "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 NAMED_TOPICS = f"""
 (WITH named AS ({SAID_TOPICS}),
@@ -207,8 +208,11 @@ NAMED_TOPICS = f"""
                 GROUP BY topic_id, topic
                 UNION ALL
                 SELECT i.topic_id, n.topic, 'same batch', count(*) FROM (SELECT DISTINCT topic_id, partition, crc
-                       FROM record_batches WHERE topic IS NULL AND topic_id IN (SELECT topic_id FROM nameless)) AS i
-                JOIN (SELECT DISTINCT topic, partition, crc FROM record_batches WHERE topic IS NOT NULL) AS n
+                       FROM record_batches
+                       WHERE topic IS NULL AND is_control IS NOT TRUE AND topic_id IN (SELECT topic_id FROM nameless)
+                      ) AS i
+                JOIN (SELECT DISTINCT topic, partition, crc FROM record_batches
+                      WHERE topic IS NOT NULL AND is_control IS NOT TRUE) AS n
                        ON i.partition = n.partition AND i.crc = n.crc
                 GROUP BY i.topic_id, n.topic),
       summed AS (SELECT topic_id, topic, sum(hits) AS hits, max_by(how, hits) AS how FROM hints

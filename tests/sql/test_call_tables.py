@@ -19,6 +19,7 @@ from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 from tests.core.capture.test_paths import WAYS, mixed, through, wire
 from tests.diagnose.captured import DATA
+from tests.records.slips.making import batch_bytes, checked
 from tests.rules.test_by_hand import HELLO, Talk, refused
 
 Ask = Callable[..., Any]
@@ -166,6 +167,22 @@ def test_a_topic_is_named_by_who_commits_what_it_fetched(ask: Ask, tmp_path: Pat
         [row] = ask("SELECT topic_id, topic, how FROM topics", talk(times, *others))
         assert row == {"topic_id": TOPIC_ID, "topic": "orders", "how": "committed"}
     assert ask("SELECT * FROM topics", talk(1, "bills")) == []
+
+
+@pytest.mark.parametrize("control", [False, True])
+def test_the_end_of_a_transaction_names_no_topic(control: bool, ask: Ask, tmp_path: Path) -> None:
+    """Its marker is the same in all partitions, those of __consumer_offsets, too."""
+    made = Talk("reader")
+    for offset in (5, 6):
+        data = bytearray(batch_bytes([(b"\0\0\0\1", b"\0" * 6)], time=1_700_000_000_000 + offset))
+        data[22] |= 0x30 if control else 0
+        for version, topic in ((11, {"topic": "orders"}), (13, {"topicId": TOPIC_ID})):
+            asked = {"sessionEpoch": -1, "topics": [topic | {"partitions": [{"partition": 0, "fetchOffset": offset}]}]}
+            part = {"partitionIndex": 0, "highWatermark": 9, "records": checked(bytes(data))}
+            made.call(1, version, asked, {"responses": [topic | {"partitions": [part]}]})
+    (tmp_path / "a.pcap").write_bytes(pcap(made.wire.packets))
+    rows = ask("SELECT topic, how FROM topics", tmp_path / "a.pcap")
+    assert rows == ([] if control else [{"topic": "orders", "how": "same batch"}])
 
 
 def test_mid_stream_the_client_is_known_by_what_it_asks(ask: Ask, tmp_path: Path) -> None:

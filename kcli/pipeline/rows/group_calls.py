@@ -15,7 +15,7 @@ Who = tuple[Any, ...]
 
 
 def put_member_call(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put a JoinGroup, SyncGroup, Heartbeat or a heartbeat of KIP-848."""
+    """Put a JoinGroup, SyncGroup, Heartbeat or a heartbeat of KIP-848, of a share or a streams group."""
     asked, answered = item.request or {}, item.response or {}
     members = [asked.get("memberId") or answered.get("memberId")]
     generation = first_of(asked, "generationId", "memberEpoch")

@@ -12,6 +12,7 @@ from kcli.schemas import apikeys
 
 OF_MEMBERS = (
     apikeys.JOIN_GROUP, apikeys.SYNC_GROUP, apikeys.HEARTBEAT, apikeys.CONSUMER_GROUP_HEARTBEAT,
+    apikeys.SHARE_GROUP_HEARTBEAT, apikeys.STREAMS_GROUP_HEARTBEAT,
 )  # fmt: skip
 OF_TRANSACTIONS = (
     apikeys.INIT_PRODUCER_ID, apikeys.ADD_PARTITIONS_TO_TXN, apikeys.ADD_OFFSETS_TO_TXN, apikeys.END_TXN,

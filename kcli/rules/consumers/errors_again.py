@@ -1,21 +1,19 @@
 """An error that a client meets again and again, and that no other rule knows."""
 
+from kcli.rules.prepared import TROUBLES
 from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="errors-again",
     title="errors that come again and again",
     when="failed >= 10 AND seconds >= 3",
-    sql="""
+    sql=f"""
 WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
 counted AS (
   SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
          max(ns) AS last_ns, array_agg(DISTINCT server) AS servers
   FROM met m
-  WHERE error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
-    AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION')
-    AND error NOT LIKE 'COORDINATOR_%' -- how a client finds out that a group is of the classic protocol
-     AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
+  WHERE {TROUBLES}
   GROUP BY m.client_id, m.api, m.error
   HAVING count(*) >= 10 AND max(ns) - min(ns) >= 3000000000
 ),

@@ -6,16 +6,28 @@ from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows
 
 # An exporter asks for all topics, too. If its other inspecting requests are answered with more than twice the bytes,
-# this finding does not explain its exporter-load.
+# this finding does not explain its exporter-load. A member that subscribes to a pattern asks again and again for as
+# long as it waits to join: the group makes it wait.
 RULE = Rule(
     finding="metadata-storm",
     title="clients that ask for all topics all the time",
     when="metadata_requests >= 20",
     sql=f"""
-WITH each_ask AS (
-  SELECT coalesce(client_id, '') AS client_id, server, connection, unix_micros(timestamp) * 1000 AS ns, all_topics,
-         topics, coalesce(response_bytes, 0) AS response_bytes
-  FROM metadata_calls
+WITH joining AS (
+  SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS from_ns, completed_ns
+  FROM group_calls
+  WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP') AND completed_ns - unix_micros(timestamp) * 1000 >= 1000000000
+),
+each_ask AS (
+  SELECT *
+  FROM (
+    SELECT coalesce(client_id, '') AS client_id, server, connection, unix_micros(timestamp) * 1000 AS ns, all_topics,
+           topics, coalesce(response_bytes, 0) AS response_bytes
+    FROM metadata_calls
+  ) AS m
+  WHERE NOT EXISTS (
+    SELECT 1 FROM joining j WHERE j.client_id = m.client_id AND m.ns BETWEEN j.from_ns AND j.completed_ns
+  )
 ),
 everyone AS (SELECT client_id, count(*) AS requests FROM each_ask GROUP BY client_id),
 windows AS ({busy_windows("each_ask", 3)}),

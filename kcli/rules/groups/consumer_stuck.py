@@ -7,17 +7,17 @@ from kcli.rules.rule import CRITICAL, Rule
 # long for its bytes as earlier ones. Most of the gap has to lie behind the answer, as reading an answer may take long.
 # There may be two or three such gaps if the client fetches for longer than one gap in between. A Fetch that closes a
 # session asks for nothing, and a commit of the same offset is no work: a client that polls without reading goes on
-# committing. A member without partitions waits, and so does a throttled one. A client that fetches ahead (sarama) is
-# judged by its commits, which stop while records still arrive: for three times the longest gap before, if they stop for
-# good. Two filters save time. Clients that fetch in all slices of 3 s, which are most, are left out first, because
-# sorting their Fetches is expensive. Of the gaps, only those over 1.5 s are sorted: no shorter one is a fourth of a gap
-# that counts. If members share a client id, each is identified by its connection for Fetches: the connection stays
-# open, and nobody else of that id reads its partitions on. A member that joins again, or that does not commit, and
-# sends fewer heartbeats has no coordinator. A member whose JoinGroup or SyncGroup is unanswered waits for another
-# member. A member that was stuck before the capture began fetches nothing in it. Its partitions grow, belong to topics
-# that its group reads, and nobody of the group fetches them. At most as many such members are reported as there are
-# such partitions, as other members may have none. If no other member fetches, and the member does not repeat a commit,
-# it may still work on its records.
+# committing. A member that has no partitions for most of the gap waits, and so does a throttled one. A client that
+# fetches ahead (sarama) is judged by its commits, which stop while records still arrive: for three times the longest
+# gap before, if they stop for good. Two filters save time. Clients that fetch in all slices of 3 s, which are most, are
+# left out first, because sorting their Fetches is expensive. Of the gaps, only those over 1.5 s are sorted: no shorter
+# one is a fourth of a gap that counts. If members share a client id, each is identified by its connection for Fetches:
+# the connection stays open, and nobody else of that id reads its partitions on. A member that joins again, or that does
+# not commit, and sends fewer heartbeats has no coordinator. A member whose JoinGroup or SyncGroup is unanswered waits
+# for another member. A member that was stuck before the capture began fetches nothing in it. Its partitions grow,
+# belong to topics that its group reads, and nobody of the group fetches them. At most as many such members are reported
+# as there are such partitions, as other members may have none. If no other member fetches, and the member does not
+# repeat a commit, it may still work on its records.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -213,10 +213,14 @@ beats AS (
               < 0.3 * (i.to_ns - i.from_ns))
 ),
 held AS (
-  SELECT a.client_id, max_by(cardinality(assignment), a.ns) AS partitions
-  FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.ns <= i.to_ns AND i.unit = ''
-  WHERE assignment IS NOT NULL
-  GROUP BY a.client_id
+  SELECT client_id, sum(CASE WHEN partitions = 0 THEN greatest(until_ns - ns, 0) END) AS without_ns
+  FROM (
+    SELECT a.client_id, cardinality(assignment) AS partitions, greatest(a.ns, i.from_ns) AS ns,
+           coalesce(lead(a.ns) OVER (PARTITION BY a.client_id ORDER BY a.ns), i.to_ns) AS until_ns
+    FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.ns <= i.to_ns AND i.unit = ''
+    WHERE assignment IS NOT NULL
+  ) AS a
+  GROUP BY client_id
 ),
 commits_after AS (
   SELECT c.client_id, count(*) AS commits
@@ -341,7 +345,7 @@ LEFT JOIN commits_after c ON i.client_id = c.client_id
 LEFT JOIN held h ON i.client_id = h.client_id
 LEFT JOIN pace p ON i.client_id = p.client_id
 WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / bytes_per_ns, 0)
-  AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions, 1) > 0
+  AND coalesce(c.commits, 0) = 0 AND 2 * coalesce(without_ns, 0) < i.to_ns - i.from_ns
   AND (coalesce(g.produced, 0) > 0 OR coalesce(o.other_fetches, 0) > 0)
 UNION ALL
 SELECT client_id, group_id, 0, heartbeats, (to_ns - from_ns) / 1e9, produced, false,

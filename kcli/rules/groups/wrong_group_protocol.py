@@ -2,37 +2,60 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# These errors end a client: most ask once, so that one refusal is enough unless the group takes the client later. A
+# group of another type is not found for who wants to join it (generation 0).
 RULE = Rule(
     finding="wrong-group-protocol",
     title="members that do not fit their group",
     severity=CRITICAL,
-    when="failed >= 2 AND (apis LIKE '%,JOIN_GROUP,%' OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
+    when="failed >= 1 AND (apis LIKE '%,JOIN_GROUP,%' OR apis LIKE '%_GROUP_HEARTBEAT,%')",
     sql="""
 WITH joins AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id, protocols, error, completed_ns AS ns
+  SELECT group_id, coalesce(client_id, '') AS client_id, error, generation, api, answered, completed_ns AS ns,
+         coalesce(protocols, CASE api WHEN 'CONSUMER_GROUP_HEARTBEAT' THEN 'the consumer protocol of KIP-848'
+                                      WHEN 'SHARE_GROUP_HEARTBEAT' THEN 'a share group'
+                                      WHEN 'STREAMS_GROUP_HEARTBEAT' THEN 'a streams group' END) AS protocols
   FROM group_calls
-  WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP', 'CONSUMER_GROUP_HEARTBEAT')
+  WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT',
+                'STREAMS_GROUP_HEARTBEAT')
+),
+refused AS (
+  SELECT group_id, client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(protocols) AS offered,
+         min(ns) AS first_ns, max(ns) AS last_ns
+  FROM joins
+  WHERE error IN ('INCONSISTENT_GROUP_PROTOCOL', 'UNSUPPORTED_ASSIGNOR', 'GROUP_MAX_SIZE_REACHED',
+                  'INVALID_SESSION_TIMEOUT', 'INVALID_GROUP_ID')
+    OR (error = 'GROUP_ID_NOT_FOUND' AND coalesce(generation, 0) = 0)
+  GROUP BY group_id, client_id
+),
+taken AS (
+  SELECT group_id, client_id, max(ns) AS ns
+  FROM joins
+  WHERE error IS NULL AND answered
+  GROUP BY group_id, client_id
+),
+beside AS (
+  SELECT r.group_id, r.client_id, array_agg(DISTINCT j.protocols) AS others, max(j.protocols) AS other
+  FROM refused r JOIN joins j ON j.group_id = r.group_id AND j.client_id != r.client_id
+  WHERE j.error IS NULL AND j.answered AND j.protocols IS NOT NULL
+  GROUP BY r.group_id, r.client_id
 )
-SELECT group_id, client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(protocols) AS offered,
-       (
-         SELECT array_agg(DISTINCT o.protocols)
-         FROM joins o
-         WHERE o.group_id = j.group_id AND o.client_id != j.client_id AND o.error IS NULL AND o.protocols IS NOT NULL
-       ) AS others, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
-FROM joins j
-WHERE error IN ('INCONSISTENT_GROUP_PROTOCOL', 'UNSUPPORTED_ASSIGNOR', 'GROUP_MAX_SIZE_REACHED',
-                'INVALID_SESSION_TIMEOUT', 'INVALID_GROUP_ID')
-GROUP BY group_id, client_id
-HAVING count(*) >= 2
+SELECT r.*, others, refused AS weight,
+       CASE WHEN other IS NULL THEN '' ELSE concat(', others ', other) END AS than
+FROM refused r
+LEFT JOIN taken t ON t.group_id = r.group_id AND t.client_id = r.client_id AND t.ns > r.first_ns
+LEFT JOIN beside b ON b.group_id = r.group_id AND b.client_id = r.client_id
+WHERE refused >= 2 OR t.ns IS NULL
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=("refused", "errors", "offered", "others"),
-    says="group {group_id} refuses {client_id}: {refused} times {errors}; it offers {offered}, the others {others}",
+    says="group {group_id} refuses {client_id}: {refused} times {errors}; it offers {offered}{than}",
     ruled_out="rebalances",
     advice="give all members one partition.assignment.strategy (or group.protocol), during a change both, "
-    "in two rolling restarts; set session.timeout.ms within group.min.session.timeout.ms and "
-    "group.max.session.timeout.ms; give another application its own group.id",
-    see="decode pcap {files} --api JoinGroup --errors",
+    "in two rolling restarts; name an assignor that the brokers have (group.consumer.assignors); set "
+    "session.timeout.ms within group.min.session.timeout.ms and group.max.session.timeout.ms; give another "
+    "application its own group.id: a share group, a streams group and Connect are groups of their own kinds",
+    see="decode pcap {files} --client {client_id} --errors",
     source="partition.assignment.strategy, KIP-429, KIP-848; group.max.size",
     explains={"errors-again": ("client",), "connection-churn": ("client",), "rebalance-storm": ("group",)},
 )

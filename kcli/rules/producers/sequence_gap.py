@@ -4,9 +4,10 @@ from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, Rule
 
 # If the batch before was accepted, a batch refused as out of order is the next in sequence: then the batch before is
-# lost, and one refusal is enough. After a leader moved, batches overtake each other on their way to the new leader; the
-# client sends them again, and the leader accepts them. If nothing is known of earlier batches, refusals that go on
-# count, unless the leader moved.
+# lost, and one refusal is enough. Where a batch is refused for another reason (the leader moved, or the markers of the
+# last transaction are still being written), those in flight behind it are out of order; the client sends them again,
+# and the leader accepts them. If nothing is known of earlier batches, refusals that go on count, unless the leader
+# moved or the same batch was accepted later.
 RULE = Rule(
     finding="sequence-gap",
     title="gaps in the sequence of idempotent producers",
@@ -47,9 +48,19 @@ moved AS (
   WHERE error = 'NOT_LEADER_OR_FOLLOWER'
   GROUP BY client_id, topic, partition
 ),
-told AS (
-  SELECT r.client_id, r.topic, r.partition, r.ns, r.error, m.moved_ns < r.ns AS after_move, f.proven
+sent_again AS (
+  SELECT r.client_id, r.topic, r.partition, r.ns
   FROM refused r
+  JOIN taken t USING (topic, partition, producer_id, producer_epoch, base_sequence)
+  WHERE t.ns > r.ns
+  GROUP BY r.client_id, r.topic, r.partition, r.ns
+),
+told AS (
+  SELECT r.client_id, r.topic, r.partition, r.ns, r.error, f.proven,
+         coalesce(m.moved_ns < r.ns, false) OR a.ns IS NOT NULL AS by_the_way
+  FROM refused r
+  LEFT JOIN sent_again a
+    ON a.client_id = r.client_id AND a.topic = r.topic AND a.partition = r.partition AND a.ns = r.ns
   LEFT JOIN followed f
     ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition AND f.ns = r.ns
   LEFT JOIN moved m ON m.client_id = r.client_id AND m.topic = r.topic AND m.partition = r.partition
@@ -70,7 +81,7 @@ LEFT JOIN (
 ) AS l USING (client_id, topic)
 GROUP BY client_id, topic, l.lost
 HAVING bool_or(coalesce(proven, false))
-  OR (sum(CASE WHEN proven IS NULL AND NOT coalesce(after_move, false) THEN 1 ELSE 0 END) >= 4
+  OR (sum(CASE WHEN proven IS NULL AND NOT by_the_way THEN 1 ELSE 0 END) >= 4
       AND (max(ns) - min(ns)) / 1e9 >= 1)
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
