@@ -9,7 +9,7 @@ import io
 import re
 import zlib
 
-from kcli.errors import KcliError
+from kcli.errors import InputError, KcliError
 
 LOOKED_AT = 1 << 18  # bytes: a block of zstd is smaller
 ENOUGH = 64  # bytes inside gzip or zstd
@@ -17,6 +17,8 @@ LEAST_REQUEST = 10  # bytes: API key, version, correlation id, length of the cli
 LARGEST_BATCH = 1 << 30  # bytes
 HEX_TEXT = re.compile(rb"(?:0x|\\x)?[0-9a-fA-F]{2}[0-9a-fA-FxX\\:,\s]{6,}")
 BASE64_TEXT = re.compile(rb"[0-9A-Za-z+/\s]{12,}={0,2}")
+TEXT = re.compile(rb"[\t\n\r\x1b -\x7e\x80-\xff]++")
+ESCAPED = re.compile(rb"(?:0x|\\x)[0-9a-fA-F]")
 # The columns of xxd (`00000000: 0003 0001  ....`), hexdump -C and tshark -x (`00000000  00 03 00 01  |....|`).
 DUMP = re.compile(rb"\s*[0-9a-fA-F]{4,16}(?::\s|\s{2,})(?:[0-9a-fA-F]{2}){1,4}[ \r\n]")
 PCAP = re.compile(rb"(?:\xa1\xb2(?:\xc3\xd4|\x3c\x4d|\xcd\x34)\x00\x02|(?:\xd4\xc3|\x4d\x3c|\x34\xcd)\xb2\xa1\x02\x00)")
@@ -61,8 +63,23 @@ def kind_of(start: bytes) -> str | None:
     if start.startswith(PARQUET):
         return "a Parquet file"
     if JSON.match(start):
-        return "JSON"
-    return "base64 text" if is_base64_of_request(start) else None
+        return "hex text" if is_source_of_bytes(start) else "JSON"
+    if is_base64_of_request(start):
+        return "base64 text"
+    return "hex text" if is_source_of_bytes(start) else None
+
+
+def is_source_of_bytes(start: bytes) -> bool:
+    """Return whether this is text of one message in a form that --hex reads: an array or string of source code, a list
+    of numbers, a dump of any tool. Numbers that are no request may be anything; 0x and escapes are bytes."""
+    from kcli.hex_text import unhex
+
+    if not TEXT.fullmatch(start):
+        return False
+    with contextlib.suppress(InputError):
+        data = unhex(start)
+        return bool(ESCAPED.search(start)) or begins_request(data, whole=len(start) < LOOKED_AT)
+    return False
 
 
 def is_base64_of_request(start: bytes) -> bool:

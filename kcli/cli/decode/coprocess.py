@@ -17,12 +17,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kcli.cli.options.hex_text import plain_line
 from kcli.cli.options.inputs import refuse_two_forms, unbase64
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import DecodeError, EncodeError, InputError, KcliError, UsageError
+from kcli.hex_text import plain_line
 from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kcli.cli.options.file_type import is_batch, refuse_others
-from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.cli.options.inputs import read_text, refuse_two_forms, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain
+from kcli.hex_text import is_dump, unhex
 from kcli.input_names import name_of
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last

@@ -10,7 +10,6 @@ import click
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.diff.sides import Side, batch_side, message_side, unframed
-from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
@@ -26,6 +25,7 @@ from kcli.errors import InputError, UsageError
 from kcli.grammar.difference import Difference, differences
 from kcli.grammar.secrets import Hidden
 from kcli.grammar.words.trace import Span
+from kcli.hex_text import unhex
 from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 

@@ -285,7 +285,7 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if not hex_ and not base64_:
         return data
-    from kcli.cli.options.hex_text import unhex
+    from kcli.hex_text import unhex
 
     try:
         return unhex(data) if hex_ else unbase64(data)

@@ -15,9 +15,11 @@ from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
 from kcli.cli.main import main
 from kcli.diagnose.overview import Overview
+from kcli.file_kinds import kind_of as kind_of_start
 from kcli.records import build_batch
 from tests.cli.decode.test_message import FETCH
 from tests.cli.decode.test_message_formats import produce
+from tests.test_hex_text import FORMS
 
 CASES = [
     ("java44-txn.pcap", 0, "78 exchanges, 1 broker, 3 clients (2 of them the brokers' own)"),
@@ -51,6 +53,19 @@ def test_a_request_with_a_wrong_byte_is_shown_up_to_it(tmp_path: Path, capsys: p
         assert main([str(path)]) == 3
         said = capsys.readouterr()
         assert "correlationId" in said.out and words in said.err
+
+
+@pytest.mark.parametrize("form", sorted(FORMS.keys() - {"od -An -tu1", "od -td1"}))
+def test_a_request_as_other_tools_write_it_is_one(tmp_path: Path, form: str) -> None:
+    (tmp_path / "pasted").write_text(FORMS[form])
+    assert kind_of(str(tmp_path / "pasted")) == "hex"
+
+
+@pytest.mark.parametrize(
+    "text", ["1, 2, 3\n4, 5, 6\n", "name,size\na,1\n", "hello, world", "[1, 2, 3]", '{"a": [0, 3]}']
+)
+def test_numbers_and_words_are_no_request(text: str) -> None:
+    assert kind_of_start(text.encode()) in (None, "JSON")
 
 
 def test_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,9 @@ import click
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.inputs import Format, format_option, read_bytes, unbase64
 from kcli.errors import InputError, UsageError
+from kcli.hex_text import unhex
 from tests.capture.wires import SAMPLES
 from tests.commands import commands
 

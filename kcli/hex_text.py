@@ -33,9 +33,17 @@ ARRAY = re.compile(
     re.DOTALL,
 )
 BUFFER = re.compile(r"<?Buffer\s+((?:[0-9a-fA-F]{2}\s*)++)>?")
-STRING = re.compile(  # of Python or C
-    r"(?:\w+\s*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?[bB]?((['\"])(?:\\.|(?!\2)[^\\\n])*+\2)\s*\)?;?"
+# Strings of Python, C or Wireshark ("as Escaped String", a backslash ends its lines), one after another.
+STRING = re.compile(
+    r"(?:[\w\[\]* ]*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?((?:[bB]?(['\"])(?:\\.|(?!\2)[^\\\n])*+\2[\s\\+]*+)++)\)?;?"
 )
+LITERAL = re.compile(r"(['\"])((?:\\.|(?!\1)[^\\\n])*+)\1")
+# Escapes without quotation marks, with plain characters among them: pairs alone are digits with \x in front.
+ESCAPES = re.compile(r"\\x[0-9a-fA-F]{2}(?:\\.|[^\\\n])*+")
+PAIRS_OF_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}[\s,:;]*+)++")
+BARE_QUOTE = re.compile(r"((?:[^\\\"]|\\.)*+)\"")
+NODE_JSON = re.compile(r'\{\s*"type"\s*:\s*"Buffer"\s*,\s*"data"\s*:\s*(\[[^\]]*+\])\s*\}')
+CAST = re.compile(r"\(byte\)\s*|\.toByte\(\)")  # of Java and Kotlin, for numbers above 127
 COMMENT = re.compile(r"(?<!\S)(?:#|//|;|--).*")
 LINES_OF_COMMENT, ANY_COMMENT = re.compile(r"^[ \t]*/\*", re.MULTILINE), re.compile(r"/\*")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)  # of Markdown
@@ -58,7 +66,9 @@ def unhex(data: bytes) -> bytes:
     Also as people have them: a list of decimal numbers, an array or string of source code, comments after #, // or --,
     dumps of tcpdump -X, Netty, od, hexdump, hexyl and Format-Hex. Raises InputError.
     """
-    text = without_frame(text_of(data))
+    text = CAST.sub("", without_frame(text_of(data)))
+    if node := NODE_JSON.fullmatch(text.strip()):
+        text = node[1]
     for read in (decimal_bytes, array_bytes, string_bytes, formatted_bytes):
         if (found := read(text)) is not None:
             return found
@@ -182,15 +192,26 @@ def array_bytes(text: str) -> bytes | None:
 
 
 def string_bytes(text: str) -> bytes | None:
-    """Return the bytes of a string of source code with escapes; None if it is none."""
+    """Return the bytes of strings of source code with escapes, or of escapes alone; None if it is none."""
+    text = text.strip()
+    if "\\x" not in text:
+        return None
+    if literals := STRING.fullmatch(text):
+        strings = [found[0] for found in LITERAL.finditer(literals[1])]
+    elif ESCAPES.fullmatch(text) and not PAIRS_OF_ESCAPES.fullmatch(text):
+        strings = ['"' + BARE_QUOTE.sub(r"\1\\\"", text) + '"']
+    else:
+        return None
+    parts = [literal_bytes(each) for each in strings]
+    return None if None in parts else b"".join(part for part in parts if part is not None)
+
+
+def literal_bytes(string: str) -> bytes | None:
+    """Return the bytes of one string in its quotation marks; None where Python has no such string of bytes."""
     import ast
 
-    text = text.strip()
-    literal = STRING.fullmatch(text) if "\\x" in text else None
-    if literal is None:
-        return None
     try:
-        found = ast.literal_eval("b" + literal[1])
+        found = ast.literal_eval("b" + string)
     except (SyntaxError, ValueError):
         return None
     assert isinstance(found, bytes)

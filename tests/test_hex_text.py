@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.errors import InputError
+from kcli.hex_text import is_dump, unhex
 
 DATA = bytes.fromhex("000300010000000200036170700000000100") + b"\xff\x7f'"
 ROWS = [(at, DATA[at : at + 16]) for at in range(0, len(DATA), 16)]
@@ -34,6 +36,16 @@ FORMS = {
     "Rust": "let b: [u8; 21] = [" + ", ".join(f"0x{each:02X}" for each in DATA) + "];",
     "Python": repr(DATA),
     "a string of C": '"' + "".join(f"\\x{each:02x}" for each in DATA) + '"',
+    "an escaped string of Wireshark": '" \\\n"'.join("".join(f"\\x{each:02x}" for each in row) for _, row in ROWS).join(
+        '""'
+    )
+    + "\n",
+    "strings of C": 'char p[] = "' + '"\n  "'.join("".join(f"\\x{each:02x}" for each in row) for _, row in ROWS) + '";',
+    "escapes of a log": repr(DATA)[2:-1],
+    "Java with casts": "new byte[] {" + ", ".join(f"{'(byte) ' * (each > 127)}0x{each:02x}" for each in DATA) + "};",
+    "Java's numbers with casts": "{" + ", ".join(f"{'(byte)' * (each > 127)}{each}" for each in DATA) + "}",
+    "Kotlin": "byteArrayOf(" + ", ".join(f"0x{each:02x}{'.toByte()' * (each > 127)}" for each in DATA) + ")",
+    "Node's JSON": json.dumps({"type": "Buffer", "data": list(DATA)}),
     "Node's Buffer": f"<Buffer {DATA.hex(' ')}>",
     "Uint8Array": f"Uint8Array({len(DATA)}) [\n  " + ",\n  ".join(map(str, DATA)) + "\n]",
     ".NET": DATA.hex("-").upper(),
