@@ -9,6 +9,7 @@ from pathlib import Path
 from kcli.errors import InputError
 
 WHITE = " \t\f"
+NUMBER = re.compile(r"[+-]?\d{1,40}")
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -58,10 +59,22 @@ def read_properties(path: Path) -> dict[str, str]:
     """
     if not path.is_file():
         return {}
+    return {name: value for name, value, _ in parse_file(path)}
+
+
+def parse_file(path: Path) -> Iterator[tuple[str, str, int]]:
+    """Yield (key, value, line number) of a file as `parse` does. Raises OSError; InputError with the file."""
     try:
-        return {name: value for name, value, _ in parse(path.read_text("latin-1"))}
+        yield from parse(path.read_text("latin-1"))
     except InputError as error:
         raise error.within(str(path)) from None
+
+
+def number_of(text: str) -> int:
+    """Return the number that Java's `parseInt` reads: digits with a sign and nothing else. Raises ValueError."""
+    if not NUMBER.fullmatch(text):
+        raise ValueError("a whole number expected")
+    return int(text)
 
 
 def properties_text(properties: Mapping[str, object]) -> str:

@@ -13,10 +13,11 @@ from typing import Any
 LOADING = RLock()
 
 
-def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def importing(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[str], Any]:
     """Return a package's lazy `__getattr__`. homes: module below the package -> its names, with spaces between.
 
-    A name is bound in the package for good: a submodule of the same name would replace it once it is imported.
+    extra: what the names need besides: a name raises UsageError where its libraries are not installed. A name is bound
+    in the package for good: a submodule of the same name would replace it once it is imported.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -24,6 +25,10 @@ def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         module = modules.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if extra:
+            from kcli.extras import require
+
+            require(f"{package}.{name}", extra)
         value = getattr(importlib.import_module(f"{package}.{module}"), name)
         setattr(sys.modules[package], name, value)
         return value

@@ -80,3 +80,11 @@ def test_a_table_in_a_folder_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match="kcli pipeline needs pyarrow"):
         StoragePath("x")
+
+
+@pytest.mark.parametrize("name", ["kcli.diagnose.diagnose", "kcli.compare.compare"])
+def test_the_library_says_it_too(name: str) -> None:
+    module, _, function = name.rpartition(".")
+    code = f"import sys; sys.modules['numpy'] = None; from {module} import {function}"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    assert f"{name} needs numpy (pip install 'kcli-kafka[sql]')" in said.splitlines()[-1]

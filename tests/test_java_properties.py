@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import InputError
-from kcli.java_properties import parse, properties_text, read_properties
+from kcli.java_properties import number_of, parse, properties_text, read_properties
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,10 @@ def test_properties_are_written_as_they_are_read(tmp_path: Path) -> None:
     (tmp_path / "some").write_text(properties_text(known), "ascii")
     assert read_properties(tmp_path / "some") == known
     assert properties_text({"cluster.id": "abc-_1"}) == "#\ncluster.id=abc-_1\n"
+
+
+@pytest.mark.parametrize("text", ["1_000", " 1", "1 ", "", "+", "1.0", "0x1", "٣-"])
+def test_a_number_is_digits_with_a_sign(text: str) -> None:
+    with pytest.raises(ValueError, match="a whole number expected"):
+        number_of(text)
+    assert (number_of("+007"), number_of("-1"), number_of("٣")) == (7, -1, 3)  # as Integer.parseInt

@@ -159,6 +159,47 @@ def test_a_message_that_breaks_off_has_no_value(form: str, tmp_path: Path, capsy
     assert "--show-secrets shows them" in text and '"numPartitions":{"redacted":4}' in text
 
 
+@pytest.mark.parametrize("form", ["json", "tree", "hexdump", "table"])
+def test_a_message_with_bytes_behind_it_has_no_value(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A length that is too small: the rest of the secret is a number, and the message reads to its end."""
+    whole = request(39, 1, 5, {"hmac": RAW, "renewPeriodMs": 7})[4:]
+    at = whole.index(RAW)
+    small = whole[: at - 1] + bytes([4]) + whole[at:]
+    numbers = {str(int.from_bytes(RAW[start : start + 8])) for start in range(20)}
+    (tmp_path / "message").write_bytes(small)
+    (tmp_path / "other").write_bytes(whole)
+    for words in (["decode", "request"], ["decode"], [], ["diff", "message", tmp_path / "other"]):
+        more = ["--format", form] if "request" in words else []
+        code, text = run(capsys, *words, tmp_path / "message", *more)
+        assert code in (1, 3) and not shows(text), text
+        assert numbers.isdisjoint(re.findall(r"\d+", text)), text
+    code, text = run(capsys, "decode", "request", tmp_path / "message", "--format", form)
+    assert "a damaged message may have a secret" in text and "bytes left behind the message" in text
+    wire = Wire().open()
+    for asked, answer in exchanges()[:2]:
+        wire.client(asked).server(answer)
+    wire.client(frame(small)).close()
+    (tmp_path / "wire.pcap").write_bytes(pcap(wire.packets))
+    for shape in ("jsonl", "tree", "table"):
+        _, text = run(capsys, "decode", "pcap", tmp_path / "wire.pcap", "--format", shape)
+        assert "RenewDelegationToken" in text or "RENEW_DELEGATION_TOKEN" in text
+        assert not shows(text) and numbers.isdisjoint(re.findall(r"\d+", text)), text
+    sound = request(39, 2, 5, {"hmac": RAW, "renewPeriodMs": 7})[4:]
+    (tmp_path / "message").write_bytes(sound + b"\0")  # a tag section too many: clients send it
+    code, text = run(capsys, "decode", "request", tmp_path / "message", "--format", form)
+    assert re.search(r"renewPeriodMs\W+7\b", text) or "7  (int64)" in text
+
+
+@pytest.mark.parametrize("form", ["tree", "hexdump"])
+def test_a_count_that_no_message_has_is_hidden(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = request(19, 4, 5, {"topics": []})[4:]
+    (tmp_path / "message").write_bytes(data[:-9] + RAW)
+    code, text = run(capsys, "decode", "request", tmp_path / "message", "--format", form)
+    assert code == 3 and "topics" in text and not shows(text) and str(int.from_bytes(b"S3CR")) not in text, text
+
+
 def cut_short(data: bytes) -> bytes:
     return frame(data[4:-3])
 

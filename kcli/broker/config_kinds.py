@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kcli.java_properties import number_of
 from kcli.schemas.field_codes import CODECS as BATCH_CODECS
 
 FOREVER = (1 << 63) - 1
@@ -28,7 +29,7 @@ def boolean(text: str) -> bool:
 
 def whole(lo: int, hi: int) -> Callable[[str], int]:
     def parse_whole(text: str) -> int:
-        value = int(text)
+        value = number_of(text.strip())
         if not lo <= value <= hi:
             raise ValueError(f"{lo} to {hi} expected")
         return value

@@ -14,7 +14,7 @@ from typing import Any
 from kcli.client.property_table import IGNORED, OF_LIBRDKAFKA, PROPERTIES, Property
 from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
-from kcli.java_properties import parse
+from kcli.java_properties import number_of, parse_file
 from kcli.nearest import suggestion
 
 BOOLEANS = {"true": True, "false": False}
@@ -78,7 +78,7 @@ def convert(known: Property, text: str | None) -> Any:
 
 def convert_int(known: Property, text: str) -> int:
     try:
-        value = int(text)
+        value = number_of(text)
     except ValueError:
         raise UsageError(f"{known.name}: {text!r} is not a whole number") from None
     if known.low is not None and value < known.low:
@@ -131,18 +131,12 @@ def without_value(setting: str) -> str:
 def read_file(path: Path) -> dict[str, str]:
     """Return the properties in a file; errors name the file and the line. Raises InputError or UsageError."""
     refuse_endless(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UsageError(f"--config {without_value(str(path))}: neither key=value nor a file that exists") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"not properties: byte {error.start} is not UTF-8", file=str(path)) from None
     values: dict[str, str] = {}
     try:
-        for key, value, line in parse(text):
+        for key, value, line in parse_file(path):
             if key not in PROPERTIES and key not in IGNORED:
-                raise InputError(f"line {line}: {describe_unknown(key)}")
+                raise InputError(f"line {line}: {describe_unknown(key)}", file=str(path))
             values[key] = value
-    except InputError as error:
-        raise error.within(str(path)) from None
+    except FileNotFoundError:
+        raise UsageError(f"--config {without_value(str(path))}: neither key=value nor a file that exists") from None
     return values

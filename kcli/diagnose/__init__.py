@@ -1,7 +1,5 @@
 """Findings in captures: cause, affected clients, evidence and advice. Rules over tables; causes before consequences.
 Names that need the tables are imported on first use.
-
-Names that need the tables are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -20,5 +18,5 @@ if TYPE_CHECKING:
 __all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Scope", "Unjudged", "Unknown", "diagnose"]
 
 __getattr__ = importing(
-    __name__, {"diagnosis": "Diagnosis diagnose", "known": "Unknown", "scope": "Scope", "unjudged": "Unjudged"}
+    __name__, {"diagnosis": "Diagnosis diagnose", "known": "Unknown", "scope": "Scope", "unjudged": "Unjudged"}, "sql"
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from kcli.core.codec.values import bytes_of
 from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.secrets import hide_broken, hide_records, hide_secrets, hide_spans
+from kcli.grammar.secrets import hide_broken, hide_records, hide_secrets, hide_spans, redacted
 from kcli.grammar.topic_ids import annotate
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
@@ -40,6 +40,8 @@ class JsonOptions(TypedDict, total=False):
 # A length or count in a reason. Two printable bytes that are read as a number have four digits or more.
 SAID = re.compile(r"\b(needs|says) \d{4,}")
 TRAILING = "_trailing"
+BEHIND = b'"_trailing":'  # as a key: within a string the quotes would be escaped
+EMPTY_SECTION = b"\0"  # an extra tag section: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
 VARIANT = "_variant"
 
 
@@ -208,15 +210,36 @@ class MessageCodec(Grammar):
         """
         try:
             if whole and self.variants:
-                value = self.read_whole(data, offset)
-                made = self.interpreted_for(value).json_value(value, JsonForm(records, hook), secrets)
+                value, form = self.read_whole(data, offset), JsonForm(records, hook)
+                if self.guarded and not secrets and TRAILING in value:
+                    return self.json_without_values(data, offset, form), len(data)
+                made = self.interpreted_for(value).json_value(value, form, secrets)
                 if names is not None:
                     annotate(made, names)
                 return dumps(made).encode(), len(data)
             verbs = self.compiled or self.interpreted
-            return verbs.json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
+            text, end = verbs.json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
+            if whole and self.guarded and not secrets and BEHIND in text:
+                return self.json_without_values(data, offset, JsonForm(records, hook)) or text, end
+            return text, end
         except DecodeError as error:
             raise self.named(error) from None
+
+    def json_without_values(self, data: Buffer, offset: int, form: JsonForm) -> bytes:
+        """Return the JSON text of a message with bytes behind it: a secret's may be in any field of it. b"" where they
+        are only a tag section too many.
+        """
+        from kcli.grammar.partial import partial_json  # rare
+
+        spans = self.spans(data, offset)
+        end = spans[-1].end if spans else offset
+        if not self.is_damage(data[end:]):
+            return b""
+        return dumps(partial_json(spans, form) | {TRAILING: redacted(len(data) - end)}).encode()
+
+    def is_damage(self, rest: Buffer) -> bool:
+        """Return whether these bytes behind a message say that it was misread: some clients send a tag section more."""
+        return len(rest) > 0 and not (self.grammar.flexible and bytes(rest) == EMPTY_SECTION)
 
     def json_value(
         self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
@@ -282,13 +305,14 @@ class MessageCodec(Grammar):
             with contextlib.suppress(DecodeError):  # where no layout fits, the newest one shows how far it reads
                 codec = dict(self.variants).get(self.fit(data, offset)[0], self)
         try:
-            codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
+            _, end = codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
         except DecodeError as error:
             if self.guarded and not secrets:
                 spans[start:] = hide_broken(hide_spans(spans[start:], self.secrets))
             raise self.named(error) from None
         if self.guarded and not secrets:
-            spans[start:] = hide_spans(spans[start:], self.secrets)
+            made = hide_spans(spans[start:], self.secrets)
+            spans[start:] = hide_broken(made) if self.is_damage(data[end:]) else made
         return spans
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Values that are read stay exact; only renderings hide. A hidden value shows its 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
 OF_NO_FIELD = ("count", "tag and size", "struct")  # ends of the types of such spans
 LEAST_HIDDEN = 4  # bytes of a number
+LARGE = re.compile(r"\d{4}")  # a count of entries: two printable bytes that are read as one are more
 WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
 
 
@@ -129,8 +131,8 @@ def hide_span(span: Span) -> Span:
 
 
 def hide_broken(spans: list[Span]) -> list[Span]:
-    """Return the spans of a message that has secrets and breaks off: a wrong length may have put a secret's bytes into
-    any of its fields. Hidden are texts, bytes, and numbers of four bytes and more.
+    """Return the spans of a message that has secrets and breaks off, or has bytes behind it: a wrong length may have
+    put a secret's bytes into any of its fields. Hidden are texts, bytes, numbers of four bytes and more, large counts.
     """
     return [hide_value(span) for span in spans]
 
@@ -147,8 +149,11 @@ def may_have_swallowed(value: Any) -> bool:
 
 
 def hide_value(span: Span) -> Span:
-    if span.value is None or isinstance(span.value, Hidden) or span.type.endswith(OF_NO_FIELD):
+    if span.value is None or isinstance(span.value, Hidden):
         return span
+    if span.type.endswith(OF_NO_FIELD):
+        is_large = span.type.endswith("count") and LARGE.match(str(span.value))
+        return span._replace(value=Hidden(span.end - span.start)) if is_large else span
     if isinstance(span.value, str | bytes):
         return hide_span(span)
     size = span.end - span.start

@@ -18,6 +18,8 @@ from typing import Any, cast
 from uuid import UUID
 
 import fastavro
+from fastavro.io.json_decoder import AvroJSONDecoder
+from fastavro.io.json_encoder import AvroJSONEncoder
 from fastavro.schema import SchemaParseException
 
 from kcli.core.payloads.avro_values import ValueDamageError, read
@@ -30,7 +32,33 @@ from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
 WIDEST_DECIMAL = 1 << 16  # bytes of a payload with decimals in bytes: their time grows with the square
 OF_FASTAVRO = ("__fastavro_parsed", "__named_schemas")  # in a schema: it would not be looked at any more
+ENDLESS = ("NaN", "Infinity", "-Infinity")
 WRONG = (*FAILURES, SchemaParseException)
+
+
+class JsonDecoder(AvroJSONDecoder):
+    """Reads the texts that Java's encoder writes for numbers that JSON does not have."""
+
+    def read_float(self) -> Any:
+        return endless(super().read_float())  # type: ignore[no-untyped-call]
+
+    def read_double(self) -> Any:
+        return endless(super().read_double())  # type: ignore[no-untyped-call]
+
+
+class JsonEncoder(AvroJSONEncoder):
+    """Writes these texts."""
+
+    def write_float(self, value: float) -> None:
+        super().write_float(json_form(value))  # type: ignore[no-untyped-call]
+
+    def write_double(self, value: float) -> None:
+        super().write_double(json_form(value))  # type: ignore[no-untyped-call]
+
+
+def endless(value: Any) -> Any:
+    """Return the number of a text that stands for one, any other value as it is."""
+    return float(value) if value in ENDLESS else value
 
 
 class Parsed:
@@ -93,7 +121,8 @@ class AvroCodec:
         """Return a value of Avro's JSON encoding: a union names its type, bytes are Latin-1. PayloadError."""
         text = dumps(json_of(data[start:]))
         try:
-            [value] = fastavro.json_reader(io.StringIO(text), with_names(self.writer, self.names), self.reader)
+            schema = with_names(self.writer, self.names)
+            [value] = fastavro.json_reader(io.StringIO(text), schema, self.reader, decoder=JsonDecoder)
             if not is_valid(value, self.writer if self.reader is None else self.reader, self.names):
                 raise PayloadError("not of this schema in Avro's JSON")
             return json_form(value)
@@ -110,7 +139,8 @@ class AvroCodec:
         """Return the bytes of a value in Avro's JSON encoding. PayloadError."""
         out = io.StringIO()
         try:
-            fastavro.json_writer(out, with_names(self.writer, self.names), [avro_form(self.writer, value, self.names)])
+            made = avro_form(self.writer, value, self.names)
+            fastavro.json_writer(out, with_names(self.writer, self.names), [made], encoder=JsonEncoder)
         except WRONG as error:
             raise PayloadError(f"no value of this schema: {reason_of(error)}") from None
         return out.getvalue().encode()

@@ -14,7 +14,7 @@ import urllib3
 
 from kcli.client.web_address import WebAddress, reason_of
 from kcli.errors import InputError, NetworkError, UsageError, unreadable
-from kcli.java_properties import parse
+from kcli.java_properties import parse_file
 from kcli.jsontext import loads
 from kcli.payloads.entries import is_entry, native_references, schema_of
 from kcli.payloads.framing import SchemaId
@@ -44,10 +44,9 @@ def properties(given: tuple[str, ...]) -> dict[str, str]:
             found[name.strip()] = value.strip()
             continue
         try:
-            text = Path(each).read_text("utf-8", "replace")
+            found |= {name: value for name, value, _ in parse_file(Path(each))}
         except OSError as error:
             raise unreadable(error, each) from None
-        found |= {name: value for name, value, _ in parse(text)}
     found = {
         name.removeprefix("schema.registry.") if "auth" in name or "ssl" in name else name: value
         for name, value in found.items()

@@ -29,6 +29,7 @@ def test_every_default_is_a_value() -> None:
     [
         ("segment.bytes", "13", "14 to"),
         ("segment.bytes", "x", "a whole number"),
+        ("segment.bytes", "1_000_000", "a whole number"),
         ("message.timestamp.type", "Never", "CreateTime, LogAppendTime expected"),
         ("cleanup.policy", "delete,burn", "delete, compact expected"),
         ("retention.mss", "1", "did you mean retention.ms"),

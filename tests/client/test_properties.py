@@ -50,11 +50,19 @@ def test_an_unknown_property_in_a_file_names_file_and_line(tmp_path: Path) -> No
         load([str(file)])
 
 
-def test_a_file_that_is_not_text_is_an_input_error(tmp_path: Path) -> None:
+def test_a_file_is_latin_1_as_java_reads_it(tmp_path: Path) -> None:
     file = tmp_path / "c.properties"
-    file.write_bytes(b"a=\xff\xfe")
-    with pytest.raises(InputError, match="byte 2 is not UTF-8"):
-        load([str(file)])
+    file.write_bytes(b"ssl.key.password=caf\xe9\xff")
+    assert load([str(file)])["ssl.key.password"] == "caf\xe9\xff"
+    file.write_bytes("client.id=\xe9".encode())
+    assert load([str(file)])["client.id"] == "\xc3\xa9"
+
+
+@pytest.mark.parametrize("text", ["5_000", "5e3", "0x10", "5 000", ""])
+def test_a_number_is_digits_as_java_reads_it(text: str) -> None:
+    with pytest.raises(UsageError, match="not a whole number"):
+        load([f"request.timeout.ms={text}"])
+    assert load(["request.timeout.ms= +5000 "])["request.timeout.ms"] == 5000
 
 
 def test_replace_gives_a_copy() -> None:

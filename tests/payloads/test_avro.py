@@ -92,6 +92,19 @@ def test_the_json_encoding_gives_what_the_binary_one_does() -> None:
     assert json.loads(codec.encode_json(value)) == json.loads(TEXTUAL)
 
 
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_numbers_of_the_json_encoding_that_json_does_not_have(kind: str) -> None:
+    """Java's encoder writes them as texts."""
+    codec: Any = codec_of(Schema("AVRO", json.dumps({"type": "array", "items": [kind, "string"]})))
+    texts = ["NaN", "Infinity", "-Infinity"]
+    data = json.dumps([*({kind: each} for each in texts), {"string": "NaN"}, {kind: 1.5}]).encode()
+    assert codec.decode_json(data, 0) == [*texts, "NaN", 1.5]
+    codec = codec_of(Schema("AVRO", json.dumps({"type": "array", "items": kind})))
+    assert json.loads(codec.encode_json([*texts, 1.5]), parse_constant=pytest.fail) == [*texts, 1.5]
+    with pytest.raises(PayloadError):
+        codec.decode_json(b'["infinity"]', 0)
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '"x"', "1", TEXTUAL + "{}", TEXTUAL.replace("KG", "LB"), TEXTUAL.replace('"shop.Unit"', '"Unit"'),

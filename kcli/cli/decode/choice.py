@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from kcli.cli.front.kinds import kind_of
 from kcli.errors import InputError, UsageError
@@ -41,10 +42,19 @@ def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
                 found.append((word, kind_of(word)))
             except InputError as error:
                 failure = failure or error
-    chosen = next((COMMANDS[kind] for _, kind in found if kind in COMMANDS), None)
+    chosen = next((COMMANDS[kind_of_log(word, kind)] for word, kind in found if kind in COMMANDS), None)
     if chosen is not None:
         return chosen
     if failure is not None:
         raise failure
     file, kind = found[0]
     raise UsageError(f"{file}: nothing to decode ({ELSEWHERE[kind].format(file)} reads it)")
+
+
+def kind_of_log(path: str, kind: str) -> str:
+    """Return "snapshot" for a folder of the metadata log that has snapshots alone, else the kind."""
+    from kcli.records.segments import kind_of as kind_of_name
+
+    if kind != "metadata" or not Path(path).is_dir():
+        return kind
+    return kind if any(kind_of_name(name) for _, _, names in os.walk(path) for name in names) else "snapshot"

@@ -10,7 +10,7 @@ from kcli.cli.decode.message_formats import PaddingError, Shape, Wrong, read_jso
 from kcli.cli.decode.message_input import Frame, frames_of
 from kcli.errors import DecodeError, InputError, all_of
 from kcli.grammar import frames, messages
-from kcli.grammar.codec import MessageCodec
+from kcli.grammar.codec import BEHIND, MessageCodec
 from kcli.grammar.group_data import GROUPS
 from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
 from kcli.jsontext import dumps, loads
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kcli.records.text import Hook
 
 KEY, VERSION = "requestApiKey", "requestApiVersion"
-TRAILING = b'"_trailing":'  # as a key: within a string the quotes would be escaped
 
 Reads = Callable[[bytes], bool]
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
@@ -81,7 +80,7 @@ class DecodedLines:
             wrong = self.wrong[body] = Wrong(options, body)
         wrong.begin()
         text, _ = body.json(data, at, whole=True, records=records, hook=wrong.hook, secrets=options["secrets"])
-        if TRAILING in text or (wrong.hook is not None and wrong.in_records()):
+        if BEHIND in text or (wrong.hook is not None and wrong.in_records()):
             return None
         return b"%b%b%b%b}" % (plan.start, head[: -plan.trim] if plan.trim else head, plan.between, text)
 

@@ -26,7 +26,7 @@ from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
-from kcli.grammar.codec import TRAILING, MessageCodec
+from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import CLIENT_ID, LEAST, PREFIX, api_of
 from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
@@ -134,14 +134,14 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
             else:
                 problems.append(each)
     if not options["secrets"] and any(isinstance(each, DecodeError) and has_secrets(each) for each in problems):
-        warn("a message that breaks off may have a secret in any field: values are hidden (--show-secrets shows them)",
+        warn("a damaged message may have a secret in any field: values are hidden (--show-secrets shows them)",
              options["quiet"])  # fmt: skip
     conclude(problems, options["quiet"])
 
 
 def has_secrets(error: DecodeError) -> bool:
     """Return whether the message with the error has values that are hidden: see kcli.grammar.secrets.hide_broken."""
-    return error.path != TRAILING and bool(secret_fields(error.what.partition(" ")[0]))
+    return bool(secret_fields(error.what.partition(" ")[0]))
 
 
 def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:

@@ -12,7 +12,7 @@ from kcli.cli.terminal.console import console, is_terminal
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
-from kcli.grammar.codec import MessageCodec
+from kcli.grammar.codec import EMPTY_SECTION, MessageCodec
 from kcli.grammar.secrets import Hidden, hide_header, hide_span
 from kcli.grammar.words.trace import Span
 from kcli.grammar.words.word import JsonForm
@@ -25,7 +25,6 @@ PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"
 # Bytes that librdkafka sends after a message and brokers ignore: message -> versions, bytes.
 PADDING = {"MetadataRequest": (range(11, 14), b"\1\0\0")}
-EMPTY_SECTION = b"\0"  # an extra tag section: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
 
 
 class Shape(NamedTuple):
@@ -207,8 +206,10 @@ def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     header, start = shape.header.read(data, frame.start)
     codec = shape.body(start)
     found = Wrong(options, codec)
-    value = codec.read_whole(data, start)
-    body = codec.json_value(value, records=options["records"], hook=found.hook, secrets=options["secrets"])
+    text, _ = codec.json(
+        data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
+    )
+    body = loads(text)
     add_embedded(codec, body, options)
     rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
     width = max((len(path) for path, _ in rows), default=0)

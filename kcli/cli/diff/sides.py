@@ -67,6 +67,8 @@ def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> li
     if body is None:
         return None
     fields, end, other_end = body
+    if hides_values(shape, 0, options) and (codec.is_damage(one[end:]) or codec.is_damage(other[other_end:])):
+        return None
     made = [inside(each, f"header.{each.path}") for each in found]
     made += fields if options["secrets"] else hidden(fields, one, other)
     made += differences(trailing(one, end), one, trailing(other, other_end), other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kcli.errors import InputError
-from kcli.java_properties import read_properties
+from kcli.java_properties import number_of, read_properties
 from kcli.snapshots.history.projection import DEFAULTS
 
 FILE = "server.properties"
@@ -26,7 +26,7 @@ def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, 
     known, settings = read_properties(path), dict(DEFAULTS)
     for name in settings.keys() & known.keys():
         try:
-            settings[name] = int(known[name])
+            settings[name] = number_of(known[name].strip())
         except ValueError:
             raise InputError(f"{name}={known[name]}: a whole number expected", file=str(path)) from None
     return str(path), settings

@@ -8,11 +8,11 @@ records that Kafka takes, an ISR with a broker that is no replica among them, ar
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
+from kcli.java_properties import number_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.image import Image, Topic, Value, normal_partition
@@ -25,7 +25,6 @@ from kcli.snapshots.rules.supported import supported_levels
 
 RELEASE = "4.4"
 PROTOCOLS = range(4)  # SecurityProtocol
-JAVA_INT = re.compile(r"[+-]?\d{1,40}")
 INT32 = range(-(1 << 31), 1 << 31)
 # The most that is known of each of an ACL's enumerations; all beyond is one, UNKNOWN.
 ACL_CODES = {"resourceType": 7, "patternType": 4, "operation": 15, "permissionType": 3}
@@ -244,7 +243,10 @@ def set_config(state: Controller, value: Value) -> None:
 
 
 def is_java_int(text: str) -> bool:
-    return JAVA_INT.fullmatch(text) is not None and int(text) in INT32
+    try:
+        return number_of(text) in INT32
+    except ValueError:
+        return False
 
 
 @refuses("AccessControlEntryRecord")

@@ -26,7 +26,7 @@ def test_settings_given_beside_and_above(tmp_path: Path) -> None:
     assert settings_of(folder, str(above))[1] == settings
 
 
-@pytest.mark.parametrize("text", ["metadata.max.retention.ms=a week", "a=\\u12"])
+@pytest.mark.parametrize("text", ["metadata.max.retention.ms=a week", "metadata.max.retention.ms=1_000", "a=\\u12"])
 def test_what_can_t_be_read(text: str, tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(text)
