@@ -28,7 +28,7 @@ from kcli.schemas.model import release_order
 
 class Verdict(NamedTuple):
     """place: topic and partition of refused records, "" for the request. error: Kafka's name; "": the connection is
-    closed; "NONE": taken, with what is odd all the same as the reason."""
+    closed; "NONE": accepted; the reason names odd values."""
 
     place: str
     error: str
@@ -48,14 +48,14 @@ class Verdict(NamedTuple):
 TAKEN = Verdict("", "NONE", "")
 COMPACT_SINCE = 9  # of Produce: its lengths are written as one more
 PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
-Explain = Callable[[bytes], str]  # refused records -> what is put behind the reason
+Explain = Callable[[bytes], str]  # refused records -> text appended to the reason
 
 
 def request_verdicts(
     frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
 ) -> list[Verdict]:
     """Return the verdicts of a broker of that release on a request frame at `now` (ms): one, or one for each refused
-    records field, to whose reason `explain` adds. Raises UsageError for an unknown release.
+    records field; `explain` adds to the reason of these. Raises UsageError for an unknown release.
     """
     tables = catalog(dialect)
     try:
@@ -104,7 +104,7 @@ def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int,
 
 
 def odd_numbers(body: dict[str, Any]) -> Iterator[str]:
-    """Return what of a request's numbers a broker takes, though nobody will have meant it."""
+    """Return the numbers of a request that a broker accepts, although they are hardly intended."""
     acks, timeout = body["acks"], body["timeoutMs"]
     idempotent = any(has_producer(records) for records in records_of(body))
     if idempotent and acks != -1:

@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
 
 def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
-    """Return why no request in these versions can hold what a rule asks for; None if one can."""
+    """Return why no request in these versions can match the rule; None if one can."""
     fault = None
     for api in apis:
         try:

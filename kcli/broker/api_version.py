@@ -14,9 +14,9 @@ from kcli.schemas.catalog import catalog
 
 
 class ApiVersion:
-    """key, name, version: of the request; dialect: whose message definitions both sides use, None for Apache's.
+    """key, name, version: of the request; dialect: the message definitions that both sides use, None for Apache's.
 
-    known: False for ApiVersions in a version that the broker lacks. It is answered in version 0 all the same (KIP-511).
+    known: False for ApiVersions in a version that the broker lacks. The broker answers it in version 0 (KIP-511).
 
     SchemaError: there is no such API or version.
     """

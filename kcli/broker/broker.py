@@ -54,12 +54,12 @@ class Broker:
 
     data: the folder of its logs, None for a temporary one. config: broker configs by Kafka's names.
     host, port: where the first node listens, the others on the ports that follow; port 0: on any free ones.
-    listeners: of each node ("SSL:9093"); by default one, that the protection asks for. The first one has the port.
+    listeners: of each node ("SSL:9093"); by default the one that the protection requires. The first one has the port.
     nodes: how many; node_ids: their ids, by default node.id and those that follow.
     faults: rules (`faults`); seed: for their random choices.
     dialect: message definitions for clients that speak it. answers: rules that answer requests (`answers`).
     release: serve only the versions that brokers of that Kafka release had ("2.8").
-    note: gets the lines of the broker's log. protection: TLS and users, by default neither.
+    note: called with each line of the broker's log. protection: TLS and users, by default neither.
 
     UsageError: an option makes no sense; SchemaError: the dialect makes none.
     """
@@ -259,7 +259,7 @@ class Broker:
         self._complaints = 0
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """Return what a fetch must wait for before it reads; None for nothing."""
+        """Return the event that a fetch must wait for before it reads; None without any."""
         return None
 
     def now(self) -> int:
@@ -313,7 +313,7 @@ class Broker:
         configs: Mapping[str, str] | None = None,
         assignment: list[tuple[int, ...]] | None = None,
     ) -> Topic:
-        """Create a topic; what is not given comes from the broker's configs. UsageError: Kafka refuses such a topic.
+        """Create a topic; defaults come from the broker's configs. UsageError: Kafka refuses such a topic.
 
         assignment: the node ids of each partition's replicas, the leader first.
         """

@@ -25,7 +25,7 @@ class Timer:
         self._handle = self._clock.loop.call_later(max(0.0, self.due - self._clock.time()), self.fire)
 
     def fire(self) -> None:
-        """Call what waits."""
+        """Call the waiting function."""
         self.cancel()
         self.call()
 

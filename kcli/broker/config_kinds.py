@@ -61,7 +61,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 def policies(text: str) -> str:
-    """Parse the policies of a topic other than the metadata log, whose policy is `snapshot` (KIP-630)."""
+    """Parse the cleanup policies of a topic. The metadata log alone has the policy `snapshot` (KIP-630)."""
     for each in filter(None, (one.strip() for one in text.split(","))):
         one_of("delete", "compact")(each)
     return text

@@ -1,7 +1,7 @@
-"""Topic and broker configs by Kafka's names: their types, defaults and what a broker's config is for its topics.
+"""Topic and broker configs by Kafka's names: types, defaults, and the broker config behind each topic config.
 
-Every config of Kafka 4.4 is known. Those that this broker reads are here, those that change nothing in it in
-`unread_configs`; other names are refused, so that a misspelt one is noticed.
+Every config of Kafka 4.4 is known. Those that this broker reads are here, those without an effect in `unread_configs`.
+Other names are refused, so that a misspelt one is noticed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ OWN_TOPIC, ONE_BROKER, ALL_BROKERS, STATIC, DEFAULT = range(1, 6)
 
 
 class Config(NamedTuple):
-    """One config. broker_name: what the broker's own config of the same meaning is called ("" when there is none).
+    """One config. broker_name: the broker config with the same meaning ("" without one).
 
     dynamic: it may change while the broker runs; read: it has an effect here; default: None where Kafka has null.
     """
@@ -68,7 +68,7 @@ class Config(NamedTuple):
 
     @property
     def is_sensitive(self) -> bool:
-        """Return whether its value is shown to nobody."""
+        """Return whether its value is never shown."""
         return self.kind.name == "password"
 
 
@@ -348,7 +348,7 @@ class Configs:
     """A broker's own configs, and from them those of a topic that has some of its own.
 
     static: given at the start; dynamic: changed since, by the name of the broker, "" for all of them. All nodes of a
-    broker share one set: what was changed for one node counts for the others, too.
+    broker share one set: a change for one node counts for the others, too.
     """
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
@@ -434,7 +434,7 @@ class Configs:
         return TopicConfigs(self, own)
 
     def topic_text(self, config: Config) -> str:
-        """Return what a topic has that does not set this config itself."""
+        """Return the value of this config for a topic that does not set it."""
         if config.broker_name in FALLBACKS:
             return str(self.ms(config.broker_name))
         given = next(self.values(config.broker_name), None) if config.broker_name else None

@@ -25,9 +25,10 @@ ORPHAN_SECONDS = 60.0
 
 
 class DataDir:
-    """path: the folder; clean: the last stop was an orderly one; note: gets a line for what is left out.
+    """path: the folder; clean: the last stop was an orderly one; note: called with a line for each part that is left
+    out.
 
-    UsageError: another broker uses it. looked: this process has looked for what killed brokers left.
+    UsageError: another broker uses it. looked: this process has looked for folders of killed brokers.
     """
 
     looked = False
@@ -81,7 +82,7 @@ class DataDir:
 
 
 def remove_orphans(note: Callable[[str], None]) -> None:
-    """Remove the temporary folders of brokers that were killed: this user's, which nobody holds locked."""
+    """Remove the temporary folders of killed brokers: those of this user without a lock."""
     with os.scandir(temporary_root()) as found:
         folders = [Path(each.path) for each in found if each.name.startswith(PREFIX)]
     for folder in folders:

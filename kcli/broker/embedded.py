@@ -178,7 +178,7 @@ class EmbeddedBroker:
         replication: int | None = None,
         configs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Create a topic; what is not given comes from the broker's configs. UsageError: Kafka refuses such a topic."""
+        """Create a topic; defaults come from the broker's configs. UsageError: Kafka refuses such a topic."""
         need("name", name, str, "text")
         for what, count in (("partitions", partitions), ("replication", replication)):
             need(what, 1 if count is None else count, int, "a number")
@@ -191,7 +191,7 @@ class EmbeddedBroker:
         """Append records to a topic, which is created if it is not there; return their offsets.
 
         One record or a list of them: a value, a (key, value) pair, or a mapping with any of key, value, headers,
-        timestamp, partition. Text is UTF-8. partition: for those that name none; by default their key chooses.
+        timestamp, partition. Text is UTF-8. partition: for records that name none; by default their key chooses.
         """
         one = isinstance(records, str | bytes | Mapping | tuple) or records is None
         given: list[Given] = [records] if one else list(records)  # type: ignore[list-item,arg-type]
@@ -233,7 +233,7 @@ class EmbeddedBroker:
         return view
 
     def topic(self, name: str) -> str:
-        """Return the name of a topic with the test's prefix, where it has one: what the application is to use."""
+        """Return a topic's name with the test's prefix, if it has one: the name for the application to use."""
         return name if name.startswith(self.prefix) else self.prefix + name
 
     group = topic
@@ -275,9 +275,7 @@ class EmbeddedBroker:
         return self.call(work)
 
     def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Make another node the leader of a partition, from a new leader epoch on; it becomes a
-        replica if it is none.
-        """
+        """Make another node the leader of a partition, in a new leader epoch; it becomes a replica if it was not."""
         self.call(lambda broker: broker.move_leader(self._partition(broker, topic, partition), node))
 
     def _partition(self, broker: Broker, topic: str, partition: int) -> Partition:
@@ -332,9 +330,9 @@ class EmbeddedBroker:
         """Call a function with requests before the broker sees them, in the broker's thread.
 
         It gets the ClientRequest, and returns the body of the answer (a dict; fields that are left out have their
-        defaults), or None to let the broker answer. ConnectionError closes the connection. A coroutine function may
-        wait before it returns. count: how many requests it gets, 0: all. An error in it is raised by what the test asks
-        of the broker next.
+        defaults), or None to let the broker answer. ConnectionError closes the connection. A coroutine function can
+        wait before it returns. count: how many requests it gets, 0: all. An error in it is raised by the test's next
+        call of the broker.
         """
         if not callable(callback):
             raise UsageError(f"callback: a function expected, not {type(callback).__name__}")
@@ -371,7 +369,7 @@ class EmbeddedBroker:
     ) -> None:
         """Wait until a group has this state ("Stable") and so many members, or a topic so many records.
 
-        TimeoutError says what is there instead, with the latest requests.
+        The text of a TimeoutError describes the present state, with the latest requests.
         """
         if not group and not topic:
             raise UsageError("wait: a group or a topic expected")
@@ -422,14 +420,14 @@ def embedded_broker(  # noqa: PLR0913
     """Make a broker for the time of a `with` block, on loopback and a free port by default.
 
     data: the directory of its logs, None: a temporary one. nodes: how many brokers. port: of the first node, the others
-    follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`.
-    seed: for the random choices of these. dialect: message definitions that it speaks. answers: rules that answer
-    requests, as in `kcli broker serve --answers` ({"api": "Greet", "answer": {...}}). release: take only the versions
-    that brokers of that Kafka release take ("2.8"). users: passwords by name: clients have to log in by PLAIN or SCRAM,
-    or as config sasl.enabled.mechanisms says. tls: listeners have a certificate of a CA made for them
-    (`ca_certificate`). tls_cert, tls_key: or one from files in PEM; tls_client_ca: who signs the certificates that
-    clients have to show. listeners: several for each node, "PLAINTEXT", "SSL:9093" or "INTERNAL=SASL_SSL:9094", the
-    first on `port`; clients are told the addresses of the one that they came by.
+    follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`. seed:
+    for the random choices of these. dialect: message definitions that it speaks. answers: rules that answer requests,
+    as in `kcli broker serve --answers` ({"api": "Greet", "answer": {...}}). release: take only the versions that
+    brokers of that Kafka release take ("2.8"). users: passwords by name: clients have to log in by PLAIN or SCRAM, or
+    as config sasl.enabled.mechanisms says. tls: listeners have a certificate of a CA made for them (`ca_certificate`).
+    tls_cert, tls_key: or one from files in PEM; tls_client_ca: the CA of the certificates that clients have to show.
+    listeners: several for each node, "PLAINTEXT", "SSL:9093" or "INTERNAL=SASL_SSL:9094", the first on `port`; clients
+    get the addresses of the listener that they connected to.
 
     UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
     """

@@ -140,7 +140,7 @@ class Sink(Protocol):
     writer: ResponseWriter
 
     def close(self) -> None:
-        """Close when what was written is sent."""
+        """Close once all written bytes are sent."""
         ...
 
 
@@ -157,7 +157,7 @@ class Plan:
         self.moves = [each for each in rules if each.move != NOWHERE]
 
     def handle(self, request: Request, handler: Callable[[Request], Outcome]) -> Outcome:
-        """Do what comes before the request, then let its handler answer it (unless it is ignored)."""
+        """Apply the faults before the request, then let its handler answer it (unless it is ignored)."""
         if self.evict:
             request.node.evict_sessions()
         for rule in self.moves:
@@ -169,7 +169,7 @@ class Plan:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.silent:
-            # Answers come in order or not at all: what follows on this connection has to wait, too.
+            # Answers come in order: later requests of this connection have to wait, too.
             await connection.half_closed.wait()
             return
         if not pieces and self.close < 0:
@@ -203,7 +203,7 @@ def move_leaders(rule: FaultRule, request: Request) -> None:
 class Faults:
     """All rules of a broker; they may be added and removed while it runs.
 
-    seed: for the rules' random choices. dialect: whose APIs and errors rules may name.
+    seed: for the rules' random choices. dialect: its APIs and errors can be named in rules.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class Faults:
         self.rules.clear()
 
     def plan(self, request: Asked) -> Plan | None:
-        """Return what the rules want for a request as a whole; None if no rule fires."""
+        """Return the faults of a request as a whole; None if no rule fires."""
         if not self.rules:
             return None
         met = [each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)]
@@ -280,8 +280,8 @@ def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
 
 
 def set_text(rule: FaultRule, text: str, name: str, value: str, tables: Catalog) -> None:
-    """Set a word of a rule whose value is text. `for` and `until` both end it: the earlier one holds. Raises
-    UsageError.
+    """Set an option of a rule that has a text value. Both `for` and `until` end the rule: the earlier one counts.
+    Raises UsageError.
     """
     if name == "api":
         rule.apis = frozenset(tables.api_key(each) for each in value.split("+"))
@@ -314,6 +314,6 @@ def number(text: str, name: str, value: str) -> int:
 
 
 def read_rules(path: Path) -> list[str]:
-    """Read rules from a file: one a line; empty lines and those that begin with # are skipped."""
+    """Read rules from a file: one a line; empty lines and lines that begin with # are skipped."""
     lines = (line.strip() for line in path.read_text("utf-8", "replace").splitlines())
     return [line for line in lines if line and not line.startswith("#")]

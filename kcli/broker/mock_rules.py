@@ -1,15 +1,16 @@
-"""Rules in JSON and defaults that answer where the broker has no handler of its own, or is given an answer.
+"""Mock answers: rules in JSON, and defaults for APIs without a handler in the broker.
 
 A rule is an object:
 
     {"api": "Greet", "versions": "1+", "request": {"name": "world"}, "answer": {"text": "hello"}, "count": 1}
 
-api (name or key) is needed. versions: those that the rule is for, all by default. request: what the request must hold.
-Of an object only the fields that are named count; each entry of a list must match one of the request's list. answer:
-the response, in the form `kcli decode response` prints; what it leaves out has its default, what a version lacks is
-left out. A text "$request.topics.0.name" is that value of the request. count: after so many answers the next rule's
-turn comes; without it that never comes. The first rule that matches answers; where none does, the broker's own handler,
-else defaults. Names and types are held against the messages when the rules are read.
+api (name or key) is needed. versions: of the requests that the rule matches, all by default. request: the fields that
+the request must have. Of an object only the fields that are named count; each entry of a list must match one of the
+request's list. answer: the response, in the form `kcli decode response` prints; missing fields have their defaults, and
+fields that a version lacks are dropped. A text "$request.topics.0.name" is that value of the request. count: the rule
+answers so many requests, then the next rule does; by default it answers all. The first matching rule answers; without
+any the broker's own handler does, else the defaults. Names and types are checked against the messages when the rules
+are read.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from kcli.schemas.ranges import Range
 
 LARGEST = 64 << 20
 KEYS = ("api", "versions", "request", "answer", "count")
-# What a handler meets in a draft that lacks or changes a field that it needs.
+# Errors of a handler where a draft lacks or changes a field that it needs.
 MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeError)
 
 
 @dataclass(frozen=True, slots=True)
 class MockRule:
-    """asked: what the request must hold; answers: by version; count: how often it answers, 0: always.
-    place: names it in errors.
+    """asked: the fields that the request must have; answers: by version; count: how often it answers, 0: always. place:
+    its name in errors.
     """
 
     api: int
@@ -83,7 +84,7 @@ class Answers:
 
 
 def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
-    """Return a rule of JSON, its answer and what it asks of requests tried in every version. Raises UsageError, which
+    """Parse a rule in JSON; its answer and its request are tried in every version. Raises UsageError, which
     begins with `place`.
     """
     if not isinstance(raw, Mapping) or not isinstance(raw.get("api"), (str, int)):
@@ -113,7 +114,7 @@ def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
 
 
 def matches(wanted: Any, value: Any) -> bool:
-    """Return whether a value of a request holds what a rule wants."""
+    """Return whether a value of a request matches that of a rule."""
     if isinstance(wanted, Mapping):
         return isinstance(value, dict) and all(
             name in value and matches(each, value[name]) for name, each in wanted.items()

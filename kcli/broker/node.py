@@ -86,7 +86,7 @@ class Node:
         self.broker.complain(f"{client[0]}:{client[1]}: no TLS: {error.strerror or error}")
 
     async def stop(self) -> None:
-        """Accept no more connections, and close those that are open."""
+        """Accept no more connections, and close the open ones."""
         self._close()
         works = [each.work for each in self.connections if each.work is not None]
         for each in tuple(self.connections):

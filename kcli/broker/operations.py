@@ -1,4 +1,4 @@
-"""The operations that a client may do with a resource, in answers to who asks for them (KIP-430)."""
+"""The operations that a client is authorized for, in responses (KIP-430)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NOT_ASKED = -(1 << 31)
 
 
 def allowed(request: Request, field: str, kind: Resource, name: str = CLUSTER_NAME) -> int:
-    """Return a bit for each operation that the client may do, where the request's field asks for them; of the cluster
-    only to who may describe it.
+    """Return the bits of the operations that the client is authorized for, if the request's field asks for them. Those
+    of the cluster need the permission to describe it.
     """
     if not request.body.get(field, field == ""):
         return NOT_ASKED

@@ -1,4 +1,4 @@
-"""A topic and its partitions: who leads each, and its log once it is needed."""
+"""A topic and its partitions: the leader of each, and its log once it is needed."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Shown(NamedTuple):
 
 
 class Partition:
-    """One partition: who leads it, and its log (None as long as nothing was ever written).
+    """One partition: its leader, and its log (None until the first write).
 
-    visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
-    lagging: replicas that are not in sync; elr: those of them that may lead all the same (KIP-966)
-    refused: the error that every fetch of it gets, 0 for none; unseen: offsets whose records the log lacks, though the
-    one that it stands for had them; breaks: offsets at which a read ends, as a segment does, rising; unsettled: its
-    leader moved, or a fault refused a batch, while this broker ran: a producer's second batch may come before the first
+    visible: the readable part of the log where some is held back; None: all of it. fault: why its log can't be read
+    lagging: replicas that are not in sync; elr: the eligible leader replicas among them (KIP-966) refused: the error
+    that every fetch of it gets, 0 for none; unseen: offsets of records that the captured log had, and this one lacks;
+    breaks: offsets at which a read ends, as at the end of a segment, rising; unsettled: its leader moved, or a fault
+    refused a batch, while this broker ran, so a producer's second batch can come before the first
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""Regular expressions that clients send: RE2's, as in Kafka, whose time grows only with the text (google-re2)."""
+"""Regular expressions that clients send: RE2's, as in Kafka. Their time is linear in the text (google-re2)."""
 
 from __future__ import annotations
 

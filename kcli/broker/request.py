@@ -1,4 +1,4 @@
-"""A decoded request, and what its handler may reach: the protocols here are the whole of it."""
+"""A decoded request, and the protocols of all that its handler can reach."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """The sender of a request. dialect: the one both sides agreed on; software: what the client called itself.
-
-    listener: by which it came. login: how it logs in, None where nobody has to.
+    """The sender of a request. dialect: the one both sides agreed on; software: the client's name and version.
+    listener: the one that it connected to. login: None on listeners without SASL.
     """
 
     dialect: str | None
@@ -54,7 +53,7 @@ class Client(Protocol):
 
     @property
     def principal(self) -> str:
-        """Return as whom the client goes on ("User:alice")."""
+        """Return the client's principal ("User:alice")."""
 
     @property
     def local_host(self) -> str:
@@ -190,7 +189,7 @@ class Services(Protocol):
 
     @property
     def release(self) -> str | None:
-        """The Kafka release whose versions alone are served; None: all."""
+        """The Kafka release whose versions are served; None: all."""
 
     @property
     def hints(self) -> bool:
@@ -213,12 +212,12 @@ class Services(Protocol):
         """Return the nodes' addresses for a client that reached the broker by this host and listener."""
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """Return what a fetch has to wait for before it reads anything; None for nothing."""
+        """Return the event that a fetch must wait for before it reads; None without any."""
 
 
 class Request:
-    """One request. body: as MessageCodec.read returns it; api: its API in its version, with the codecs. kept: how it is
-    kept for programs that look, None where nobody does.
+    """One request. body: as MessageCodec.read returns it; api: its API in its version, with the codecs. kept: its entry
+    in the journal, None without a journal.
     """
 
     __slots__ = ("api", "body", "client", "client_id", "correlation_id", "kept", "node", "services", "version")
@@ -265,7 +264,7 @@ class Request:
 
     @property
     def replicas(self) -> Replicas:
-        """Notifies waiting fetches of what was written."""
+        """Notifies waiting fetches of writes."""
         return self.services.replicas
 
     @property
@@ -308,7 +307,7 @@ class Request:
         return code or self.services.coordinators.transaction_refusal(self.node.id, name)
 
     def denial(self, kind: Resource, name: str) -> int:
-        """Return the error code where the client may not do with a resource what the API does with it; 0: it may."""
+        """Return the error code if the client lacks the API's permission for a resource; 0: it has it."""
         if self.services.security.authorizer is None:
             return 0
         operation = operation_of(self.api.key, kind)

@@ -49,7 +49,9 @@ def share_reset(text: str) -> str:
 
 
 def reset_duration(text: str) -> int | None:
-    """Return the ms of `by_duration:PnDTnHnMn.nS`, as Java's Duration reads it; None: it is none, or negative."""
+    """Return the ms of `by_duration:PnDTnHnMn.nS`, as Java's Duration reads it; None for other texts and negative
+    durations.
+    """
     found = DURATION.fullmatch(text)
     parts = found.groups() if found is not None else ()
     if not any(parts) or text.upper().endswith("T"):
@@ -96,7 +98,7 @@ TABLES: Mapping[int, Mapping[str, Config]] = {ConfigResource.GROUP: GROUP, Confi
 
 
 def check_group(configs: Configs, name: str, text: str) -> None:
-    """Refuse what is no config of a group, or out of the range that the broker's configs allow. RefusedError."""
+    """Check a group's configs: known names, and values in the range that the broker's configs allow. RefusedError."""
     if name not in GROUP:
         raise RefusedError("INVALID_CONFIG", f"Unknown group config name: {name}")
     try:
@@ -111,7 +113,7 @@ def check_group(configs: Configs, name: str, text: str) -> None:
 
 
 def check_metrics(name: str, text: str) -> None:
-    """Refuse what is no config of a subscription to client metrics (KIP-714). RefusedError."""
+    """Check the configs of a subscription to client metrics (KIP-714). RefusedError."""
     if name not in METRICS:
         raise RefusedError("INVALID_REQUEST", f"Unknown client metrics configuration: {name}")
     if name == "interval.ms":
@@ -125,7 +127,7 @@ def check_metrics(name: str, text: str) -> None:
 
 
 def check_logger(name: str, text: str | None) -> None:
-    """Refuse what is no logger or level. RefusedError."""
+    """Check the names of a logger and its level. RefusedError."""
     if name not in LOGGER_NAMES:
         raise RefusedError("INVALID_CONFIG", f"Logger {name} does not exist!")
     if text is None and name == ROOT:

@@ -25,7 +25,9 @@ class HangUpError(Exception):
 
 
 class EncodedBody:
-    """The body of a response in pieces, to be sent one after the other. value: what was encoded, for who looks."""
+    """The body of a response in pieces, to be sent one after the other. value: the body before encoding, for the
+    journal.
+    """
 
     __slots__ = ("pieces", "value")
 

@@ -101,7 +101,7 @@ class AdminHandler(BaseHTTPRequestHandler):
             self.reply(HTTPStatus.OK, {"result": found})
 
     def stranger(self) -> str:
-        """Return why a request may be a web page's, "" where it is none."""
+        """Return the sign that a request comes from a web page, "" without one."""
         host = self.headers.get("Host", "").rpartition(":")[0].strip("[]") or self.headers.get("Host", "")
         if host != "localhost" and not is_ip_address(host):
             return "the Host of a request is an address or localhost"

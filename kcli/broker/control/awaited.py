@@ -1,4 +1,4 @@
-"""The states of groups and topics that a program waits for, and what is lacking to them."""
+"""The states of groups and topics that a program waits for, and their differences to the present state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_state(state: str) -> None:
 
 
 def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> str:
-    """Return what a group has that is not wanted, "" where it is as wanted."""
+    """Return a group's state where it differs from the wanted one, "" where it does not."""
     group = broker.groups.get(name)
     have = group.state.value if group is not None else "none"
     count = len(group.members) if group is not None else 0
@@ -33,7 +33,7 @@ def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> s
 
 
 def topic_lacks(broker: Broker, name: str, records: int | None) -> str:
-    """Return what a topic has that is not wanted, "" where it is as wanted."""
+    """Return a topic's state where it differs from the wanted one, "" where it does not."""
     topic = broker.topics.by_name.get(name)
     if topic is None:
         return f"there is no topic {name}"

@@ -1,4 +1,4 @@
-"""The commands of the admin port: what `EmbeddedBroker` does, with values in JSON."""
+"""The commands of the admin port: methods of `EmbeddedBroker`, with values in JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Commands:
         self.made = 0
 
     def run(self, name: str, given: Arguments) -> Any:
-        """Return what a command gives. UsageError: there is no such command or argument; TimeoutError: a wait ended."""
+        """Return the result of a command. UsageError: an unknown command or argument; TimeoutError: a wait ended."""
         command = COMMANDS.get(name)
         if command is None:
             raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")

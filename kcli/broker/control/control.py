@@ -14,7 +14,7 @@ from kcli.errors import UsageError
 
 
 class Control:
-    """journal: the latest requests; watches: those that count them; failures: errors of programs that intercepted."""
+    """journal: the latest requests; watches: count requests; failures: errors of programs that intercepted."""
 
     def __init__(self) -> None:
         self.journal = Journal()
@@ -22,7 +22,7 @@ class Control:
         self.failures: list[Exception] = []
 
     def meet(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
-        """Keep a request of so many bytes, and count it. Returns it as it is kept, and what it met."""
+        """Keep and count a request of so many bytes; return its entry and the interceptions that match."""
         kept = self.journal.add(request, size)
         met = [each for each in self.watches if each.filter.takes(request)]
         for each in met:

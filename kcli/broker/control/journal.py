@@ -1,4 +1,4 @@
-"""The latest requests of a broker's clients, with what they were answered."""
+"""The latest requests of a broker's clients, with their responses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ClientRequest:
         return list(dict.fromkeys(error_name(code) for code in codes if code))
 
     def __str__(self) -> str:
-        """Return one line: when, who asked what, and what was answered."""
+        """Return one line: the time, the client, the request and its outcome."""
         seconds, ms = divmod(self.time, 1000)
         clock = f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}"
         said = ", ".join(self.errors) or "ok" if self.response is not None else self.outcome
@@ -137,7 +137,7 @@ class Journal:
 
 
 def note_answer(kept: ClientRequest, answer: Answer) -> None:
-    """Keep what a request is answered with."""
+    """Keep the response to a request."""
     if isinstance(answer, EncodedBody):
         kept.response = dict(answer.value or {})
     else:

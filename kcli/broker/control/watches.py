@@ -29,7 +29,7 @@ class Filter:
 
     @classmethod
     def of(cls, api: str | Iterable[str], client: str, topic: str, dialect: str | None) -> Filter:
-        """Make a filter of what a program gave: APIs by name. UsageError: there is no such API."""
+        """Make a filter of a program's arguments: APIs by name. UsageError: there is no such API."""
         names = [api] if isinstance(api, str) else list(api)
         return cls(frozenset(catalog(dialect).api_key(name) for name in names if name), client, topic)
 

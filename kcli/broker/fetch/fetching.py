@@ -82,10 +82,8 @@ def uncollected() -> Iterator[None]:
 
 
 class Work:
-    """by_id: topics go by id. whole_first: KIP-74 holds, and max_bytes is the limit of the whole response.
-
-    min_bytes: how much is enough. encode: makes the answer's body of what was read, and of how long the client
-    is throttled (ms).
+    """by_id: topics are named by id. whole_first: KIP-74 applies, and max_bytes limits the whole response. min_bytes:
+    the bytes to wait for. encode: makes the response's body of the read partitions and the throttle time (ms).
     """
 
     def __init__(
@@ -118,7 +116,7 @@ class Work:
         return self.wait() if self.remote or not self.is_done() else self.encode(self.reads, 0)
 
     async def answer_at(self, gate: Awaitable[CapturedMoment]) -> Answer:
-        """Answer when the gate opens, with what the captured fetcher saw then."""
+        """Answer when the gate opens, with the state that the captured fetcher saw then."""
         moment = await gate
         for partition in moment.partitions:
             self.conversation.mark(partition.keys[self.by_id])
@@ -143,7 +141,7 @@ class Work:
             self.add_faults()
 
     def add_faults(self) -> None:
-        """Replace what was read by the errors that fault rules want, and of topics that the client may not read."""
+        """Replace results by the errors of fault rules and of topics that the client is not authorized to read."""
         for key, read in self.reads.items():
             partition = read.partition or self.request.topics.find(key, self.by_id)
             if partition is not None:
@@ -172,7 +170,7 @@ class Work:
             self.request.client.on_half_closed(watch.woken)
             timer = clock.call_later(until - clock.time(), watch.woken.set)
             try:
-                # What was written before this task began to run has woken nobody: look again at once.
+                # A write before this task began to run has not woken it: look again at once.
                 if self.purgatory.events == self.seen:
                     await watch.woken.wait()
             finally:

@@ -6,8 +6,8 @@
 * Records may end in the middle of a batch, as slices of the file; one that would be no whole batch is left out.
 * Remote storage is read for one partition a fetch (KAFKA-14915), with its own max_bytes where the fetcher gives one
   (KIP-1018); others that are remote have to wait for their turn.
-* A consumer sees what is below the high watermark; read_committed below the last stable offset, with the aborted
-  transactions of that range. A follower sees all there is.
+* A consumer sees the records below the high watermark; with read_committed those below the last stable offset, and the
+  aborted transactions of that range. A follower sees all records.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ UNKNOWN = frozenset([UNKNOWN_TOPIC, UNKNOWN_ID, error_code("TOPIC_AUTHORIZATION_
 
 
 class PartitionRead(NamedTuple):
-    """The result of one partition. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: what it
-    has to fetch first, where the log no longer has what it asks for (KIP-630).
+    """The result of one partition. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: the one
+    to fetch first, if the log no longer has the requested offset (KIP-630).
     """
 
     result: Result
@@ -44,7 +44,7 @@ class PartitionRead(NamedTuple):
     snapshot: SnapshotId | None = None
 
 
-# What a partition without a log says: shared, since there may be many.
+# The result of a partition without a log: shared, since there can be many.
 NOTHING = PartitionRead(Result(0, 0, 0))
 EMPTY = Shown(0, 0, 0, 0)
 

@@ -1,7 +1,7 @@
-"""Fetches that wait for records: woken by what is written, not by looking again and again.
+"""Fetches that wait for records: woken by writes, without polling.
 
-A fetch in a session waits under its session; any other one under each of its partitions. Either way a write costs as
-much as there are fetches that it concerns, whatever else they follow.
+A fetch in a session waits under its session; any other one under each of its partitions. Either way the cost of a write
+grows only with the number of fetches that wait for its partition.
 """
 
 from __future__ import annotations

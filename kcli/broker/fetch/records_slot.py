@@ -1,6 +1,6 @@
 """Records in a response without copying them: the codec encodes everything else, and leaves a slot for them.
 
-Where records come from a file the codec gets a placeholder instead, 16 random bytes that nobody else can know. The
+Where records come from a file the codec gets a placeholder instead: 16 random bytes. The
 encoded body is cut at the placeholders; each with its length is replaced by the records and theirs.
 """
 
@@ -37,7 +37,9 @@ class RecordsSlots:
 def fill_slots(
     body: bytes, records: Iterable[Lazy], flexible: bool, value: dict[str, Any] | None = None
 ) -> EncodedBody:
-    """Replace each slot of the body by the next records. flexible: lengths are compact; value: what is encoded."""
+    """Replace each slot of the body by the next records. flexible: lengths are compact; value: the value that is
+    encoded.
+    """
     pieces: list[Piece] = []
     start = 0
     prefix = 1 if flexible else 4

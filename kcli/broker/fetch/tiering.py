@@ -24,7 +24,7 @@ def remote_folder(folder: Path) -> Path:
 
 
 def tier(log: Log, configs: TopicConfigs, now: int) -> None:
-    """Copy what is closed, and let go of local copies that are too old or too many."""
+    """Copy closed segments, and delete local copies beyond the retention time or size."""
     for each in log.segments[:-1]:
         if each.copy is None:
             copy(each, remote_folder(log.folder))

@@ -38,7 +38,7 @@ class Groups:
         self._load()
 
     def _load(self) -> None:
-        """Read what the groups committed, who is in them, and how far share groups are."""
+        """Read the groups' committed offsets, their members, and the state of share groups."""
         for group_id, place, committed, producer in self.store.load(self.members_log.take):
             known = self.get_or_make(group_id)
             offsets = known.offsets if producer < 0 else known.pending_offsets.setdefault(producer, {})
@@ -56,7 +56,7 @@ class Groups:
                 self.share_from(group, share.key, partition, share.start).restore(share.kept)
 
     def _made(self, group_id: str, kind: type[AnyGroup]) -> tuple[AnyGroup, float]:
-        """Make a group that is restored, and give it what it committed; return it with its session timeout."""
+        """Restore a group with its committed offsets; return it with its session timeout."""
         if kind is Group:
             return self.get_or_make(group_id), 0.0
         timeout = self.controller.group_number(group_id, f"{kind.type}.session.timeout.ms") / 1000
@@ -81,8 +81,8 @@ class Groups:
         return group if isinstance(group, Group) else None
 
     def classic_to_join(self, group_id: str) -> Group | None:
-        """Return a group for who joins by the classic protocol, made where there is none: an empty one of the new
-        protocol becomes one. None: members of the new protocol are in it.
+        """Return the group for a member that joins by the classic protocol; create it if there is none. An empty group
+        of the new protocol is converted. None: it has members of the new protocol.
         """
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -95,8 +95,8 @@ class Groups:
         return group or self._make_classic(group_id)
 
     def consumer_group(self, group_id: str, *, joins: bool) -> ConsumerGroup:
-        """Return a group of the new protocol; for who joins it is made, or an empty one of the classic protocol becomes
-        one. RefusedError: there is none, or one whose members speak the classic protocol.
+        """Return a group of the new protocol. For a join it is created, or an empty classic group is converted.
+        RefusedError: there is none, or its members speak the classic protocol.
         """
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -146,7 +146,7 @@ class Groups:
         self.members_log.save(made)
 
     def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
-        """Return a share group, made for who joins it. RefusedError: there is none, or a group of another type."""
+        """Return a share group; create it for a join. RefusedError: there is none, or a group of another type."""
         if joins and group_id not in self.by_id:
             self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock, self.members_log.save)
         return self.known(group_id, ShareGroup)
@@ -182,7 +182,7 @@ class Groups:
 
     @staticmethod
     def _turned(former: AnyGroup, made: Turned) -> Turned:
-        """Give what a group committed to the one that takes its place."""
+        """Move the committed offsets of a group to the one that replaces it."""
         made.offsets, made.pending_offsets = former.offsets, former.pending_offsets
         former.close()
         return made
@@ -212,7 +212,7 @@ class Groups:
         return True
 
     def drop(self, group: AnyGroup) -> None:
-        """Forget a group with its members and what it committed. OSError: it is still on disk."""
+        """Forget a group with its members and committed offsets. OSError: it is still on disk."""
         self.store.write(group.id, dict.fromkeys(group.offsets))
         self.members_log.forget(group.id)
         if isinstance(group, ShareGroup):
@@ -230,7 +230,7 @@ class Groups:
     def forget_topic(self, topic: str, topic_id: str) -> None:
         """Forget the offsets in a deleted topic, and how far it was shared."""
         if topic == self.store.topic.name:
-            self.members_log.tables.clear()  # what was written is gone
+            self.members_log.tables.clear()  # the written records are gone
         for group in self.by_id.values():
             places = [place for place in group.offsets if place[0] == topic]
             if places:
@@ -239,7 +239,7 @@ class Groups:
                 self.forget_shared(group, topic_id)
 
     def forget(self) -> None:
-        """Forget all groups, with their members and what they committed."""
+        """Forget all groups, with their members and committed offsets."""
         self.close()
         self.by_id.clear()
         self.members_log.tables.clear()

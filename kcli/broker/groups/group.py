@@ -12,7 +12,7 @@
 * In PREPARING heartbeats are answered with REBALANCE_IN_PROGRESS: the member has to join again.
 * The protocol of a generation is the one most members prefer among those that all of them have.
 * A static member (group.instance.id) that comes again takes the place of its former self without a rebalance, unless
-  what it subscribes to has changed. The former self is fenced.
+  its subscription has changed. The former self is fenced.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def keep_nothing(_: Group) -> None:
 
 
 class Group:
-    """One consumer group. offsets: what was committed, by (topic, partition); pending_offsets: what is committed when a
-    transaction is, by producer id. keep: called where a restart must not forget its members."""
+    """One consumer group. offsets: committed ones, by (topic, partition); pending_offsets: those of open transactions,
+    by producer id. keep: called with each change of its members that a restart must know.
+    """
 
     type = "classic"
 
@@ -55,7 +56,7 @@ class Group:
         self._round: Timer | None = None
         self._delayed = False
 
-    # --- who is here
+    # --- members
 
     def check(self, member_id: str, instance_id: str | None, generation: int | None = None) -> int:
         """Return the error for a request of this member; 0 if it may go on."""
@@ -148,7 +149,7 @@ class Group:
     def restore(
         self, generation: int, protocol: tuple[str, str | None], leader: str | None, members: list[Member]
     ) -> None:
-        """Go on with what was kept. protocol: its type and name."""
+        """Restore the group from its kept state. protocol: its type and name."""
         self.generation, self.leader = generation, leader
         self.protocol_type, self.protocol = protocol
         for each in members:
@@ -287,7 +288,7 @@ class Group:
         return waited
 
     def _assign(self, assignments: Mapping[str, bytes]) -> None:
-        """End the rebalance: give every member its assignment and answer those that wait for it, the leader first."""
+        """End the rebalance: give every member its assignment, and answer waiting syncs, the leader's first."""
         self.state = State.STABLE
         if self._round is not None:
             self._round.cancel()

@@ -1,4 +1,4 @@
-"""A member of a consumer group, and what a group works out from its members."""
+"""A member of a consumer group, and the choices that a group makes from its members."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def new_member_id(name: str) -> str:
 
 
 def choose_protocol(members: Iterable[Member]) -> str:
-    """Choose the protocol that most members prefer among those that all of them have."""
+    """Choose the protocol that most members prefer, among the common ones."""
     names = [[name for name, _ in each.protocols] for each in members]
     common = set.intersection(*(set(each) for each in names))
     votes = Counter(next(name for name in each if name in common) for each in names)

@@ -12,7 +12,7 @@ from kcli.records.acceptance import RefusedError
 
 
 class AnyMember(Protocol):
-    """A member; topics: the names of those that it subscribes to."""
+    """A member; topics: the names of its subscribed topics."""
 
     id: str
 
@@ -25,7 +25,7 @@ Member = TypeVar("Member", bound=AnyMember)
 
 
 class MemberGroup(Generic[Member]):
-    """epoch: of the subscriptions. keep: called where something has changed that a restart must not forget."""
+    """epoch: of the subscriptions. keep: called with each change that a restart must know."""
 
     type: str
 

@@ -1,8 +1,8 @@
 """Groups with members on disk: records of `__consumer_offsets`, in Kafka's own form.
 
-A group of the new protocols is a table of records: its epoch, and for each member what it wants, what it is to have and
-what it has. One of the classic protocol is one record, with its latest generation. Changes of the table are
-written; a group that is gone has tombstones.
+A group of the new protocols is a table of records: its epoch, and for each member its subscription, its target and its
+current assignment. A classic group is one record, with its latest generation. Changes of the table are written; deleted
+groups get tombstones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Fields = dict[str, Any]
 
 
 class MembersLog:
-    """Keeps groups in a topic. tables: what the topic has, by group, key and value."""
+    """Keeps groups in a topic. tables: the topic's values by group and key."""
 
     def __init__(self, topic: StateTopic) -> None:
         self.topic = topic
@@ -69,7 +69,7 @@ class MembersLog:
                 self.topic.note(f"{self.topic.name}: left out: group {group_id}: {error}")
 
     def save(self, group: Kept) -> None:
-        """Write what has changed of a group. Where the disk fails, a line says so: the next change is tried anew."""
+        """Write the changes of a group. If the disk fails, log it: the next change is tried anew."""
         if isinstance(group, Group):
             rows = {(CLASSIC, ""): classic_group_row(group, self.topic.replicas.now())}
         else:
@@ -173,7 +173,7 @@ def classic_group_row(group: Group, now: int) -> Fields:
 
 
 def restore_classic(group: Kept, fields: Fields) -> None:
-    """Give a new classic group what its record says."""
+    """Restore a classic group from its record."""
     assert isinstance(group, Group)
     members = [classic_member(each, fields["protocol"]) for each in fields["members"]]
     protocol = fields["protocolType"], fields["protocol"]
@@ -236,7 +236,7 @@ def classic_of(row: Fields | None) -> ClassicSide | None:
 
 
 def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[MemberKey, Fields]) -> None:
-    """Give a new consumer group what its records say. ValueError: they make no sense."""
+    """Restore a consumer group from its records. ValueError: they make no sense."""
     assert isinstance(group, ConsumerGroup)
     members, target = [], {}
     for (number, member_id), fields in rows.items():
@@ -300,7 +300,7 @@ def share_rows(group: ShareGroup) -> dict[MemberKey, Fields]:
 
 
 def restore_sharers(group: Kept, session_timeout: float, rows: Mapping[MemberKey, Fields]) -> None:
-    """Give a new share group what its records say."""
+    """Restore a share group from its records."""
     assert isinstance(group, ShareGroup)
     members = []
     for (number, member_id), fields in rows.items():

@@ -23,7 +23,7 @@ VALUE_VERSION = 3
 class Commit(NamedTuple):
     """An offset that a group committed for a (topic, partition); None: it was forgotten.
 
-    producer: in whose transaction, where that has not ended; -1: it holds.
+    producer: id of the open transaction's producer; -1: the commit is final.
     """
 
     group: str
@@ -33,7 +33,9 @@ class Commit(NamedTuple):
 
 
 class OffsetStore:
-    """The topic that keeps committed offsets, made with the first commit. note: gets a line for what can't be read."""
+    """The topic that keeps committed offsets, made with the first commit. note: called with a line for unreadable
+    records.
+    """
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.topic = StateTopic(controller, CONSUMER_OFFSETS, note)
@@ -47,9 +49,9 @@ class OffsetStore:
     def write(
         self, group: str, offsets: Mapping[Key, Committed | None], producer: tuple[int, int] | None = None
     ) -> None:
-        """Append what was committed; None: what is to be forgotten. OSError.
+        """Append committed offsets; None: tombstones. OSError.
 
-        producer: the id and epoch of whose transaction it is part of
+        producer: id and epoch of the transaction's producer
         """
         if not offsets:
             return

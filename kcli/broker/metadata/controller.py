@@ -18,7 +18,7 @@ from kcli.broker.partition import NOBODY, Partition, Topic
 from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 
-# Internal topics: what the configs about their partitions and copies begin with, and configs of their own.
+# Internal topics: the prefix of the configs for their partitions and replicas, and their own configs.
 INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact"}),
     TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
@@ -81,7 +81,7 @@ class Controller:
     def auto_create_topic(self, name: str) -> Topic:
         """Create a topic on first use (Kafka's AutoTopicCreationManager).
 
-        Internal topics get what their coordinators need, others the broker's defaults.
+        Internal topics get the configs that their coordinators need, others the broker's defaults.
         """
         if name not in INTERNAL_TOPICS:
             return self.create_topic(name, self.assign(self.configs.int("num.partitions")))

@@ -22,7 +22,7 @@ SUPPORTED: Mapping[str, Range] = {
     "share.version": Range(0, 1),
     "transaction.version": Range(0, 2),
 }
-# A new cluster's. Level 0 is none.
+# A new cluster's. Level 0: the feature is off.
 INITIAL: Mapping[str, int] = {
     METADATA: METADATA_LEVEL,
     ELR: 1,

@@ -1,4 +1,4 @@
-"""Records of the metadata log, as KRaft writes them: what the broker's own changes are, and their bytes (KIP-631)."""
+"""Records of the metadata log, as KRaft writes them (KIP-631), of the broker's own changes."""
 
 from __future__ import annotations
 

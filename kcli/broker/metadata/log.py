@@ -1,6 +1,6 @@
 """The cluster's metadata as a log of records, in `__cluster_metadata-0` and in KRaft's own form (KIP-500).
 
-Topics, partitions, configs, leaders and producer ids are what the records say; a restart replays them.
+Topics, partitions, configs, leaders and producer ids come from the records; a restart replays them.
 """
 
 from __future__ import annotations

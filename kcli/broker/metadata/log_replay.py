@@ -26,7 +26,8 @@ LAST_PRODUCER_ID = 1 << 62
 
 
 class MetadataReplay:
-    """next_producer_id: the first id of the next block. note: takes a line for each file with what was left out of it.
+    """next_producer_id: the first id of the next block. note: called with a line for each file of which records were
+    left out.
 
     Records that can't be read or applied are left out.
     """

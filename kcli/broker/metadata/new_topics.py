@@ -31,7 +31,7 @@ class NewTopic:
 
 
 class NewTopics:
-    """Holds new topics against those that were there before the first of them. RefusedError: a rule is broken."""
+    """Checks new topics against the existing ones. RefusedError: a rule is broken."""
 
     def __init__(self, controller: Controller) -> None:
         self.controller, self.configs = controller, controller.configs

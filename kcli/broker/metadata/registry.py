@@ -54,8 +54,8 @@ def route(
 
 @lru_cache(maxsize=32)
 def offered(dialect: str | None, release: str | None, answers: AnswerRules | None = None) -> Mapping[int, Range]:
-    """Return the served versions by API key: all that are implemented or that rules answer, or those of them that
-    brokers of a release had; and what the dialect defines.
+    """Return the served versions by API key: all that are implemented or that rules answer, limited to those of a
+    release's brokers, and those that the dialect defines.
     """
     tables = catalog(dialect)
     ruled = (tables.api(key) for key in (answers.apis if answers is not None else ()))

@@ -35,7 +35,7 @@ class Replicas:
         self.appended(partition, 0)
 
     def compact(self, topic: Topic | None = None) -> None:
-        """Clean the logs of compacted topics, or of one of them, at once and with what is in their active segments.
+        """Clean the logs of compacted topics, or of one of them, at once, active segments included.
 
         UsageError: the topic is not compacted.
         """

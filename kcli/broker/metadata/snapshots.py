@@ -1,7 +1,7 @@
-"""Snapshots of the metadata log (KIP-630): when one is made, and what the log may forget then.
+"""Snapshots of the metadata log (KIP-630): when one is made, and which records the log can drop then.
 
-A snapshot holds what the records before its end offset amount to. Once there is one the log begins there: fetches below
-it are answered with the id of the snapshot to fetch instead.
+A snapshot holds the state after all records before its end offset. With a snapshot the log begins there: the response
+to a fetch below it names the snapshot to fetch instead.
 
 Configs: metadata.log.max.record.bytes.between.snapshots and metadata.log.max.snapshot.interval.ms (Apache's),
 controller.snapshot.minimum.records (0: ignored) and max.replication.lag.ms (the KIP's).
@@ -88,7 +88,7 @@ class MetadataSnapshots:
         )
 
     def written(self, records: int, size: int) -> None:
-        """Count what was written to the log, and take a snapshot when it is due."""
+        """Count the bytes written to the log, and take a snapshot when it is due."""
         self.records += records
         self.size += size
         age = int((time.monotonic() - self.taken) * 1000)
@@ -96,7 +96,7 @@ class MetadataSnapshots:
             try:
                 self.take()
             except KcliError as error:
-                # The log holds what is no metadata: it goes on without a snapshot.
+                # The log holds records other than metadata: it goes on without a snapshot.
                 self.note(f"{self.folder}: no snapshot: {error}")
                 self.records = self.size = 0
                 self.taken = time.monotonic()

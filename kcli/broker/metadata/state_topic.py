@@ -27,7 +27,7 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 class StateTopic:
-    """An internal topic, made when it is first written to. note: gets a line for what can't be read."""
+    """An internal topic, made with the first write. note: called with a line for unreadable records."""
 
     def __init__(self, controller: Controller, name: str, note: Callable[[str], None]) -> None:
         self.controller, self.topics, self.replicas = controller, controller.topics, controller.replicas

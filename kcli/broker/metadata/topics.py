@@ -21,7 +21,7 @@ from kcli.errors import KcliError
 START_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
-# What a log folder of Kafka's holds besides partitions.
+# Files in a log folder of Kafka's besides partitions.
 OWN_FILES = frozenset(
     [".lock", ".kafka_cleanshutdown", "meta.properties", "bootstrap.checkpoint", "lost+found", REMOTE]
 )
@@ -54,7 +54,7 @@ class Topics:
         self.pool = FilePool(lasting=lasting)
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[str, Topic] = {}
-        # Fetched by who knows of it, but in no list: the metadata log, by name and by id.
+        # The metadata log, by name and by id: it can be fetched, but is in no list.
         self.hidden: dict[str, Topic] = {}
         self.unopened = {path.name for path in folder.iterdir() if path.is_dir()}
         self.start_offsets = self._offsets_in(START_CHECKPOINT)
@@ -82,9 +82,7 @@ class Topics:
         return topic.partition(key[1]) if topic is not None else None
 
     def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Return how many partitions the topics of these names have, by topic id; those that are not there are left
-        out.
-        """
+        """Return the number of partitions of the topics with these names, by topic id. Missing topics are left out."""
         found = (topic for name in names if (topic := self.by_name.get(name)) is not None)
         return {topic.id: len(topic.partitions) for topic in found}
 
@@ -98,7 +96,7 @@ class Topics:
         return topic
 
     def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
-        """Add a partition for each tuple of replicas, whose first node leads."""
+        """Add a partition for each tuple of replicas; the first of them leads."""
         for each in replicas:
             topic.partitions.append(Partition(topic, len(topic.partitions), each[0], each))
 
@@ -194,7 +192,7 @@ class Topics:
         write_offsets(self.folder / START_CHECKPOINT, self.start_offsets)
 
     def opened_logs(self) -> Iterator[tuple[Partition, Log]]:
-        """Yield the partitions whose logs are open, with their logs."""
+        """Yield the partitions with open logs, and these logs."""
         for topic in self.by_name.values():
             for partition in topic.partitions:
                 if partition.opened is not None:

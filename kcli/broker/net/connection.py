@@ -61,7 +61,7 @@ class Server(Services, Protocol):
 
     @property
     def control(self) -> Control | None:
-        """Return what keeps, counts and intercepts requests; None: nobody looks."""
+        """Return the control that keeps, counts and intercepts requests; None without any."""
         ...
 
     def complain(self, text: str) -> None:
@@ -103,8 +103,8 @@ class ServingNode(Node, Protocol):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """listener: by which the client came; dialect: which message definitions both sides agreed on; software: what the
-    client called itself.
+    """listener: the one that the client connected to; dialect: the message definitions that both sides agreed on;
+    software: the client's name and version.
     """
 
     def __init__(self, node: ServingNode, listener: ListenerOptions) -> None:
@@ -150,7 +150,7 @@ class Connection(asyncio.BufferedProtocol):
         return self.queue.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Queue the requests that are whole now, and answer what can be answered at once."""
+        """Queue the complete requests, and answer those that need not wait."""
         self.last_used = self.broker.clock.time()
         try:
             self.queue.receive(nbytes)
@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Give up what is under way."""
+        """Cancel the requests in progress."""
         self._transport = None
         if self._muted is not None:
             self._muted.cancel()
@@ -237,12 +237,12 @@ class Connection(asyncio.BufferedProtocol):
         self.abort()
 
     def abort(self) -> None:
-        """Close at once; what was not sent is lost."""
+        """Close at once; unsent bytes are lost."""
         if self._transport is not None:
             self._transport.abort()
 
     def close(self) -> None:
-        """Close when what was written is sent."""
+        """Close once all written bytes are sent."""
         if self._transport is not None:
             self._transport.close()
 
@@ -271,7 +271,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- answering
 
     def _answer_waiting(self) -> None:
-        """Answer what waits, up to the first request that has to wait, and while the client takes answers."""
+        """Answer queued requests, up to the first that has to wait, and while the client reads responses."""
         while self.queue and self._transport is not None:
             if not self.writer.is_writable or self._muted is not None or self._is_refused():
                 return

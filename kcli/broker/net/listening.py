@@ -73,10 +73,10 @@ class Gate:
 
 
 class Listener:
-    """host: None for every address of the machine; port: 0 for a free one. OSError: it can't be listened on.
+    """host: None for every address of the machine; port: 0 for a free one. OSError: the address can't be bound.
 
-    tls: asked for each connection what it begins with, None: nothing; failed: gets the client and why its handshake
-    failed. admits: whether clients of an address may connect; others are closed.
+    tls: returns the TLS context of a new connection, None without TLS; failed: called with the client and the reason of
+    a failed handshake. admits: returns whether an address may connect; other connections are closed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The listeners of a node, each with a name, a security protocol and a port; the addresses that clients are told."""
+"""The listeners of a node, each with a name, a security protocol and a port, and their advertised addresses."""
 
 from __future__ import annotations
 

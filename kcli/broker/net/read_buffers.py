@@ -1,5 +1,5 @@
-"""Memory that the connections of a node or a proxy read into, used again and again: new pages cost more than what is
-copied into them.
+"""Reusable read buffers of the connections of a node or a proxy: new pages of memory cost more than the copy into
+them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ MOST_SPARE = 32 << 20  # bytes that wait to be used again
 
 
 class ReadBuffers:
-    """scratch: what is read is taken out of it at once. Frames that are held until they are whole have buffers of their
-    own, which are lent. most: bytes that wait to be used again.
+    """scratch: for reads that are consumed at once. Incomplete frames have buffers of their own, lent from here. most:
+    bytes of free buffers that are kept.
     """
 
     def __init__(self, most: int = MOST_SPARE) -> None:

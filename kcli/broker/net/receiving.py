@@ -24,7 +24,7 @@ class TooLongError(Exception):
 
 
 class FrameBuffer:
-    """One frame of `size` bytes, received in place. have: those that came before; room: memory to begin with."""
+    """One frame of `size` bytes, received in place. have: bytes that came before; room: memory to begin with."""
 
     __slots__ = ("data", "filled", "size")
 

@@ -13,7 +13,7 @@ MOST, MOST_BYTES = 128, 4 << 20
 
 
 class RequestQueue:
-    """Whole requests in order, and the part of one that has come. buffers: to read into; limit: bytes."""
+    """Complete requests in order, and the received part of the next. buffers: to read into; limit: bytes."""
 
     def __init__(self, buffers: ReadBuffers, limit: int) -> None:
         self._reader = FrameReader(buffers, limit)

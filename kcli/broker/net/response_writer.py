@@ -93,7 +93,7 @@ class ResponseWriter:
                 await self.write(chunk)
 
     async def _flush(self) -> None:
-        """Wait until nothing is left of what was written before."""
+        """Wait until all earlier writes are sent."""
         if not self._lost and self._transport.get_write_buffer_size():
             self._transport.set_write_buffer_limits(0)
             await self._writable.wait()

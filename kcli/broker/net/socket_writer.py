@@ -1,8 +1,8 @@
-"""Large answers on their way out: bytes and slices of files straight into the socket, as fast as it takes them.
+"""Writes large responses, bytes and slices of files, straight to the socket, as fast as it accepts them.
 
-The event loop's transport keeps what it can't send at once, and its own sendfile costs a fifth of a millisecond for
-each slice. An answer to a consumer is dozens of them. So they go by the socket itself, one system call each; only when
-it is full does the loop come in, to say when there is room again.
+The event loop's transport buffers unsent bytes, and its own sendfile costs 0.2 ms for each slice; a response to a
+consumer has dozens of them. So each slice is one system call on the socket; the loop only reports when a full socket
+has room again.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Outlet:
         self._socket.close()
 
     async def send(self, parts: Sequence[bytes], *, more: bool = False) -> None:
-        """Send all parts. more: let them share a packet with what follows. Raises ConnectionError if either side closed
-        the connection.
+        """Send all parts. more: further bytes follow, which can share a packet. Raises ConnectionError if either side
+        closed the connection.
         """
         views = [memoryview(part) for part in parts if part]
         while views:
@@ -124,7 +124,7 @@ async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
             if await send_file(outlet, each):
                 continue
         for chunk in each:
-            # The last chunk waits for what may follow it: only its own send lets go of what the system holds back.
+            # The last chunk is sent without MORE: only that flushes the bytes that the system holds back.
             await outlet.send(ready, more=True)
             ready = [chunk]
     await outlet.send(ready)

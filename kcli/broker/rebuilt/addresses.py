@@ -35,9 +35,7 @@ class Addresses:
             self._by_port.setdefault(port, set()).add(node)
 
     def node(self, server: str) -> int | None:
-        """Return the broker at "address:port". Where brokers are listed by name: the one whose port no other broker
-        has.
-        """
+        """Return the broker at "address:port". If brokers are listed by name: the only broker with that port."""
         if server in self._by_address:
             return self._by_address[server]
         same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)

@@ -5,8 +5,8 @@ made that answer, and looks up, limits and encodes like at any other time. Its s
 
 * how far each log went, for consumers and for followers, and where it began: as in that answer;
 * the leader epoch that the node knew, and so the leader, as far as the answer shows them (`captured_partition`);
-* of partitions that an answer in a session leaves out, what was last reported to the fetcher: they are unchanged.
-  This is set only where the broker looks at such a partition: a fetch costs what it looks at, whoever else shares it;
+* partitions that an answer in a session leaves out are unchanged since the last report to the fetcher. This is set only
+  when the broker looks at such a partition, so that a fetch costs no more than the partitions it looks at;
 * the time, by which sessions get old, and the id that the next session gets, where one is granted
   (`captured_sessions`).
 """
@@ -37,7 +37,7 @@ LAZY_SINCE = 8
 
 
 class FetcherState:
-    """One fetcher: what it asked of each partition, and the state of each that was reported to it.
+    """One fetcher: its request for each partition, and the state of each that was reported to it.
 
     refused: partitions that the last answer had an error for
     """
@@ -64,10 +64,10 @@ class CapturedState:
         self._lacking: set[FetchKey] = set()
         self._converted = frozenset(history.uncertain())
 
-    # --- what the broker asks
+    # --- asked by the broker
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """Return what the current fetch waits for; None for one that was not announced."""
+        """Return the event that the current fetch waits for; None for one that was not announced."""
         begun, self._begun = self._begun, None
         if begun is None:
             return None
@@ -75,7 +75,7 @@ class CapturedState:
         begun()
         return gate
 
-    # --- what a replay asks
+    # --- asked by a replay
 
     def rewind(self) -> None:
         """Start over: every partition as the capture left it, no sessions, nothing reported to fetchers."""
@@ -135,9 +135,9 @@ class CapturedState:
         self.sessions.begin(label, steps)
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
-        """Return why the capture does not tell how a fetch is answered; "" where it does.
+        """Return why the capture leaves the answer to a fetch unknown; "" if it does not.
 
-        partitions: names ("topic[0]") of those whose records or errors are asked for; none: of its session. Call it in
+        partitions: names ("topic[0]") of partitions in question; empty: those of its session. Call it in
         the order of the capture.
         """
         if not partitions:
@@ -177,7 +177,7 @@ class CapturedState:
                 continue
             asked, span = fetcher.asked.get(key, Fetched()), spans.get(key)
             if span is not None and asked.offset >= 0:
-                # The records begin behind what was asked for: there are none between.
+                # The records begin after the requested offset: there are none between.
                 partition.unseen.remove(asked.offset, span.first)
             used += reported[4]
             if span is not None and used < captured.max_bytes and ends_early(captured, reported, asked, span):
@@ -219,7 +219,7 @@ class CapturedState:
         return made
 
     def _move(self, captured: Captured, fetcher: FetcherState) -> None:
-        """Note what a request shows of its partitions: without an error, their logs reach that far."""
+        """Note the offsets in a request: without an error, the logs reach that far."""
         if captured.error:
             return
         refused = {key for key, reported in captured.reported if reported[0]}

@@ -2,7 +2,7 @@
 
 Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
 Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
-and from Produce requests whose response says where they came to be; the ends of a log from watermarks and ListOffsets.
+and from Produce requests with their offsets from the response; the ends of a log from watermarks and ListOffsets.
 Batches wait in a temporary file (`captured_topics`).
 """
 
@@ -107,7 +107,7 @@ class CaptureHistory:
                 yield from ((seen, row, each) for each in row[field])
 
     def settle(self) -> None:
-        """Merge what was seen of a topic by its id and by its name; an id without a name stands for itself."""
+        """Merge the parts of a topic seen by its id and by its name; an id without a name is used as the name."""
         for topic_id, name in self.names.items():
             if topic_id in self.former:
                 continue
@@ -121,7 +121,9 @@ class CaptureHistory:
         self.sessions.settle(self.addresses)
 
     def name(self, topic_id: str, name: str) -> None:
-        """Name a topic id. Another id of this name was deleted before; what was seen by name belongs to it."""
+        """Name a topic id. A topic of another id with this name was deleted before; the parts seen by name belong to
+        that one.
+        """
         if topic_id in self.names:
             return
         before = self._current.get(name)
@@ -137,7 +139,7 @@ class CaptureHistory:
         return topic.partitions.get(key[1]) or SeenPartition() if topic is not None else SeenPartition()
 
     def uncertain(self) -> list[str]:
-        """Return partitions ("topic[0]") whose records were captured in an old magic only, and may be stored in a
+        """Return partitions ("topic[0]") with records that were captured in an old magic only, and can be stored in a
         newer.
         """
         return sorted(
@@ -185,7 +187,7 @@ class CaptureHistory:
         for seen, row, each in self.rows_of(request.get("topics", ())):
             if (topic_of(row), each["partition"]) not in refused:
                 partition = seen.partition(each["partition"])
-                # Where the session was refused, the partition is there, but nobody looked how far it goes.
+                # If the session was refused, the partition exists, but its end is unknown.
                 if not response.get("errorCode"):
                     partition.end = max(partition.end, each["fetchOffset"])
         for seen, _, each in self.rows_of(response["responses"]):
@@ -227,7 +229,7 @@ class CaptureHistory:
             self.spans[fetch] = spans
 
     def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Take batches whose response gives their offsets, from a Produce."""
+        """Add the batches of a Produce request; its response gives their offsets."""
         answers = {}
         for row in response["responses"]:
             for each in row["partitionResponses"]:

@@ -1,8 +1,8 @@
-"""The fetch sessions of captured brokers, in a replay of their capture: whose turn it is, and what the capture lacks.
+"""The fetch sessions of captured brokers, in a replay of their capture.
 
-A session of which it lacks the beginning or a part goes on where the capture has it again: with the epoch that is
-named, each partition from where the records begin that the next answer has of it. Partitions that were in it before are
-in the order in which they turn up.
+If the capture lacks the beginning or a part of a session, the session continues where the capture has it again: with
+the epoch in the request, and each partition from the first record of its next answer. Partitions from before are in the
+order in which they turn up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CapturedSessions:
         self.broker, self.history = broker, history
         self.older: set[int] = set()
         self._steps: dict[str, Sequence[Captured]] = {}
-        # Session id -> partitions whose position in it is not known.
+        # Session id -> partitions with an unknown position in it.
         self._stale: dict[int, set[Key]] = {}
         # Ids of sessions that the broker ended, and the captured one did not; shards of which more is not known.
         self._ended: set[int] = set()
@@ -77,7 +77,7 @@ class CapturedSessions:
         return capacity.granted_at(captured_key(captured), answered)
 
     def foresee(self, captured: Captured) -> None:
-        """Prepare the session that this fetch may get: of the shard whose turn it was, with the captured id."""
+        """Prepare the session that this fetch can get: in the next shard, with the captured id."""
         node, turn = self.node(captured), self._turns.get(captured_key(captured))
         if node is not None and turn is not None:
             node.sessions.cache.foresee(turn, captured.granted)
@@ -176,7 +176,7 @@ class CapturedSessions:
                 session.put(self.key(key), cached.position._replace(fetch_offset=end))
 
     def _members(self, label: str, captured: Captured) -> Iterable[Key]:
-        """Return the partitions in a session before this fetch: those that are in it and that no request adds."""
+        """Return the partitions that were in a session before this fetch: those in it that no request adds."""
         added: set[Key] = set()
         for each in self._steps.get(label, ()):
             if each.ns < captured.ns or each.session_id != captured.session_id or each.session_epoch <= FULL_EPOCH:

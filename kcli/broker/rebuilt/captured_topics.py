@@ -143,7 +143,7 @@ def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
 
 
 def merge(into: SeenTopic, other: SeenTopic) -> None:
-    """Add what was seen of a topic under another name."""
+    """Add the parts of a topic seen under another name."""
     for index, each in other.partitions.items():
         known = into.partition(index)
         known.start, known.end = max(known.start, each.start), max(known.end, each.end)

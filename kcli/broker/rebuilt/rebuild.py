@@ -1,8 +1,8 @@
 """A broker rebuilt from a capture: the topics, ids, leaders and records that were seen in it, at their offsets.
 
-Offsets whose records the capture does not show become batches without records, as compaction leaves them. A topic
-whose name Kafka would refuse gets a lawful one. A staged broker goes through the capture once more with the clients
-that fetch from it (`capture_clock`); else its state is that of the captured brokers in the end.
+Offsets without captured records become batches without records, as compaction leaves them. A topic with a name that
+Kafka would refuse gets a valid one. A staged broker goes through the capture once more with the clients that fetch from
+it (`capture_clock`); otherwise its state is that of the captured brokers at the end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from kcli.topic_names import lawful_name, name_fault, renaming
 WIDEST = 1 << 30
 # From here on a gap is left between two segments, but for its end.
 HUGE = 4 * WIDEST
-# Partitions that a capture does not show, below those that it does, in all topics together.
+# The most partitions that are added below captured ones, in all topics together.
 MOST_UNSEEN = 20_000
-# Bytes of batches whose beginning alone was seen.
+# Bytes of batches of which only the beginning was seen.
 MOST_MADE_UP = 64 << 20
 SLOTS = "max.incremental.fetch.session.cache.slots"
 
@@ -65,7 +65,7 @@ def rebuild(
 
 
 class RebuiltBroker(Broker):
-    """A broker that begins with what a history holds. staged: fetches are answered by the captured clock."""
+    """A broker that begins with a capture's history. staged: fetches are answered by the captured clock."""
 
     def __init__(self, history: CaptureHistory, *, staged: bool = False, **options: Any) -> None:
         config = dict(options.pop("config", None) or {})
@@ -134,7 +134,7 @@ class RebuiltBroker(Broker):
         if not seen.end:
             return
         log = partition.made_log()
-        # What is not known is of the epoch of what comes next, so that no log seems to part from another there.
+        # Unknown offsets get the epoch of the next batch, so that logs do not seem to diverge there.
         epoch = seen.first_epoch
         for each in seen.in_order():
             batches = stored(self.history.spool.read(each))
@@ -151,7 +151,7 @@ class RebuiltBroker(Broker):
             log.start_offset = min(start, log.end_offset)
 
     def _pass(self, partition: Partition, seen: SeenPartition, log: Log, end: int, epoch: int) -> None:
-        """Pass over the offsets from the log's end up to this one, whose batches nobody saw whole."""
+        """Skip the offsets from the log's end up to this one: the capture has no whole batches there."""
         if not self.staged:
             fill_gap(log, end, epoch)
             return

@@ -25,8 +25,9 @@ class Span(NamedTuple):
 
 
 class CutBatch(NamedTuple):
-    """The beginning of a batch, whose end no answer had room for. last: its last offset, -1 where that is cut off, too.
-    size: all its bytes, 0 where that is cut off."""
+    """The beginning of a batch that every answer cuts off. last: its last offset, -1 if that is cut off, too. size:
+    bytes of the whole batch, 0 if that is cut off.
+    """
 
     base: int
     last: int

@@ -1,4 +1,4 @@
-"""The fetch sessions of a capture's brokers: how much room each had for them, and whose turn it was."""
+"""The fetch sessions of a capture's brokers: the capacity of each, and the order of its shards."""
 
 from __future__ import annotations
 

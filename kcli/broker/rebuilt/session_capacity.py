@@ -1,8 +1,8 @@
-"""The number of fetch sessions that a captured broker had room for, by which fetches were granted one.
+"""The number of fetch sessions that a captured broker had room for, derived from the fetches that were granted one.
 
-A cache that refused or evicted anybody was full. What it held then is what was alive at once at the most: from the
-grant of each session to the last fetch that it went on with. Slots are spread evenly over shards, and a session's id
-says which one it is in; so the fullest shard stands for all of them.
+A cache that refused or evicted a session was full. Its size then is the largest number of sessions alive at once: each
+from its grant to its last fetch. Slots are spread evenly over shards, and a session's id tells its shard; so the
+fullest shard stands for all.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class SessionCapacity:
 
     @cached_property
     def turns(self) -> dict[FetchKey, int]:
-        """The shard whose turn it was, by the fetch that asked for a session."""
+        """The next shard at each fetch that asked for a session."""
         if not self.is_full:
             return {each.fetch: self.shard_of(each.session) for each in self._requests if each.session}
         attempts = [

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 # How many answers may be out of order at once, and how many orders are kept in view.
 WINDOW, WIDTH = 12, 24
-# What a turn costs that no answer of the capture took: as if one had been a minute late.
+# The cost of a turn that no captured answer took: as if one had been a minute late.
 UNSEEN_NS = 60 * 10**9
 
 

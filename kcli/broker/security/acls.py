@@ -1,6 +1,6 @@
-"""Access control lists by the rules of Kafka's StandardAuthorizer: who may do what with which resource.
+"""Access control lists by the rules of Kafka's StandardAuthorizer.
 
-* A superuser may do everything. A denied operation stays denied, however many ACLs allow it.
+* A superuser is allowed everything. A denied operation stays denied, however many ACLs allow it.
 * Read, Write, Delete and Alter allow Describe, too; AlterConfigs allows DescribeConfigs.
 * Where no ACL is about a resource, `allow.everyone.if.no.acl.found` decides.
 """
@@ -137,7 +137,7 @@ def covered(acl: Acl, denied: Iterable[Acl]) -> bool:
 
 
 def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | None:
-    """Make the authorizer that the configs name; None: there is none. UsageError: this broker lacks it."""
+    """Make the authorizer that the configs name; None without one. UsageError: this broker lacks it."""
     name = configs.text("authorizer.class.name")
     if name not in ("", CLASS):
         raise UsageError(f"authorizer.class.name={name}: {CLASS} expected")

@@ -26,7 +26,7 @@ WRONG = "a wrong password, or a damaged store"
 
 
 class Store(NamedTuple):
-    """keys: each with its chain, in PEM; certificates: those that are trusted, in PEM."""
+    """keys: each with its chain, in PEM; certificates: the trusted ones, in PEM."""
 
     keys: Sequence[str]
     certificates: Sequence[str]
@@ -35,7 +35,7 @@ class Store(NamedTuple):
 def read_store(data: bytes, name: str, password: str, key_password: str | None = None) -> Store:
     """Read a store. key_password: of its keys, None: they are left out; "" as password checks nothing in JKS.
 
-    InputError: it is none, or the password is wrong.
+    InputError: the file is no such store, or the password is wrong.
     """
     read = read_jks if data[:4] == JKS.to_bytes(4) else read_pkcs12
     try:
@@ -47,7 +47,7 @@ def read_store(data: bytes, name: str, password: str, key_password: str | None =
 
 
 def read_pkcs12(data: bytes, password: str, key_password: str | None) -> Store:
-    """Read a PKCS12 store, which has one password for all. ValueError: it is none, or the password is wrong."""
+    """Read a PKCS12 store, which has one password for all. ValueError: damaged, or a wrong password."""
     key, certificate, others = pkcs12.load_key_and_certificates(data, password.encode())
     chain = [each for each in (certificate, *others) if each is not None]
     texts = [pem_of(each) for each in chain]
@@ -56,7 +56,7 @@ def read_pkcs12(data: bytes, password: str, key_password: str | None) -> Store:
 
 
 def read_jks(data: bytes, password: str, key_password: str | None) -> Store:
-    """Read a JKS store. ValueError, struct.error: it is none, or a password is wrong."""
+    """Read a JKS store. ValueError, struct.error: damaged, or a wrong password."""
     if password and digest(password.encode("utf-16-be") + WHITENER + data[:-DIGEST]) != data[-DIGEST:]:
         raise ValueError(WRONG)
     fields = Fields(data)

@@ -1,6 +1,6 @@
-"""Configs of one listener: `listener.name.NAME.` stands before those that count for it alone.
+"""Configs of one listener: those for it alone have the prefix `listener.name.NAME.`.
 
-Those of a SASL mechanism there have its name before them, too (`listener.name.inside.plain.sasl.jaas.config`). Names
+Those of a SASL mechanism there have its name in the prefix, too (`listener.name.inside.plain.sasl.jaas.config`). Names
 of listeners and mechanisms are in lower case.
 """
 
@@ -13,7 +13,7 @@ from kcli.client.jaas import LoginModule, parse_jaas
 
 
 class ListenerConfigs:
-    """The configs of a broker as a listener has them. mechanism: whose own ones count first, "" for none."""
+    """The configs of a broker as a listener has them. mechanism: its own configs come first, "" for none."""
 
     def __init__(self, configs: Configs, listener: str, mechanism: str = "") -> None:
         self._configs, self._listener = configs, listener
@@ -41,7 +41,7 @@ class ListenerConfigs:
         return BROKER[name].default or "" if found is None else found
 
     def jaas(self, mechanism: str) -> LoginModule | None:
-        """Return the login module of a SASL mechanism there, None where none is given. UsageError: it is none."""
+        """Return the login module of a SASL mechanism there, None without one. UsageError: it can't be parsed."""
         text = self._given(f"{self.prefix}{mechanism.lower()}.{JAAS}")
         return None if text is None else parse_jaas(text)
 

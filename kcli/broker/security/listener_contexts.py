@@ -1,7 +1,7 @@
-"""TLS of a broker's listeners: what connections begin with, made anew when the configs of their stores change.
+"""The TLS contexts of a broker's listeners, made anew when the configs of their stores change.
 
-As in Kafka (KIP-226) a change counts for new connections, those that are open go on; it is refused where the stores do
-not fit, or where the certificate would be another one's.
+As in Kafka (KIP-226) a change counts for new connections. It is refused if the stores do not fit, or if the certificate
+is for another name.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Tls(NamedTuple):
 
 
 class ListenerContexts:
-    """The TLS of the listeners that have it. ca_certificate: of the CA that was made for them, in PEM, "": none was.
+    """The TLS of the listeners that have it. ca_certificate: of the CA made for them, in PEM, "" without one.
 
-    UsageError, InputError: a listener lacks a certificate, or one is given that no listener has a use for.
+    UsageError, InputError: a listener lacks a certificate, or no listener uses a given one.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class ListenerContexts:
             raise UsageError("a certificate is given, and no listener has TLS")
 
     def of(self, listener: str) -> ssl.SSLContext | None:
-        """Return what a new connection to a listener begins with, None where it does not."""
+        """Return the TLS context of a listener's new connections, None without TLS."""
         made = self._made.get(listener)
         return made.context if made is not None else None
 
     def renewed(self, configs: Configs, changed: Iterable[str]) -> dict[str, Tls]:
-        """Make the TLS anew of the listeners whose stores these configs name. RefusedError: it can't be so."""
+        """Make new TLS contexts for the listeners of these store configs. RefusedError: the stores do not fit."""
         made = {}
         for each in self._listeners:
             own, names = ListenerConfigs(configs, each.name), tuple(changed)
@@ -75,11 +75,11 @@ class ListenerContexts:
         return made
 
     def take(self, renewed: Mapping[str, Tls]) -> None:
-        """Have new connections begin with what `renewed` made."""
+        """Use the contexts made by `renewed` for new connections."""
         self._made.update(renewed)
 
     def _common_pair(self, host: str) -> Pair | None:
-        """Return the key and certificate of listeners whose configs name none."""
+        """Return the key and certificate of listeners without their own."""
         from kcli.broker.security.listener_tls import made_authority, read_pair
         from kcli.broker.security.stores import Pair
 

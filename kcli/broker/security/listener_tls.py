@@ -37,7 +37,8 @@ def server_context(pair: str, name: str, client_ca: str | None = None, password:
     try:
         load_pair(context, pair, password, name)
     except InputError:
-        # OpenSSL does not load what is signed with SHA-1 or has 1,024 bits; Kafka shows it, and clients may refuse it.
+        # OpenSSL does not load certificates signed with SHA-1 or of 1,024 bits. Kafka serves them, and clients can
+        # refuse them.
         context.set_ciphers(":".join(["@SECLEVEL=0", *(each["name"] for each in context.get_ciphers())]))
         load_pair(context, pair, password, name)
     if client_ca is not None:
@@ -47,7 +48,7 @@ def server_context(pair: str, name: str, client_ca: str | None = None, password:
 
 
 def trust(context: ssl.SSLContext, certificates: str, name: str) -> None:
-    """Have a context trust certificates in PEM. name: where they are from. InputError: they are none."""
+    """Have a context trust certificates in PEM. name: their source. InputError: they can't be read."""
     try:
         context.load_verify_locations(cadata=certificates)
     except ssl.SSLError as error:

@@ -1,8 +1,8 @@
-"""A connection's login by SASL (KIP-43, KIP-152): which requests it takes when, and as whom it goes on (KIP-368).
+"""A connection's login by SASL (KIP-43, KIP-152): accepted requests by state, and the principal (KIP-368).
 
 handshake   names a mechanism; from v1 on its messages come in SaslAuthenticate, before as frames without headers
 step        a message of the mechanism
-refusal     why a request closes the connection: nobody is logged in, or not any more
+refusal     why a request closes the connection: no login yet, or an expired one
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEFAULT = (PLAIN, *NAMES.values())
 PLAIN_MODULE, USER = "org.apache.kafka.common.security.plain.PlainLoginModule", "user_"
 NEEDED_TO_LOG_IN = frozenset([API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE])
 EXPIRING_SINCE = 1
-# Who logs in again sooner than that is refused.
+# A new login sooner than that is refused.
 LEAST_BETWEEN_SECONDS = 1.0
 
 
@@ -37,7 +37,7 @@ class Exchange(Protocol):
     expires: float | None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. LoginError: the client is not who it says it is."""
+        """Answer a message of the client. LoginError: authentication failed."""
         ...
 
 

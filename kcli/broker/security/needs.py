@@ -1,7 +1,7 @@
 """The permissions that each API needs, as Kafka's KafkaApis and ControllerApis ask of their authorizer.
 
-A request asks for the cluster as a whole, for each topic, for the group or the transactional id that it names; what
-depends on more than that is asked where the API is served.
+A request needs permissions for the cluster, for each topic, for the group or the transactional id that it names; checks
+that depend on more are in the API's handler.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ NEEDS: Mapping[int, Needs] = {
 
 
 def operation_of(api_key: int, kind: Resource) -> Operation | None:
-    """Return what an API does with a resource of this type; None: it needs no permission for it."""
+    """Return the operation of an API on a resource of this type; None: it needs no permission for it."""
     needs = NEEDS.get(api_key, NOTHING)
     return {
         Resource.CLUSTER: needs.cluster,

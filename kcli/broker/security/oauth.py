@@ -39,7 +39,7 @@ class TokenRules:
     """The tokens that a broker takes, by its configs. UsageError, InputError: no such keys, or no library for them."""
 
     def __init__(self, configs: Readable, module: LoginModule | None = None) -> None:
-        """Take the configs of a listener, and of its sasl.jaas.config what counts for unsigned tokens."""
+        """Read the configs of a listener, and the options for unsigned tokens in its sasl.jaas.config."""
         self.subject = configs.text("sasl.oauthbearer.sub.claim.name")
         self.audience = [each.strip() for each in configs.text("sasl.oauthbearer.expected.audience").split(",")]
         self.audience = [each for each in self.audience if each]
@@ -55,7 +55,7 @@ class TokenRules:
             self.leeway = int(skew) / 1000
 
     def check(self, token: str, now: float) -> tuple[str, float]:
-        """Return who a token is of, and until when (seconds since 1970). LoginError: it is not valid."""
+        """Return a token's principal and expiry (seconds since 1970). LoginError: it is not valid."""
         claims = self.signed(token) if self.keys is not None else unsigned(token)
         try:
             until, name = float(claims["exp"]), claims[self.subject]
@@ -73,7 +73,7 @@ class TokenRules:
         return name, until
 
     def signed(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a token whose signature is right; the caller checks its time. Raises LoginError."""
+        """Return the claims of a token with a valid signature; the caller checks its time. Raises LoginError."""
         import jwt
 
         assert self.keys is not None
@@ -126,7 +126,7 @@ class OAuthServer:
         self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client: a refusal is told, and acknowledged by the client, before it counts.
+        """Answer a message of the client: it gets a refusal and acknowledges it before the login fails.
 
         Raises LoginError.
         """
@@ -142,7 +142,7 @@ class OAuthServer:
 
 
 def token_in(message: bytes) -> str:
-    """Return the token of an initial response. LoginError: there is none, or it is for somebody else."""
+    """Return the token of an initial response. LoginError: there is none, or its authorization id is another."""
     head, *pairs = message.decode("utf-8", "replace").split("\x01")
     if head[:2] != "n," or len(pairs) < 2 or pairs[-2:] != ["", ""]:
         raise LoginError("Invalid OAUTHBEARER client first message")

@@ -6,4 +6,4 @@ OTHER_NAME = "Authentication failed: Client requested an authorization id that i
 
 
 class LoginError(Exception):
-    """The client is not who it says it is. Its text goes to the client; "": only that its credentials are invalid."""
+    """Authentication failed. The client gets the text; "": only that its credentials are invalid."""

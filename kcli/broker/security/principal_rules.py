@@ -13,7 +13,7 @@ CASES: Mapping[str, Callable[[str], str]] = {"": str, "L": str.lower, "U": str.u
 
 
 class PrincipalRule(NamedTuple):
-    """pattern: what the whole name has to match; replacement: with $1 to $9 for its groups; case: "L", "U" or ""."""
+    """pattern: has to match the whole name; replacement: with $1 to $9 for its groups; case: "L", "U" or ""."""
 
     pattern: re.Pattern[str]
     replacement: str
@@ -30,7 +30,9 @@ DEFAULT = PrincipalRule(re.compile(".*", re.DOTALL), "", "")
 
 
 def read_rules(text: str) -> list[PrincipalRule]:
-    """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U. ValueError: they are none."""
+    """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U. ValueError: a rule can't be
+    parsed.
+    """
     made, at = [], 0
     while at < len(text):
         found = RULE.match(text, at)
@@ -53,7 +55,7 @@ def new_rule(pattern: str, replacement: str, case: str) -> PrincipalRule:
 
 
 def filled(replacement: str, match: re.Match[str]) -> str:
-    """Return a replacement with what the groups of a match hold, "" for those that took no part."""
+    """Return a replacement with the groups of a match, "" for unmatched ones."""
     return PART.sub(lambda each: each[1] if each[2] is None else match[int(each[2])] or "", replacement)
 
 

@@ -1,8 +1,8 @@
-"""Client quotas (KIP-13, KIP-55, KIP-219): how much users and clients may send, fetch and ask, and how long who does
-more has to wait.
+"""Client quotas (KIP-13, KIP-55, KIP-219): limits of users and clients for produce, fetch and request rates, and
+throttle times beyond them.
 
-Rates are taken over `quota.window.num` windows of `quota.window.size.seconds`. The answer goes at once and says how
-long; for as long the connection's next requests wait.
+Rates are taken over `quota.window.num` windows of `quota.window.size.seconds`. The response goes at once with the
+throttle time; the connection's next requests wait for as long.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ USER, CLIENT, IP = "user", "client-id", "ip"
 SENT, FETCHED, ASKED = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
 # Taken, and without an effect here.
 MUTATED, CONNECTED = "controller_mutation_rate", "connection_creation_rate"
-# The keys of each type of entity; the most of those whose values are whole numbers.
+# The keys of each type of entity, and the largest value of integer ones.
 KEYS: Mapping[str, frozenset[str]] = {
     USER: frozenset([SENT, FETCHED, ASKED, MUTATED]),
     CLIENT: frozenset([SENT, FETCHED, ASKED, MUTATED]),
@@ -65,14 +65,14 @@ class Quotas:
         self._rates: dict[tuple[Entity, str, str, str], Rate] = {}
 
     def limit(self, user: str, client_id: str, key: str) -> tuple[Entity, float] | None:
-        """Return the quota that counts for a client, and whose it is; None: there is none."""
+        """Return a client's quota and its entity; None without one."""
         for entity in candidates(user, client_id):
             if (value := self.values.get(entity, {}).get(key)) is not None:
                 return entity, value
         return None
 
     def wait(self, user: str, client_id: str, key: str, amount: float) -> float:
-        """Count what a client did; return for how many seconds it has to wait."""
+        """Count a client's use; return its throttle time in seconds."""
         found = self.limit(user, client_id, key)
         if found is None:
             return 0.0
@@ -134,7 +134,7 @@ def said(answer: Answer, throttle_ms: int, version: int) -> Answer:
 
 
 def candidates(user: str, client_id: str) -> Iterator[Entity]:
-    """Yield the entities whose quota may count for a client, the one that counts first (Kafka's ClientQuotaManager)."""
+    """Yield the entities that can have a client's quota, by precedence (Kafka's ClientQuotaManager)."""
     for name in (user, None):
         yield ((CLIENT, client_id), (USER, name))
         yield ((CLIENT, None), (USER, name))

@@ -44,7 +44,7 @@ def credential_for(mechanism: int, password: str) -> Credential:
 
 
 class ScramServer:
-    """One exchange. find: gets a user's credential, None where there is none."""
+    """One exchange. find: returns a user's credential, None without one."""
 
     def __init__(self, mechanism: int, find: Callable[[str], Credential | None], nonce: str | None = None) -> None:
         self._algorithm, self._find = ALGORITHMS[mechanism], find
@@ -56,7 +56,7 @@ class ScramServer:
         self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. LoginError: the client is not who it says it is, or speaks no SCRAM."""
+        """Answer a message of the client. LoginError: authentication failed, or the message is no SCRAM."""
         try:
             return self._answer_first(message) if self._credential is None else self._answer_final(message)
         except (ValueError, KeyError, binascii.Error):

@@ -26,8 +26,8 @@ class Protection:
     """The protection of a broker, besides its configs. users: passwords by name.
 
     tls_cert, tls_key, tls_client_ca: files in PEM: the listeners' certificates and key (None: in the same file), and
-    who signs clients' certificates; with these clients have to show one, unless `ssl.client.auth` says otherwise.
-    tls: whether listeners have a certificate of a CA that is made for them. All for listeners whose configs say none.
+    the CA of clients' certificates; with it clients have to show one, unless `ssl.client.auth` differs. tls: listeners
+    have a certificate of a CA made for them. All of these are for listeners without configs of their own.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Protection:
 
 
 def default_listener(configs: Configs, protection: Protection) -> ListenerOptions:
-    """Return the listener of a broker that was told of none: with TLS and logins where it can have them."""
+    """Return the default listener of a broker: with TLS and logins if it can have them."""
     encrypted = ENCRYPTED if protection.tls or protection.tls_cert is not None else 0
     protocol = encrypted + (LOGS_IN if mechanisms_of(ListenerConfigs(configs, ""), protection.users) else 0)
     return ListenerOptions(PROTOCOLS[protocol], protocol)
@@ -78,15 +78,15 @@ class Security:
         }
 
     def new_login(self, listener: ListenerOptions) -> Login | None:
-        """Begin the login of a connection to a listener; None: nobody has to log in there."""
+        """Begin the login of a connection to a listener; None: it needs no login."""
         logins = self.logins.get(listener.name)
         return Login(logins) if logins is not None else None
 
     def principal(self, listener: str, certificate: bytes | None) -> str:
-        """Return who a client of a listener is by its certificate (DER); None: it showed none. Who has to log in is
-        nobody until then. Names are as Java's X500Principal has them.
+        """Return the principal of a listener's client by its certificate (DER); None: it showed none. With SASL it is
+        anonymous until the login. Names have the form of Java's X500Principal.
 
-        UsageError: no rule of the listener's makes a user of it.
+        UsageError: no rule of the listener matches the name.
         """
         rules = self._rules.get(listener)
         if not certificate or rules is None:

@@ -1,7 +1,7 @@
 """The certificates of a listener by Kafka's configs: `ssl.keystore.*` and `ssl.truststore.*`, in files or inline.
 
-Types are PEM (KIP-651), and JKS and PKCS12, either of which may stand in the other's place, as in Java. What excludes
-each other is refused as DefaultSslEngineFactory does.
+Types are PEM (KIP-651), JKS and PKCS12; each of the latter two is also read where the other is configured, as in Java.
+Configs that exclude each other are refused as by DefaultSslEngineFactory.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, st
 
 
 def check_password(store: Mapping[str, str | None], prefix: str, in_pem: str) -> None:
-    """Refuse a password without a file, or one of a file in PEM. in_pem: what is right there. UsageError."""
+    """Refuse a password without a file, or one of a file in PEM. in_pem: the advice for PEM. UsageError."""
     if store["password"] is None:
         return
     if store["location"] is None:
@@ -101,7 +101,7 @@ def java_store(location: str, password: str, key_password: str | None = None) ->
 
 
 def pem_file(location: str) -> str:
-    """Read a file in PEM. InputError: it is none."""
+    """Read a file in PEM. InputError: it is not PEM."""
     data = Path(location).read_bytes()
     if b"-----BEGIN " not in data:
         raise InputError("no PEM text (its type is PEM by the configs)", file=location)

@@ -60,7 +60,7 @@ def first_shared(request: Request, group_id: str, partition: Partition) -> int:
 def acknowledge(
     request: Request, group: ShareGroup, rows: Iterable[Mapping[str, Any]]
 ) -> dict[Key, tuple[int, str | None]]:
-    """Take what a request says of records; return the error code and text of each partition that it is about."""
+    """Apply the acknowledgements of a request; return the error code and text of each partition in it."""
     member, limits = request.body["memberId"], limits_of(request, group.id)
     made: dict[Key, tuple[int, str | None]] = {}
     for topic in rows:

@@ -21,8 +21,8 @@ JOINING, LEFT = 0, -1
 
 @dataclass(slots=True, eq=False)
 class ShareMember:
-    """A member. topics: names of those that it subscribes to; assigned: partitions by topic id and index; told: those
-    that it knows of.
+    """A member. topics: names of its subscribed topics; assigned: partitions by topic id and index; told: the
+    assignment that it has received.
     """
 
     id: str
@@ -67,7 +67,7 @@ class ShareGroup(MemberGroup[ShareMember]):
 
     @property
     def state(self) -> State:
-        """Return its state, as Kafka shows it."""
+        """Return its state in Kafka's terms."""
         return State.DEAD if self._is_dead else State.STABLE if self.members else State.EMPTY
 
     def beat(self, beat: ShareBeat) -> tuple[ShareMember, bool]:
@@ -94,7 +94,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         member.session = self.clock.call_later(seconds, self.remove, member)
 
     def restore(self, epoch: int, members: Iterable[ShareMember], session_timeout: float) -> None:
-        """Go on from what was kept."""
+        """Restore the group from its kept state."""
         self.epoch = epoch
         for each in members:
             self.members[each.id] = each
@@ -102,7 +102,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         self._count_partitions()
 
     def leave(self, member_id: str) -> None:
-        """Remove a member that leaves. Raises RefusedError if it is none."""
+        """Remove a member that leaves. Raises RefusedError if it is unknown."""
         self.remove(self._known(member_id))
 
     def _find(self, beat: ShareBeat) -> ShareMember:

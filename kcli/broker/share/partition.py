@@ -78,7 +78,7 @@ class InFlight:
 
     @property
     def is_done(self) -> bool:
-        """Return whether nobody gets it any more."""
+        """Return whether it is acknowledged or archived."""
         return self.stage in (Stage.ACKNOWLEDGED, Stage.ARCHIVED)
 
 
@@ -116,7 +116,7 @@ class SharePartition:
             self.keep(self)
 
     def kept(self) -> list[Kept]:
-        """Return what a restart must not forget: acquired records count as they did before."""
+        """Return the state to keep over a restart; acquired records count as they did before."""
         made = []
         for (_, stage, count), run in groupby(enumerate(sorted(self.records)), self._place_of):
             offsets = [offset for _, offset in run]
@@ -126,7 +126,7 @@ class SharePartition:
         return made
 
     def _place_of(self, numbered: tuple[int, int]) -> tuple[int, Stage, int]:
-        """Return what is the same for records that follow one another and are kept alike."""
+        """Return the key by which adjacent records are kept as one range."""
         number, offset = numbered
         each = self.records[offset]
         if each.stage is Stage.ACQUIRED:
@@ -134,7 +134,7 @@ class SharePartition:
         return offset - number, each.stage, each.count
 
     def restore(self, kept: Iterable[Kept]) -> None:
-        """Go on from what was kept."""
+        """Restore the partition from its kept state."""
         for each in kept:
             for offset in range(max(each.first, self.start), each.last + 1):
                 self.records[offset] = InFlight(each.stage, each.deliveries)
@@ -144,7 +144,7 @@ class SharePartition:
         self._advance()
 
     def archive(self, batches: Iterable[Span], limits: ShareLimits) -> None:
-        """Set aside the records of batches that nobody has: no member is to get them."""
+        """Archive the records of batches that no member has acquired."""
         behind = self._first_beyond(limits)
         spans = (range(max(first, self.start), min(last + 1, behind)) for first, last in batches)
         done = [offset for offset in chain.from_iterable(spans) if self._is_free(offset, limits)]
@@ -232,7 +232,7 @@ class SharePartition:
         each.member, each.lock = "", None
 
     def acknowledge(self, member: str, given: Sequence[Acknowledgement], limits: ShareLimits) -> None:
-        """Take what a member says of records, all or nothing. RefusedError: it has not acquired one of them."""
+        """Apply a member's acknowledgements, all or none. RefusedError: it has not acquired one of the records."""
         steps: list[tuple[int, int]] = []
         for some in given:
             steps += self._steps(member, some)

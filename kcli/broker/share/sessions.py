@@ -35,7 +35,7 @@ class ShareSession:
         self._release(gone)
 
     def release(self) -> None:
-        """Release what the member acquired: its session ends."""
+        """Release the records that the member acquired: its session ends."""
         self._release(self.partitions)
 
     def _release(self, partitions: Iterable[Key]) -> None:

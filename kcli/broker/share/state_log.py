@@ -1,6 +1,6 @@
 """The state of share groups on disk: records of `__share_group_state`, in Kafka's own form (ShareSnapshot).
 
-What a member has acquired and said nothing of is not kept: after a restart somebody gets it again.
+Records that a member has acquired, but not acknowledged, are not kept: after a restart they are delivered again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Snapshot(NamedTuple):
 
 
 class ShareStateLog:
-    """The topic of share groups' state, made with the first one. note: gets a line for what can't be read."""
+    """The topic of share groups' state, made with the first one. note: called with a line for unreadable records."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.topic = StateTopic(controller, SHARE_STATE, note)

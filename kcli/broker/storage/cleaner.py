@@ -5,7 +5,7 @@
   segment.bytes together become one segment.
 * A tombstone (a record without a value) stays for delete.retention.ms after the first cleaning that met it: its batch
   has that time then as its delete horizon (KIP-534). So does the marker of a transaction without records left.
-* Records of aborted transactions go, and nobody is told of these then; so do records without a key.
+* Records of aborted transactions go, and the transactions are listed no more; records without a key go, too.
 * The last batch of a producer stays, without records: it has the sequence that the next one follows.
 * Messages of magic 0 and 1 stay as they are, unless none of the records in one is the latest of its key.
 """
@@ -41,7 +41,7 @@ class CleaningRules:
 
 @dataclass(slots=True)
 class Cleaning:
-    """One cleaning of a log, whose records from `first_dirty` on were never cleaned. dropped: records that went.
+    """One cleaning of a log; its records from `first_dirty` on were never cleaned. dropped: number of removed records.
 
     end: the first offset that is not cleaned.
     """
@@ -176,7 +176,7 @@ class Cleaning:
         return rebuilt(batch, kept, horizon if kept else None)
 
     def stays(self, batch: Batch, record: Record) -> bool:
-        """Return whether a record stays: the latest of its key, and no tombstone whose time is over."""
+        """Return whether a record stays: the latest of its key, and no tombstone past its delete horizon."""
         if record.key is None or self.latest.get(record.key, record.offset) > record.offset:
             return False
         horizon = batch.delete_horizon
@@ -195,14 +195,14 @@ class Cleaning:
         return rebuilt(batch, [], None) if self.is_last_of_producer(batch) else None
 
     def is_last_of_producer(self, batch: Batch) -> bool:
-        """Return whether a batch is the last of its producer, whose sequence the next one has to follow."""
+        """Return whether a batch is the last of its producer: the next sequence has to follow it."""
         known = self.log.producers.known.get(batch.producer_id)
         return bool(known and known.batches and known.batches[-1].last_offset == batch.last_offset)
 
     def forget_aborted(self, segments: list[Segment], cleaned: int) -> None:
-        """Forget the aborted transactions that ended below an offset, whose records have all gone.
+        """Forget the aborted transactions that ended below an offset: all their records are gone.
 
-        A reader that is told of one leaves out what its producer wrote, up to the marker: and that goes, too.
+        A reader that gets one skips the producer's records up to the marker, and the marker goes, too.
         """
         known = self.log.producers
         known.aborted = [each for each in known.aborted if each.last_offset >= cleaned]

@@ -194,7 +194,7 @@ class Log:
     # --- reading
 
     def segment_of(self, offset: int) -> Segment:
-        """Return the segment in whose range this offset is."""
+        """Return the segment that covers this offset."""
         return self.segments[max(0, bisect_right(self.bases, offset) - 1)]
 
     def find(self, offset: int) -> tuple[Segment, StoredBatch] | None:
@@ -252,7 +252,7 @@ class Log:
         self.producers.forget_before(self.start_offset)
 
     def close(self) -> None:
-        """Write what is kept behind, so that the next start need not read the log."""
+        """Write pending indexes and producer state, so that the next start need not read the log."""
         if self.segments and self.pool.lasting:
             self.active.seal()
             self.epochs.save()

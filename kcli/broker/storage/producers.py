@@ -68,7 +68,7 @@ class Aborted(NamedTuple):
 class Known:
     """One producer: its epoch, its last batches, and where its open transaction began (-1: none is open).
 
-    last_timestamp: of what it wrote last, a data batch or the marker that ended its transaction.
+    last_timestamp: of its last batch, or of the marker that ended its transaction.
     """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_start")

@@ -1,9 +1,8 @@
 """Opening a partition's folder again, after a clean stop or after a crash.
 
 After a clean stop the files are as they were left. Otherwise (Kafka's LogLoader and LogSegment.recover) the last
-segment is read batch by batch: at the first one that is cut, damaged or out of order the file ends; its indexes are
-made anew, and so is what is known of producers, from the last snapshot on. Segments before the last one were closed
-and synced.
+segment is read batch by batch: at the first one that is cut, damaged or out of order the file ends; its indexes and the
+producers' state since the last snapshot are rebuilt. Segments before the last one were closed and synced.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ def open_log(
 ) -> Log:
     """Open the log in this folder; make it if there is none. start_offset: records before it were deleted.
 
-    remote: the folder of copies of closed segments; those that are only there are part of the log. note: gets a line
-    for damage that is left out. Raises OSError for files that can't be read.
+    remote: the folder of copies of closed segments; segments that are only there are part of the log. note: called with
+    a line for skipped damage. Raises OSError for files that can't be read.
     """
     if not clean:
         finish_cleaning(folder)
@@ -67,7 +66,7 @@ def open_log(
 
 
 def finish_cleaning(folder: Path) -> None:
-    """Put the segments that a cleaning wrote in their place where it was cut off, and delete those that are in them."""
+    """Finish an interrupted cleaning: put its segments in place, and delete those that they replace."""
     for path in files_in(folder, SWAP):
         base = path.name.partition(".")[0]
         if is_number(base):
@@ -92,7 +91,7 @@ def is_number(text: str) -> bool:
 
 
 def open_sealed(segment: Segment, note: Callable[[str], None]) -> None:
-    """Take over a segment that is whole; what is no batch at its end is left out."""
+    """Open a complete segment; bytes at its end that are no batch are left out."""
     segment.open_sealed()
     size = segment.path.stat().st_size
     if segment.size < size:
@@ -110,7 +109,7 @@ def restore_producers(log: Log, newest: int | None) -> bool:
 
 
 def recover(log: Log, note: Callable[[str], None]) -> None:
-    """Read the last segment, cut what is damaged, make anew what is derived from it."""
+    """Read the last segment, cut off damage, and rebuild its indexes and the producers' state."""
     segment = log.active
     log.producers.known.clear()
     restore_producers(log, segment.base_offset)

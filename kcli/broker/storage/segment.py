@@ -20,8 +20,9 @@ SWAP = ".swap"
 
 @dataclass(slots=True)
 class Slice:
-    """Bytes of a segment's file: they may end in the middle of a batch. remote: of one in remote storage; first: bytes
-    of the first batch, 0 where nobody looked."""
+    """Bytes of a segment's file: they may end in the middle of a batch. remote: the segment is in remote storage;
+    first: bytes of the first batch, 0 if unknown.
+    """
 
     file: LogFile
     position: int
@@ -60,7 +61,7 @@ class Segment:
         self.first_timestamp = -1
         self._since_entry = 0
         self._indexed = True
-        # What was found last, for who reads on from there.
+        # The position found last, for the next read in sequence.
         self._last: StoredBatch | None = None
 
     def path_of(self, suffix: str) -> Path:
@@ -136,7 +137,7 @@ class Segment:
         return Slice(self.file(), position, min(size, self.size - position), self.remote, first)
 
     def first_at(self, timestamp: int, from_offset: int = 0) -> StoredBatch | None:
-        """Return the first batch, from an offset on, whose largest timestamp is at least this."""
+        """Return the first batch, from an offset on, with a largest timestamp of at least this."""
         if self.max_timestamp < timestamp:
             return None
         self.load_indexes()
@@ -149,9 +150,9 @@ class Segment:
     # --- opening and closing
 
     def open_sealed(self) -> None:
-        """Take over a segment that is known to be whole: its end is looked for behind the last index entry.
+        """Open a segment that is known to be complete: its end is searched behind the last index entry.
 
-        An index that does not fit the batches is made anew; what is no batch behind the last one is left out.
+        An index that does not fit the batches is rebuilt; bytes behind the last batch are left out.
         """
         self.size = self.path.stat().st_size
         self._indexed = False
@@ -181,7 +182,7 @@ class Segment:
         return found is not None and found.base_offset <= self.base_offset + self.offsets.offsets[-1]
 
     def _sound(self, position: int, end: int) -> Iterator[StoredBatch]:
-        """Yield the batches from a position on, up to the first whose offsets can't be this segment's."""
+        """Yield the batches from a position on, up to the first with offsets outside of this segment."""
         least = self.base_offset
         for each in walk(self.file(), position, end):
             if not least <= each.base_offset <= each.last_offset <= self.base_offset + FARTHEST:

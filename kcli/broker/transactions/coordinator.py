@@ -5,13 +5,13 @@
     PREPARE_COMMIT   decided, and written: from here on it ends that way, after a restart too
     COMPLETE_COMMIT  all partitions have the marker; the next one may begin. Likewise PREPARE_ and COMPLETE_ABORT
 
-* All of it is done within one request here: nobody sees a transaction that is ending.
-* A new InitProducerId fences the producer before by the next epoch. It aborts what that one left open, and is answered
-  with CONCURRENT_TRANSACTIONS once, as by Kafka: the client asks again.
+* Here a transaction ends within one request: no client sees one that is ending.
+* A new InitProducerId fences the producer before by the next epoch. It aborts the open transaction of that producer,
+  and is answered with CONCURRENT_TRANSACTIONS once, as by Kafka: the client retries.
 * A transaction that lasts longer than its time-out is aborted, and its producer fenced. A producer of version 2 that
-  aborts it then goes on, for that counts as an EndTxn repeated.
+  aborts it afterwards goes on: its request counts as a repeated EndTxn.
 * A producer of version 2 (EndTxn v5) gets the next epoch with each end, so that a late batch of the transaction before
-  is known for what it is. It may abort a transaction that never began, and may repeat an EndTxn whose answer was lost.
+  is recognized. It may abort a transaction that never began, and may repeat an EndTxn whose answer was lost.
 * An id without an epoch left is replaced by a new one.
 """
 
@@ -31,7 +31,7 @@ HIGHEST_EPOCH = (1 << 15) - 1
 
 
 class Transactions:
-    """The transactions by transactional id. note: gets a line for what can't be read or written.
+    """The transactions by transactional id. note: called with a line for state that can't be read or written.
 
     RefusedError: a request is refused, with the name of Kafka's error. OSError: the state can't be written.
     """
@@ -91,7 +91,7 @@ class Transactions:
         self.write(each)
 
     def check(self, name: str, producer_id: int, epoch: int, key: Key) -> None:
-        """Refuse what is written to a partition that is no part of the transaction."""
+        """Refuse writes to a partition outside of the transaction."""
         each = self.of_producer(name, producer_id, epoch)
         if each.state is not TransactionState.ONGOING or key not in each.partitions:
             raise RefusedError("INVALID_TXN_STATE", f"{key[0]}-{key[1]} is not part of a transaction of {name}")
@@ -113,7 +113,7 @@ class Transactions:
             raise RefusedError("INVALID_TXN_STATE", f"{name} has no open transaction")
         return each
 
-    # --- what they do
+    # --- what producers do
 
     def known(self, name: str, producer_id: int) -> Transaction:
         """Return the transaction of that name and producer. Raises RefusedError."""
@@ -144,7 +144,7 @@ class Transactions:
         self.finish(each, commit=False, fencing=True)
 
     def expire(self, each: Transaction) -> None:
-        """Abort a transaction whose time is over."""
+        """Abort a transaction after its timeout."""
         each.timer = None
         try:
             self.fence(each)

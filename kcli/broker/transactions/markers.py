@@ -22,4 +22,4 @@ def end_in(
     marker = build_marker(commit, replicas.now(), 0, *producer, coordinator_epoch)
     partition.made_log().append(stored(marker), partition.epoch)
     replicas.appended(partition, len(marker))
-    replicas.changed(partition)  # what was held back from readers is there now
+    replicas.changed(partition)  # records that were held back from readers are visible now

@@ -8,7 +8,7 @@ from enum import IntEnum
 from kcli.broker.clock import Timer
 from kcli.broker.partition import Key
 
-BUMPING = 2  # the version of transactions whose producers get an epoch for each
+BUMPING = 2  # transaction version with a new producer epoch for each transaction
 LAST_EPOCH = (1 << 15) - 2  # the one after it is left for the marker that fences
 
 

@@ -16,7 +16,7 @@ KEY_VERSION, VALUE_VERSION = 0, 1
 
 
 class TransactionLog:
-    """The topic of transactions, made with the first one. note: gets a line for what can't be read."""
+    """The topic of transactions, made with the first one. note: called with a line for unreadable records."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.topic = StateTopic(controller, TRANSACTION_STATE, note)

@@ -2,10 +2,10 @@
 
 * A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
 * Features (v3 on): those of `metadata.features`.
-* The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. A dialect
-  that this broker has is spoken with a client whose version ends with the dialect's name, which sees it by a
-  feature of that name. Others get Apache's messages where the dialect has other ones in their place; one that only adds
-  to them is spoken with all.
+* The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. The broker
+  speaks its dialect with a client whose version ends with the dialect's name; a feature of that name shows it to the
+  client. Other clients get Apache's messages where the dialect replaces them; a dialect that only adds messages is
+  spoken with all.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def features(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """List the supported and the finalized features; before v4 no client knows one whose least level is 0."""
+    """List the supported and the finalized features; clients before v4 know no minimum level of 0."""
     supported = supported_by(request.services.release)
     rows = [
         {"name": name, "minVersion": each.lo, "maxVersion": each.hi}

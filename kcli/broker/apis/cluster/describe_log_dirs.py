@@ -1,6 +1,6 @@
 """DescribeLogDirs v0-v5 (KIP-113, KIP-827 sizes of the disk): the one log directory, with the replicas of this node.
 
-No topics (null) means all; of those that are named, partitions that are not here are left out, as by Kafka.
+No topics (null) means all. Named partitions that are not on this node are left out, as by Kafka.
 """
 
 from __future__ import annotations

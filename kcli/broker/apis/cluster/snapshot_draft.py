@@ -23,7 +23,7 @@ from kcli.schemas.errors import error_code
 from kcli.sessions.values import FetchResponse
 from kcli.snapshots.reading.names import SnapshotId
 
-# What Apache's rows of partitions call otherwise, and what they alone have.
+# Fields with another name in Apache's partition rows, and fields that only those have.
 NAMES = {"abortedTransactions": "aborted", "logStartOffset": "logBeginOffset"}
 APACHES = frozenset(["divergingEpoch", "snapshotId"])
 

@@ -1,6 +1,6 @@
-"""UpdateFeatures v0-v2 (KIP-584): all updates of a request or none; the first that can't be done says why.
-
-What a level of transaction.version or group.version switches off here stays on: clients that respect them leave it out.
+"""UpdateFeatures v0-v2 (KIP-584): all updates of a request or none; the error is that of the first impossible one.
+Lower levels of transaction.version or group.version switch nothing off here: clients that respect the levels do not use
+it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from kcli.topic_names import name_fault
 
 SET, DELETE, APPEND, SUBTRACT = range(4)  # what IncrementalAlterConfigs asks for
 
-# Makes of the configs that a resource has and of the request those that it gets; None takes one back.
+# Returns a resource's new configs, from its present ones and the request; None removes one.
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
 
@@ -56,7 +56,7 @@ def result(
     if code := request.fault():
         return row | {"errorCode": code}
     try:
-        # What makes no sense is said before what is not allowed, as in Kafka's ConfigAdminManager.
+        # Invalid configs are reported before forbidden ones, as in Kafka's ConfigAdminManager.
         if (wanted["resourceType"], wanted["resourceName"]) in repeated:
             raise RefusedError("INVALID_REQUEST", "Each resource must appear at most once.")
         if missing := [each["name"] for each in wanted["configs"] if lacks_value(each)]:

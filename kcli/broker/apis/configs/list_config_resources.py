@@ -1,4 +1,4 @@
-"""ListConfigResources v0-v1 (KIP-714, KIP-1142): what has configs; v0 lists subscriptions to client metrics alone."""
+"""ListConfigResources v0-v1 (KIP-714, KIP-1142): resources with configs; v0 lists client metrics alone."""
 
 from __future__ import annotations
 

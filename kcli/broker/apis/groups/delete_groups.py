@@ -1,4 +1,4 @@
-"""DeleteGroups v0-v3 (KIP-229): groups without members go, with what they committed."""
+"""DeleteGroups v0-v3 (KIP-229): deletes groups without members, with their committed offsets."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def nobody(request: Request, code: int) -> dict[str, Any]:
 
 
 def text_of(request: Request, code: int) -> str:
-    """Return what Kafka says besides the code: nothing in batches; before them the error's text, of none its name."""
+    """Return the error message as Kafka gives it: the error's name, "" in versions with batches."""
     return "" if request.version >= BATCHES_SINCE else error_name(code)
 
 

@@ -107,7 +107,7 @@ def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict
 
 
 def join_consumers(request: Request, group: ConsumerGroup) -> dict[str, Any]:
-    """Join a client to a group whose coordinator assigns."""
+    """Join a client to a group with assignments by the coordinator."""
     body, protocols = request.body, protocols_of(request.body)
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
     static = group.static.get(instance_id or "", "")

@@ -1,6 +1,6 @@
-"""DeleteRecords v0-v2 (KIP-107): records before an offset may not be read any more; -1 means all there are.
+"""DeleteRecords v0-v2 (KIP-107): records before an offset are deleted; -1 means all records.
 
-Of the metadata log only what a snapshot holds may go (KIP-630); more, or any of a compacted topic: POLICY_VIOLATION.
+Of the metadata log only records in a snapshot can go (KIP-630); more, or any of a compacted topic: POLICY_VIOLATION.
 Records of internal topics stay: INVALID_TOPIC_EXCEPTION (Kafka's ReplicaManager).
 """
 

@@ -2,7 +2,7 @@
 
 * Sessions from v7 on (`kcli.sessions`); topics go by id from v13 on. A fetch in a session looks only at what changed.
 * The answer waits until there are min_bytes, an error, a divergence, or max_wait_ms are over; a fetch of nothing does
-  not wait. While it waits nothing runs: what is written wakes it (`purgatory`).
+  not wait. It waits without polling: writes wake it (`purgatory`).
 * Records are slices of segment files (`records_slot`), in the magic in which they were produced; below v4 in one that
   the version knows (`conversion`, KIP-283).
 * v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
@@ -114,7 +114,7 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
 def answer(
     request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows: Rows, throttle_ms: int
 ) -> EncodedBody:
-    """Make the response with what the session machine lets through."""
+    """Make the response of the partitions that the fetch session includes."""
     if newest_magic(request.version) < NEWEST_MAGIC:
         asked = fetch.request.partitions
         chunk_bytes = request.configs.int("message.downconversion.chunk.bytes")

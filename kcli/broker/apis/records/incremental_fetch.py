@@ -24,7 +24,7 @@ from kcli.broker.response import Answer, EncodedBody, HangUpError
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest, DraftResponse
 from kcli.sessions.values import Position
 
-# Makes a response of what the draft's machine lets through and what was read.
+# Makes a response of the partitions that the draft's session includes, and their reads.
 Respond = Callable[[DraftResponse, Mapping[Key, PartitionRead], RecordsSlots], dict[str, Any]]
 
 

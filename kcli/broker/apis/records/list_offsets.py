@@ -59,7 +59,7 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return made | {"oldStyleOffsets": old_style(partition, wanted["timestamp"], wanted["maxNumOffsets"])}
     timestamp, offset = find(partition, wanted["timestamp"], request.body.get("isolationLevel") == 1)
     epoch = partition.epoch if offset < 0 or partition.log is None else partition.log.epochs.epoch_of(offset)
-    # What has no batch yet is of the leader's own epoch.
+    # An offset without a batch yet is of the leader's own epoch.
     epoch = partition.epoch if offset == partition.end_offset else epoch
     return made | {"timestamp": timestamp, "offset": offset, "leaderEpoch": epoch if offset >= 0 else -1}
 
@@ -110,7 +110,7 @@ def record_in(segment: Segment, place: StoredBatch, timestamp: int, start: int) 
                 if record.timestamp >= timestamp and record.offset >= start:
                     return record.timestamp, record.offset
     except InputError:
-        pass  # Records that can't be read: the batch's own header is what is known.
+        pass  # Records that can't be read: use the batch's header.
     return place.max_timestamp, max(place.base_offset, start)
 
 

@@ -41,7 +41,7 @@ def result(request: Request, entity: Entity, changes: list[Mapping[str, Any]]) -
 
 
 def changes_fault(kinds: list[str], changes: list[Mapping[str, Any]]) -> str:
-    """Return what is wrong with an entity's changes, "" where nothing is."""
+    """Return the fault in an entity's changes, "" without any."""
     keys = [each["key"] for each in changes]
     if len(set(keys)) < len(keys):
         return "Duplicate quota key"

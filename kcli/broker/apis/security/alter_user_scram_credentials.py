@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials v0 (KIP-554): a user whose changes contradict each other, or make no sense, gets none."""
+"""AlterUserScramCredentials v0 (KIP-554): a user with contradictory or invalid changes gets none of them."""
 
 from __future__ import annotations
 

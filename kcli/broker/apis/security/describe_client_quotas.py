@@ -1,4 +1,4 @@
-"""DescribeClientQuotas v0-v1 (KIP-546): entities by their parts; strict: those that have no other parts."""
+"""DescribeClientQuotas v0-v1 (KIP-546): entities by their parts; strict: only entities without other parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """Return the error's name and what it says, "" where the request makes sense."""
+    """Return the error's name and message, "" for a valid request."""
     kinds = [each["entityType"] for each in asked]
     for each in asked:
         kind, match = each["entityType"], each["matchType"]

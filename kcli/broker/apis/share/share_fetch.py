@@ -1,7 +1,7 @@
-"""ShareFetch v1-v2 (KIP-932, KIP-1206 strict record limits, KIP-1222 renewed locks): records for a member alone.
+"""ShareFetch v1-v2 (KIP-932, KIP-1206 strict record limits, KIP-1222 renewed locks): records that one member acquires.
 
-* A share session (`share.sessions`) has the partitions; what is said of earlier records comes with the request.
-* With share.isolation.level=read_committed nobody gets records of aborted transactions: they are archived.
+* A share session (`share.sessions`) has the partitions; the request also acknowledges earlier records.
+* With share.isolation.level=read_committed records of aborted transactions are archived.
 * Records are acquired in whole batches, up to about maxRecords; with shareAcquireMode 1 not one more.
 * The answer waits for records, as Fetch does; a partition without any is left out of it.
 """
@@ -50,7 +50,7 @@ class ShareWork:
         self.found: dict[Key, Found] = {}
 
     def look(self) -> None:
-        """Acquire what is there."""
+        """Acquire the available records."""
         body = self.request.body
         left, size = body.get("maxRecords", 0) or BY_DEFAULT, body["maxBytes"]
         for key in [*self.session.partitions]:

@@ -1,1 +1,1 @@
-"""Topics, their partitions, and the leaders of those."""
+"""Topics, partitions and leaders."""

@@ -54,7 +54,7 @@ def wanted(request: Request) -> Iterator[tuple[str, int]]:
 
 
 def check(request: Request, name: str, index: int, moves: dict[Partition, int]) -> int:
-    """Return why a partition's leader stays, or add it to those that move."""
+    """Return why a partition's leader stays, or add the partition to those with a new leader."""
     partition = request.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")

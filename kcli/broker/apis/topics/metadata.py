@@ -29,9 +29,9 @@ from kcli.schemas.model import release_order
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 NO_LEADER_NOW = error_code("LEADER_NOT_AVAILABLE")
-# A Kafka 4.4 whose controller has nothing else to do takes 16 to 40 ms.
+# Kafka 4.4 with an idle controller takes 16 to 40 ms.
 MAKING_SECONDS = 0.025
-# The first release whose KRaft was for production.
+# The first release with KRaft for production.
 KRAFT_SINCE = "3.3"
 
 

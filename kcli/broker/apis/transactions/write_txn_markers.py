@@ -1,6 +1,5 @@
-"""WriteTxnMarkers v0-v2 (KIP-98, KIP-664): transactions end in the partitions that are named.
-
-What their coordinator says of them does not count: `kafka-transactions abort` ends one that hangs by it.
+"""WriteTxnMarkers v0-v2 (KIP-98, KIP-664): transactions end in the named partitions, whatever the state of their
+coordinator: so `kafka-transactions abort` ends a hanging one.
 
 * A producer whose epoch is below the partition's is refused, from transaction version 2 on (v2) one in the same epoch,
   too; so is an older coordinator.

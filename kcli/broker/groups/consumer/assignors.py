@@ -1,7 +1,7 @@
-"""The assignors of the coordinator: who of a group's members gets which partitions (KIP-848's uniform and range).
+"""The coordinator's assignors of partitions to members (KIP-848's uniform and range).
 
-Both get the topics that each member subscribes to, and how many partitions these have; `uniform` also what members were
-to have before, of which they keep as much as a balance allows.
+Both get the subscribed topics of each member, and their numbers of partitions; `uniform` also gets the target
+assignment before, and changes it no more than the balance requires.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def uniform(
 
 
 def balance(made: dict[str, list[Partition]], able: Mapping[str, Sequence[str]]) -> None:
-    """Move partitions from who has most to who has least, as long as that makes them more alike."""
+    """Move partitions from the member with most to the one with least, as long as that evens them out."""
     while True:
         for member in sorted(made, key=lambda one: -len(made[one])):
             found = better_place(made, able, member)

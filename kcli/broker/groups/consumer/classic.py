@@ -26,7 +26,7 @@ RACKS_SINCE = 3
 
 
 def subscription_of(protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
-    """Return what a consumer's metadata says. InputError: it can't be read."""
+    """Return the subscription in a consumer's metadata. InputError: it can't be read."""
     opened = open_data("ConsumerProtocolSubscription", protocols[0][1] if protocols else b"")
     fields: dict[str, Any] = opened.codec.read(protocols[0][1], opened.start)[0]
     return fields | {"version": opened.version}
@@ -45,7 +45,7 @@ def partitions_named(rows: Iterable[dict[str, Any]], topics: Topics) -> frozense
 
 
 def assignment_bytes(member: ConsumerMember, topics: Topics) -> bytes:
-    """Write what a member has as the assignment that consumers send each other."""
+    """Encode a member's partitions as the assignment that consumers send each other."""
     version = min(subscription_of(member.classic.protocols)["version"], RACKS_SINCE) if member.classic else 0
     codec = messages.data("ConsumerProtocolAssignment", version)
     fields = {"assignedPartitions": named(member.assigned, topics), "userData": None}
@@ -56,7 +56,7 @@ def assignment_bytes(member: ConsumerMember, topics: Topics) -> bytes:
 
 
 def move_to(made: ConsumerGroup, group: Group, session_timeout: float) -> None:
-    """Move the members of a classic group to a new consumer group. InputError: what they say can't be read."""
+    """Move the members of a classic group to a new consumer group. InputError: a subscription can't be read."""
     members = [as_consumer(group, each, made.topics) for each in group.members.values()]
     for each in group.members.values():
         each.answer({"errorCode": REBALANCING, "memberId": each.id})
@@ -130,7 +130,7 @@ def must_join(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 
 def joined(member: ConsumerMember) -> Reply:
-    """Make the reply to a join: nobody leads, for the coordinator assigns."""
+    """Make the response to a join: without a leader, as the coordinator assigns."""
     protocol = member.classic.protocols[0][0] if member.classic is not None else ""
     reply = {"errorCode": 0, "generationId": member.epoch, "protocolType": PROTOCOL_TYPE, "protocolName": protocol}
     return reply | {"memberId": member.id, "leader": "", "members": []}

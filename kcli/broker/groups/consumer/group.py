@@ -1,8 +1,8 @@
 """A consumer group in the new protocol (KIP-848; Kafka's ConsumerGroup and GroupMetadataManager).
 
-* What members subscribe to, and the topics' partitions, make the group's epoch; with each new one the coordinator
-  computes a target assignment, at once.
-* A member learns by its heartbeats what to give back, and gets partitions when nobody else has them any more.
+* A change of the members' subscriptions, or of the topics' partitions, starts a new group epoch; the coordinator
+  computes its target assignment at once.
+* A heartbeat's response names the partitions to revoke; a member gets new partitions once no other member has them.
 * A member that is silent for its session timeout, or does not give back within its rebalance timeout, is fenced.
 * A static member that leaves for now (epoch -2) keeps its partitions for as long as its session lasts.
 """
@@ -55,7 +55,7 @@ class Beat:
 
     @property
     def subscribes(self) -> bool:
-        """Return whether it says what it subscribes to."""
+        """Return whether it has a subscription."""
         return self.names is not None or self.pattern is not None
 
 
@@ -137,7 +137,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if beat.epoch == LEFT_FOR_NOW:
             self._release(member.revoking)
             member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
-            member.since = dict.fromkeys(member.assigned, 0)  # who comes in its place has them from the start
+            member.since = dict.fromkeys(member.assigned, 0)  # its successor has them from the start
             self._wait(member, limits)
             self.keep(self)
         else:
@@ -226,7 +226,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
     def restore(
         self, epochs: tuple[int, int], members: Iterable[ConsumerMember], target: Assignment, session_timeout: float
     ) -> None:
-        """Go on from what was kept. epochs: the group's and the target assignment's."""
+        """Restore the group from its kept state. epochs: the group's and the target assignment's."""
         (self.epoch, self.target_epoch), self.target = epochs, target
         for each in members:
             self.members[each.id] = each
@@ -240,10 +240,10 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         for each in self.members.values():
             self._wait(each, limits)
 
-    # --- what members want
+    # --- subscriptions
 
     def _update(self, member: ConsumerMember, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> bool:
-        """Take what a member says of itself; return whether its subscription is another one than before."""
+        """Update a member from its heartbeat; return whether its subscription has changed."""
         old = member.subscription
         names = old.names if beat.names is None else frozenset(beat.names)
         pattern = old.pattern if beat.pattern is None else beat.pattern
@@ -286,7 +286,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         self.target = ASSIGNORS[self.assignor](wanted, self._counts, self.target)
         self.target_epoch = self.epoch
 
-    # --- what members have
+    # --- assignments
 
     def _reconcile(self, member: ConsumerMember, owned: frozenset[Partition] | None) -> None:
         held = member.assigned | member.revoking
@@ -304,7 +304,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
                 del self._owners[each]
 
     def _wait(self, member: ConsumerMember, limits: GroupLimits) -> None:
-        """Fence a member that is silent too long, or keeps too long what it has to give back."""
+        """Fence a member after its session timeout, or if it keeps revoked partitions beyond its rebalance timeout."""
         self.alive(member, limits.session_timeout)
         if member.state is not MemberState.UNREVOKED:
             if member.rebalance is not None:
@@ -326,7 +326,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
             member.rebalance = self.clock.call_later(member.rebalance_timeout, self.remove, member)
 
     def is_released(self, member: ConsumerMember) -> bool:
-        """Return whether nobody else has what a member is to have."""
+        """Return whether no other member has a partition of a member's target."""
         return not any(self._owners[each] for each in self.target.get(member.id, NOTHING) - member.assigned)
 
     def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str) -> bool:

@@ -18,7 +18,7 @@ class MemberState(IntEnum):
 
     STABLE = 0
     UNREVOKED = 1  # it has yet to give partitions back
-    UNRELEASED = 2  # others have yet to give back what it is to have
+    UNRELEASED = 2  # other members have yet to revoke partitions of its target
 
 
 @dataclass(slots=True)
@@ -44,8 +44,8 @@ class ClassicSide:
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
-    """assigned: what it may read; revoking: what it has to give back; since: its epoch when these became its own. Epoch
-    -2: a static member that is away. classic: of one that speaks the classic protocol.
+    """assigned: its partitions; revoking: those it has to give up; since: its epoch when it got each. Epoch
+    -2: a static member that is away. classic: its state if it speaks the classic protocol.
     """
 
     id: str
@@ -68,7 +68,7 @@ class ConsumerMember:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Return the names of the topics that it subscribes to: those it names, and those that its pattern takes."""
+        """Return the names of its subscribed topics: by name, and by its pattern."""
         return self.subscription.names | self.matched
 
     @property
@@ -98,7 +98,7 @@ class ConsumerMember:
     ) -> None:
         """Take the next step towards a target assignment of an epoch (Kafka's CurrentAssignmentBuilder).
 
-        owned: what the member says that it has, None: as before. is_free: whether no other member has a partition.
+        owned: partitions that the member reports, None: as before. is_free: whether no other member has a partition.
         """
         if self.state is MemberState.STABLE and self.epoch == epoch:
             return
@@ -117,5 +117,5 @@ class ConsumerMember:
         self._date()
 
     def _date(self) -> None:
-        """Keep since when it has what it has."""
+        """Keep the epoch since which it has each partition."""
         self.since = {each: self.since.get(each, self.epoch) for each in self.assigned | self.revoking}
