@@ -64,7 +64,7 @@ def kind_of(start: bytes) -> str | None:
         return "a Parquet file"
     if JSON.match(start):
         return "hex text" if is_source_of_bytes(start) else "JSON"
-    if is_base64_of_request(start):
+    if is_base64_of_kafka(start):
         return "base64 text"
     return "hex text" if is_source_of_bytes(start) else None
 
@@ -73,21 +73,25 @@ def is_source_of_bytes(start: bytes) -> bool:
     """Return whether this is text of one message in a form that --hex reads: an array or string of source code, a list
     of numbers, a dump of any tool. Numbers that are no request may be anything; 0x and escapes are bytes."""
     from kcli.hex_text import unhex
+    from kcli.records.recognition import begins_batch
 
     if not TEXT.fullmatch(start):
         return False
     with contextlib.suppress(InputError):
         data = unhex(start)
-        return bool(ESCAPED.search(start)) or begins_request(data, whole=len(start) < LOOKED_AT)
+        return bool(ESCAPED.search(start)) or begins_batch(data) or begins_request(data, whole=len(start) < LOOKED_AT)
     return False
 
 
-def is_base64_of_request(start: bytes) -> bool:
-    """Return whether this is base64 of what begins as a request: words of plain text are not."""
+def is_base64_of_kafka(start: bytes) -> bool:
+    """Return whether this is base64 of what begins as a request or as a record batch: words of plain text are not."""
+    from kcli.records.recognition import begins_batch
+
     text = b"".join(start.split())
     if not BASE64_TEXT.fullmatch(text):
         return False
-    return begins_request(base64.b64decode(text[: len(text) // 4 * 4]), whole=len(start) < LOOKED_AT)
+    data = base64.b64decode(text[: len(text) // 4 * 4])
+    return begins_batch(data) or begins_request(data, whole=len(start) < LOOKED_AT)
 
 
 def begins_request(start: bytes, *, whole: bool = True) -> bool:

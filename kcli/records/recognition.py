@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.errors import InputError
 from kcli.records.batches import Batch, scan
 from kcli.schemas.field_codes import ControlType
@@ -24,6 +24,12 @@ def starts_log(start: bytes) -> bool:
     if len(start) < LOOKED_AT or LENGTH_END + size <= len(start):
         return first_batch(start) is not None
     return is_header(start, size) if start[MAGIC_AT] == 2 else is_message(start, size)
+
+
+def begins_batch(start: bytes) -> bool:
+    """Return whether bytes begin with the header of a batch of magic 2, whatever its magic, length and checksum are."""
+    size = int.from_bytes(start[SIZE_AT:LENGTH_END], "big", signed=True)
+    return start[:2] == b"\0\0" and len(start) >= HEADER_SIZE and is_header(start, size)
 
 
 def is_message(start: bytes, size: int) -> bool:

@@ -38,7 +38,7 @@ def kind_of(path: str) -> str:
 def kind_of_start(start: bytes, path: str) -> str:
     """Return the kind of a file by its first bytes and its name. Raises InputError."""
     from kcli import file_kinds
-    from kcli.records.recognition import is_metadata, starts_log
+    from kcli.records.recognition import begins_batch, is_metadata, starts_log
     from kcli.snapshots.reading.names import parse_snapshot_name
 
     name = Path(path).name
@@ -60,6 +60,8 @@ def kind_of_start(start: bytes, path: str) -> str:
         return "segment"
     if file_kinds.begins_request(start, whole=len(start) < LOOKED_AT):
         return "message"  # one with a byte that is wrong: its command says which
+    if begins_batch(start):
+        return "batch"  # cut, or with a wrong length or magic
     raise InputError(
         f"nothing that kcli knows (it begins with {start_text(start[:8])}): a capture, log segment, snapshot, "
         "metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",

@@ -17,7 +17,7 @@ from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
-from kcli.errors import InputError
+from kcli.errors import DecodeError, InputError
 from kcli.input_names import name_of
 from kcli.shell import quoted
 
@@ -34,7 +34,8 @@ def segment_screen(path: str, _kind: str) -> int:
     from kcli.cli.decode.segment import expand
 
     wrong = 0
-    for each in (path for path in expand((path,)) if path == "-" or not Path(path).suffix or path.endswith(".log")):
+    found = [file for file in expand((path,)) if file.endswith(".log")] if Path(path).is_dir() else [path]
+    for each in found:
         facts, findings = verified(each)
         print_broken(f"{name_of(each)}  {', '.join(facts_of(facts))}")
         wrong += shown(f"{finding.severity}: at {finding.offset}: {finding.message}" for finding in findings)
@@ -87,11 +88,34 @@ def metadata_screen(path: str, _kind: str) -> int:
 def message_screen(path: str, kind: str) -> int:
     """Show one message and the batches in it, field by field."""
     text = {"hex": "--hex ", "base64": "--base64 "}.get(kind, "")
-    code = run("decode", "request", *text.split(), "--format", "tree", "--records", "batches", path)
+    file = read_again(path) if text else path
+    if text and holds_batch(file, kind):
+        return batch_screen(path, kind, file)
+    try:
+        code = run("decode", "request", *text.split(), "--format", "tree", "--records", "batches", file)
+    except DecodeError:
+        print_line(f"If it is a response: kcli decode response {text}{quoted(path)} --api NAME --api-version N")
+        raise
     if code:
-        print_line(f"It may be a response (kcli decode response {text}{quoted(path)} --api NAME --api-version N).")
         return code
     next_commands(path, f"check request {text}{{}}", f"decode request {text}{{}}")
+    return code
+
+
+def holds_batch(path: str, kind: str) -> bool:
+    """Return whether a text has the bytes of record batches, and not those of a request."""
+    from kcli.file_kinds import begins_request
+    from kcli.records.recognition import begins_batch
+
+    data = read_bytes(path, kind == "hex", kind == "base64")
+    return begins_batch(data) and not begins_request(data)
+
+
+def batch_screen(path: str, kind: str, file: str | None = None) -> int:
+    """Show record batches field by field. file: a copy of standard input."""
+    text = {"hex": "--hex ", "base64": "--base64 "}.get(kind, "")
+    code = run("decode", "batch", *text.split(), "--format", "tree", file or path)
+    next_commands(path, f"check batch {text}{{}}", f"decode batch {text}{{}}")
     return code
 
 
@@ -166,6 +190,7 @@ SCREENS: dict[str, Callable[[str, str], int]] = {
     "table": table_screen,
     "tables": tables_screen,
     "key-log": key_log_screen,
+    "batch": batch_screen,
     "hex": message_screen,
     "base64": message_screen,
     "json": json_screen,
