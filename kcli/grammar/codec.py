@@ -109,7 +109,7 @@ class Interpreted:
 
 
 class MessageCodec(Grammar):
-    """A message's name and version, and what can be done with its bytes and values.
+    """A message's name and version, and the operations on its bytes and values.
 
     Values are plain dicts in Kafka's field names. Underscored keys keep what a canonical encoder would lose:
     "_unknownTaggedFields", "_trailing" (bytes behind the message), "_encodings" (odd but lawful bytes, by path) and
@@ -205,8 +205,8 @@ class MessageCodec(Grammar):
 
         records: what a records field shows beside its size: "none", "raw" base64, or anything else with `hook`, which
         turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learned so far
-        (`_topicName`). whole: the message is all of the rest, in the layout that fits; what is left over is
-        "_trailing". secrets: show them; else each is shown as `{"redacted": bytes}`.
+        (`_topicName`). whole: the message is all of the rest, in the layout that fits; remaining bytes are "_trailing".
+        secrets: show them; else each is shown as `{"redacted": bytes}`.
         """
         try:
             if whole and self.variants:
@@ -271,7 +271,7 @@ class MessageCodec(Grammar):
             raise EncodeError(TRAILING, self.reason_shown(str(error)), what=self.what) from None
 
     def reason_shown(self, reason: str) -> str:
-        """Return only what was expected, where what was given, or a length that was read, may be of a secret."""
+        """Return only the expected part of a reason, if the given value or a length in it can be part of a secret."""
         return SAID.sub(r"\1 [hidden]", reason.partition(", not ")[0]) if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""Two messages side by side: the fields whose bytes differ, by the spans of both or by the core."""
+"""Two messages side by side: the fields with different bytes, by the spans of both or by the core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Difference(NamedTuple):
 
 
 def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other: bytes) -> Iterator[Difference]:
-    """Yield the fields whose bytes differ, in the order of the expected message, then those that only the other has.
+    """Yield the fields with different bytes, in the order of the expected message, then those of the other alone.
 
     expected, got: the spans of the bytes `one` and `other`. A field that only stands elsewhere is the same.
     """
@@ -79,7 +79,7 @@ def noted(found: list[Noted], added: list[Noted]) -> list[Difference]:
 
 
 def in_order(found: list[Difference]) -> list[Difference]:
-    """Sort differences as `differences` does: by place, those that only the other has at the end."""
+    """Sort differences as `differences` does: by place, then those of the other alone."""
 
     def place(each: Difference) -> tuple[bool, int, int]:
         span = each.expected or each.got

@@ -1,7 +1,7 @@
 """Envelopes (KIP-590): a broker forwards a client's request to the controller whole, and its answer comes back so.
 
-JSON and spans show what is inside, header and body, and hide only that message's own secrets. Bytes that do not decode
-to the last one as a message of the tables are hidden whole; so is an envelope inside an envelope, which Kafka refuses.
+JSON and spans show the message inside, header and body, and hide only its own secrets. Bytes that are not one whole
+message of the tables are hidden entirely; so is an envelope inside an envelope, which Kafka refuses.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class EnvelopeCodec(MessageCodec):
 
     @cached_property
     def compiled(self) -> Node:
-        """Return the core's node, whose JSON has what is inside; in a response to the request that it met last."""
+        """Return the core's node, with the message inside in its JSON; a response inside answers the last request that
+        it read.
+        """
         from kcli.grammar.native import to_native
 
         node = to_native(self.grammar, {self.field: self.nodes_inside}, True)
@@ -132,8 +134,8 @@ class EnvelopeCodec(MessageCodec):
         return {self.field: {f"{side}Header": said, side: loads(value), **made}}
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
-        """Return (header, body, where that begins) of the frame inside. Raises DecodeError if it is none, or has bytes
-        left over.
+        """Return (header, body, where that begins) of the frame inside. Raises DecodeError if there is none, or bytes
+        are left over.
         """
         known = self.inner or (api_of(frame) if self.field == "requestData" else None)
         found = None if known is None else self.codecs_inside(*known)

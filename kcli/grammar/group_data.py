@@ -19,7 +19,7 @@ from kcli.schemas.catalog import catalog
 
 
 class Fields(NamedTuple):
-    """Of a message: the fields with the type and the name of the group's protocol; bytes field -> what it is."""
+    """The fields of a message with the type and the name of the group's protocol; bytes field -> its data message."""
 
     type: str
     name: str
@@ -64,7 +64,7 @@ def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
     """Return how to read the bytes of a data message that begins with its version. Raises DecodeError if they are too
     short, or unknown.
 
-    Consumers read what is newer than they know as the newest, and pass over the rest (ConsumerProtocol).
+    Consumers read a newer version than they know as their newest, and skip the rest (ConsumerProtocol).
     """
     inside = name in NUMBERED_INSIDE
     size = 4 if inside else 2
@@ -79,9 +79,9 @@ def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
 
 
 def add_group_data(message: str, body: Any, dialect: str | None = None) -> None:
-    """Add to the JSON of a message what is in its bytes: `_metadata` beside `metadata`, and so on.
+    """Add the contents of bytes fields to the JSON of a message: `_metadata` beside `metadata`, and so on.
 
-    Each is {"type", "version", "data"}; where the bytes are damaged with a "reason", and what could be read of them.
+    Each is {"type", "version", "data"}; of damaged bytes the readable part, with a "reason".
     """
     if message in INSIDE:
         Walk(NONE, dialect).add_inside(message, body)
@@ -98,7 +98,7 @@ class Walk:
         self.name: str | None = None
 
     def note(self, field: str, value: Any) -> None:
-        """Remember what a field says of the protocol."""
+        """Remember a field's value if it names the protocol."""
         if field == self.fields.type:
             self.type = value
         elif field == self.fields.name:
@@ -146,7 +146,7 @@ class Walk:
         return made if fault is None else made | {"reason": str(fault)}
 
     def add_inside(self, name: str, body: dict[str, Any]) -> None:
-        """Add what is in the bytes of a data message."""
+        """Add the contents of a data message's bytes fields."""
         for field in INSIDE.get(name, {}):
             item = body.get(field)
             if isinstance(item, str) and (inner := self.inner(name, field, raw := base64.b64decode(item))):
@@ -174,7 +174,7 @@ class Walk:
         ]
 
     def spans_inside(self, name: str, spans: list[Span]) -> list[Span]:
-        """Return the spans of a data message, with those of what is in its bytes."""
+        """Return the spans of a data message, with those inside its bytes fields."""
         made: list[Span] = []
         for span in spans:
             inner = self.inner(name, span.path, span.value) if isinstance(span.value, bytes) else None
@@ -194,7 +194,7 @@ class Walk:
 
 
 def group_data_spans(message: str, spans: list[Span], dialect: str | None = None) -> list[Span]:
-    """Return the spans of a message, with those of what is in its bytes."""
+    """Return the spans of a message, with those inside its bytes fields."""
     if message in INSIDE:
         return Walk(NONE, dialect).spans_inside(message, spans)
     fields = GROUPS.get(message)

@@ -35,7 +35,7 @@ def java_value(codec: MessageCodec, value: Mapping[str, Any], dialect: str | Non
 
 
 class Writer:
-    """The rules for one version of a message. notes: what its definition says of its fields."""
+    """The rules for one version of a message. notes: its definition's comments on fields."""
 
     def __init__(self, version: int, notes: Notes) -> None:
         self.version, self.notes = version, notes

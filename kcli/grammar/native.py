@@ -22,7 +22,7 @@ from kcli.schemas.secrets import BY_NAME, is_secret_config
 if TYPE_CHECKING:
     from kcli.grammar.selection.plan import Branch
 
-# (API key, version) -> nodes of header and body, and what stands between their texts; None: nothing for an envelope
+# (API key, version) -> nodes of header and body, and the text between theirs; None: no message for an envelope
 Inside = Callable[[int, int], tuple[codec.Node, codec.Node, bytes] | None]
 
 DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
@@ -33,8 +33,8 @@ def to_native(
 ) -> codec.Node:
     """Return the node of a word and all below it. SchemaError: nested deeper than the core goes.
 
-    hidden, guarded: as MessageCodec has `secrets`: what JSON hides; of an envelope's field, by what is inside. path: of
-    the word, without indices.
+    hidden, guarded: as `secrets` of MessageCodec, hidden in JSON; for an envelope's field, those of the message inside.
+    path: of the word, without indices.
     """
     below = hidden, guarded, path, depth
     match word:

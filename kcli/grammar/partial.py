@@ -61,7 +61,7 @@ def put(made: dict[str, Any], path: str, value: Any) -> None:
 
 
 def step(at: Any, word: str | int, empty: Any) -> Any:
-    """Return what stands in `at` under a name or index; `empty` is put there where that is no object or list."""
+    """Return the value in `at` under a name or index; `empty` replaces one that is no object or list."""
     if isinstance(word, int):
         at.extend({} for _ in range(word + 1 - len(at)))
     elif not isinstance(at.get(word), type(empty)):

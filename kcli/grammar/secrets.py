@@ -1,4 +1,4 @@
-"""Secrets out of what is shown: in the JSON form of a message, and among the bytes of its fields.
+"""Hides secrets in output: in the JSON form of a message, and among the bytes of its fields.
 
 Values that are read stay exact; only renderings hide. A hidden value shows its size alone.
 """
@@ -32,7 +32,7 @@ class Hidden:
 
 
 def redacted(size: int) -> dict[str, int]:
-    """Return what stands in JSON for a secret of so many bytes."""
+    """Return the JSON that replaces a secret of so many bytes."""
     return {"redacted": size}
 
 
@@ -47,7 +47,7 @@ def hide_secrets(made: Any, fields: Mapping[str, str]) -> None:
 
 
 def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
-    """Hide the values at a path. resource: the type of the resource whose configs follow."""
+    """Hide the values at a path. resource: the type of the resource that the configs belong to."""
     if isinstance(value, list):
         for item in value:
             hide_path(item, names, how, resource)
@@ -139,7 +139,7 @@ def hide_broken(spans: list[Span]) -> list[Span]:
 
 def hide_header(spans: list[Span]) -> list[Span]:
     """Return the spans of the header of such a message. Hidden are unknown tags, and a client id that does not print:
-    it has swallowed what follows.
+    it has swallowed the next fields.
     """
     return [hide_span(span) if may_have_swallowed(span.value) else span for span in spans]
 

@@ -36,7 +36,7 @@ def teaches(word: Any) -> bool:
 
 @cache
 def naming_apis(dialect: str | None) -> frozenset[int]:
-    """Return keys of the APIs with a version whose exchanges may teach topic names: `teaches`, by the tables alone."""
+    """Return keys of the APIs with a version that can teach topic names: `teaches`, by the tables alone."""
     tables = catalog(dialect)
     sides = {key: (api.request, api.response) for key, api in tables.apis.items()}
     found = {

@@ -1,4 +1,4 @@
-"""Work that a second thread does, in order, while this one goes on: for what releases the interpreter's lock."""
+"""Work for a second thread, done in order while this one goes on: for calls that release the interpreter's lock."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class RunContext:
         return (StoragePath(self.folder) / path).uri
 
     def files(self, table: str) -> list[str]:
-        """Return URIs of a table's files: those that earlier runs have written for good, and this run's."""
+        """Return URIs of a table's files: the final ones of earlier runs, and this run's."""
         return self.journal.permanent(table) + self.own_files(table)
 
     def rows(self, table: str) -> int:
@@ -108,5 +108,5 @@ class RunContext:
         return [self.uri(where["path"]) for where in self.own(table)]
 
     def own(self, table: str) -> list[dict[str, Any]]:
-        """Return what the entry says of these files."""
+        """Return the entry's rows of these files."""
         return [where for where in self.entry.files if where["table"] == table]

@@ -1,4 +1,4 @@
-"""One run of the pipeline as its output folder keeps it: what it has read, and where its files stand."""
+"""One run of the pipeline as its output folder keeps it: the captures read, and the paths of its files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COMPACTED = "compacted"  # in the stats of a run that has brought no rows, only 
 
 @dataclass(slots=True)
 class Entry:
-    """One run. files: where each stands in the run's folder; passing: those that the next run replaces.
+    """One run. files: the path of each in the run's folder; passing: those that the next run replaces.
 
-    drop: published paths that this run replaces. redone: numbers of the runs whose captures it has read again, in place
-    of which it stands. forgotten: captures that are not to be read any more.
+    drop: published paths that this run replaces. redone: numbers of the runs that it replaces, after reading their
+    captures again. forgotten: captures that are not to be read any more.
     """
 
     run: int

@@ -36,7 +36,7 @@ class Fork:
         os.write(self.orders, LENGTH.pack(number))
 
     def result(self) -> Any:
-        """Return what its task has returned. Raises what that has raised; InputError if the fork has ended."""
+        """Return the result of its task. Raises the task's error; InputError if the fork has ended."""
         try:
             result, error = pickle.loads(read_packed(self.results))
         except BrokenPipeError:
@@ -55,8 +55,9 @@ class Fork:
 def hand_out_forked(
     tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None], count: int
 ) -> list[Any]:
-    """Run work(task) of each task in `count` forks; return results in the tasks' order. done: called with how many are
-    ready. Raises what a task has raised."""
+    """Run work(task) of each task in `count` forks; return results in the tasks' order. done: called with the number of
+    finished tasks. Raises the error of a task.
+    """
     made: list[Any] = [None] * len(tasks)
     forks: list[Fork] = []
     waiting = iter(range(len(tasks)))

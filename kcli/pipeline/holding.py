@@ -114,7 +114,7 @@ def is_running(pid: int, since: int) -> bool:
 
 @contextlib.contextmanager
 def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = lambda text: None) -> Iterator[None]:
-    """Hold an output folder. wait: until nobody else does. notify: called with who is waited for, once for each.
+    """Hold an output folder. wait: until no other run holds it. notify: called with each run that is waited for, once.
 
     HeldError: another run holds it, and `wait` is not asked for. OSError: the folder can't be written to.
     """
@@ -135,7 +135,7 @@ def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = 
 
 @contextlib.contextmanager
 def claimed(output: str, here: Holder) -> Iterator[str | None]:
-    """Put a claim for the time being; None if it prevails, else whose does."""
+    """Write a claim; return None if it prevails, else the claim that does."""
     claims = StoragePath(output) / RUNS_FOLDER / "holders"
     mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
     try:

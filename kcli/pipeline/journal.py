@@ -1,11 +1,11 @@
-"""The contents of an output folder, run by run; a run is there whole or not at all, and done once.
+"""The contents of an output folder, run by run; a run is complete or absent, and done once.
 
     DIR/_kcli/runs/00000001-x/...     files of a run that is under way; what a run that died has left is removed
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
     DIR/_kcli/carried/...             connections that were open at the end of a run
     DIR/<table>/date=.../*.parquet    files of tables; Spark and Arrow pass over names with "_" in front
 
-How runs are kept, and what readers see, is the format's to say (`kcli.pipeline.formats`).
+The format determines how runs are kept, and what readers see (`kcli.pipeline.formats`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import StoragePath, StoredFile
 
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
-TIMELY = 1  # seconds: what differs by less is the same time, as a store rounds it
-STATES = 16  # runs whose open connections are kept, so that what came after them can be read again
+TIMELY = 1  # seconds: times that differ by less are the same, as stores round them
+STATES = 16  # runs with kept open connections, so that later captures can be read again
 
 
 def fingerprint(file: StoredFile) -> str:
@@ -45,7 +45,7 @@ def fingerprint(file: StoredFile) -> str:
 class Journal:
     """The journal of an output folder, brought up to date. InputError where it can't be read.
 
-    history: all runs; entries: those that no later one stands in place of.
+    history: all runs; entries: those that no later one replaces.
     """
 
     def __init__(self, output: str, table_format: str | None = None) -> None:
@@ -83,7 +83,7 @@ class Journal:
             self.entries = [each for each in self.entries if each not in redone]
         else:
             entry.drop = self.passing()
-        # One run falls out of those whose state stays; what earlier ones left went with the runs since.
+        # One run leaves those with kept state; the state of earlier ones went with the runs since.
         entry.drop += [path for each in self.entries[-STATES - 1 : -STATES] for path in each.carry]
         return entry
 
@@ -111,8 +111,8 @@ class Journal:
         return found
 
     def touched(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, int, dict[str, Any]]]:
-        """Return the files that were read before and have another size or time now, each with its run and what was
-        read.
+        """Return the files with another size or time than when they were read, each with its run and its entry
+        there.
         """
         read = {each["uri"]: (entry.run, each) for entry in self.entries for each in entry.inputs}
         again = [(file, *read[file.uri]) for file in files if file.uri in read]
@@ -123,7 +123,7 @@ class Journal:
         ]
 
     def passing(self) -> list[str]:
-        """Return the published files that the next run replaces; what it goes on from stays for a while."""
+        """Return the published files that the next run replaces; the state that it continues from stays for a while."""
         last = self.entries[-1:]
         files = [(entry.run, where) for entry in last for where in entry.files if where["passing"] and where["table"]]
         return [published(run, where) for run, where in files]

@@ -76,7 +76,7 @@ def times(first_ns: int, last_ns: int) -> tuple[int, int] | tuple[None, None]:
 
 
 def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """Return lineage rows of connections still open; the next run replaces them. They subtract what is carried."""
+    """Return lineage rows of connections still open; the next run replaces them. They exclude carried bytes."""
     rows: list[tuple[Any, ...]] = []
     for each in decoded:
         exchange_bytes, event_bytes, tls_bytes = each.open_bytes

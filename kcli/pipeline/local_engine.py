@@ -25,7 +25,7 @@ class LocalEngine:
     local = True
 
     def __init__(self, cores: int = 1) -> None:
-        """Check that DuckDB is there. Raises UsageError if it is missing. cores: what is made of the facts may take."""
+        """Check that DuckDB is there. Raises UsageError if it is missing. cores: for the tables made of the facts."""
         require("kcli pipeline run --engine local", "report")
         self.processes = cores if hasattr(os, "fork") else 1
 
@@ -57,6 +57,6 @@ def cores_here() -> int:
 
 
 def check_output(output: str) -> None:
-    """Raise UsageError if DuckDB does not read what is written there."""
+    """Raise UsageError if DuckDB can't read files there."""
     if StoragePath(output).remote:
         raise UsageError(f"{output}: --engine local writes to a folder of this machine (use --engine spark)")

@@ -13,7 +13,7 @@ from kcli.tables.connections import address_sql
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """title; why: what the answer is for; sql: over the tables by name; empty: what no rows mean."""
+    """title; why: the purpose of the answer; sql: over the tables by name; empty: the meaning of no rows."""
 
     name: str
     title: str

@@ -1,9 +1,9 @@
-"""Runs that are done again: what comes late, has grown or is to be forgotten changes what earlier runs have made.
+"""Runs that are done again: captures that come late, have grown or are to be forgotten change the rows of earlier runs.
 
-The rows of a connection depend on all of its packets, in order. So where a capture has packets of connections that
-earlier runs have read further, or has grown, these runs' captures are read once more with it, from what was open before
-them; the new run stands in place of them all. Captures that are gone can't be read again: then the new ones are read on
-their own.
+The rows of a connection depend on all of its packets, in order. So if a capture has grown, or has packets of
+connections that earlier runs have read further, these runs' captures are read once more with it, from the connections
+open before them; the new run replaces them all. Captures that are gone can't be read again: then the new ones are read
+on their own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kcli.pipeline.packets.kept_state import kept_by
 from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.storage import StoragePath, StoredFile
 
-TOUCHED = ("connection_sums", "undecodable")  # rows of connections with packets: of exchanges, or of what is none
+TOUCHED = ("connection_sums", "undecodable")  # rows of connections with packets: of exchanges, or of other bytes
 
 Marked = tuple[StoredFile, str]  # a capture and its fingerprint
 

@@ -62,7 +62,7 @@ def rows_by_table(output: str) -> dict[str, int]:
 
 
 def stored_findings(output: str) -> Iterator[Finding]:
-    """Yield what the last run found, the most important first. InputError: the folder holds no run."""
+    """Yield the findings of the last run, the most important first. InputError: the folder holds no run."""
     import pyarrow.parquet
 
     files = [StoragePath(each.uri).path for each in opened(output).runs.stored().get("findings", ())]

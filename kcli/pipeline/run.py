@@ -28,11 +28,10 @@ AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin", "sampl
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of one run. problems: files that are no captures or damaged, reported when all else was read.
-
-    redone: runs whose captures were read again, see `kcli.pipeline.redo`; notes: what of that could not be done.
-    totals: see `kcli.pipeline.totals`; none of a run that had nothing to read. sample: the share of the connections
-    that were read; None: all.
+    """Counts of one run. problems: files that are no captures or damaged, reported after all others are read. redone:
+    runs that were done again, see `kcli.pipeline.redo`; notes: those that could not be. totals: see
+    `kcli.pipeline.totals`; None if there was nothing to read. sample: the share of the connections that were read;
+    None: all.
     """
 
     run: int = 0
@@ -105,8 +104,8 @@ def run_held(
 
 
 def with_records(journal: Journal, options: Options) -> Options:
-    """Return the options with those of the last run about records, if it has made them and this one does not say; but
-    what this one says of secrets counts.
+    """Return the options with the last run's about records, if it has made records and these name none. The option of
+    secrets stays this run's.
     """
     last = journal.entries[-1].options if journal.entries else {}
     if options.records or not last.get("records"):
@@ -138,8 +137,9 @@ def as_read(options: Options) -> dict[str, Any]:
 
 
 def changed_files(journal: Journal, files: Sequence[StoredFile]) -> tuple[list[Marked], list[int], list[str]]:
-    """Return the captures that have grown since a run read them, and these runs; and what is wrong with those that have
-    changed in another way."""
+    """Return the captures that have grown since a run read them, these runs, and the problems of captures that have
+    changed in another way.
+    """
     grown, runs, problems = list[Marked](), list[int](), list[str]()
     for file, run, read in journal.touched(files):
         same = file.size >= read["size"] and unchanged(read) is not None

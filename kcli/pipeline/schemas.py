@@ -12,7 +12,7 @@ from kcli.tables.definition import Table, schema_of
 if TYPE_CHECKING:
     import pyarrow
 
-# Of an exchange each, and most of what is written: a column that always has a value costs less where that is known.
+# Tables with a row for each exchange, most of the output: a column costs less if it is known to have no nulls.
 STRICT = ("exchanges", "fetch_partitions", "produce_partitions", "record_batches", "fetch_frames")
 SPARK_TYPES = {
     "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",

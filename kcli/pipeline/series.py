@@ -1,4 +1,4 @@
-"""Captures that are written as they come: which of them nobody writes any more."""
+"""Captures in rotation: finds those that are complete."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
 from kcli.pipeline.storage import StoredFile, split_query
 
 SETTLE = 60.0  # seconds after which a capture that no newer one follows counts as whole
-# What tells the files of one rotation apart, at the end of the name, beside a number behind the suffix (a.pcap3): what
-# dumpcap writes, a date and time, a number of three digits or more (a_00003.pcap), the end of a time (a_10:15.pcap).
-# The number of broker-1.pcap tells brokers apart.
+# The part that tells the files of one rotation apart, at the end of the name, beside a number behind the suffix
+# (a.pcap3): what dumpcap writes, a date and time, a number of three digits or more (a_00003.pcap), the end of a time
+# (a_10:15.pcap). The number of broker-1.pcap tells brokers apart.
 NUMBERS = (
     re.compile(r"_\d{5}_\d{14}$"),
     re.compile(r"\d{4}([-_.]?\d\d){2}[T_-]?(\d\d[-_:.]?){0,3}$"),
@@ -23,7 +23,7 @@ SUFFIX = re.compile("(" + "|".join(re.escape(each) for each in CAPTURE_SUFFIXES)
 
 
 def series_pattern(text: str | None) -> re.Pattern[str] | None:
-    """Compile a user's pattern. UsageError: it is none."""
+    """Compile a user's pattern. UsageError: it is no regular expression."""
     try:
         return None if text is None else re.compile(text)
     except re.error as error:
@@ -46,9 +46,8 @@ def settled(
 
 
 def series_of(uri: str, pattern: re.Pattern[str] | None = None) -> str:
-    """Return what the files of one rotation have in common: folder and name, without the number that counts them.
-
-    pattern: what of the name they have in common (its first group, if it has one).
+    """Return the common part of the files of one rotation: folder and name, without the number that counts them.
+    pattern: matches the common part of the name (its first group, if it has one).
     """
     folder, _, name = split_query(uri)[0].rpartition("/")
     if pattern is not None:

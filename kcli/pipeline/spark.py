@@ -86,7 +86,7 @@ def session(
     builder = builder.config(JAVA_OPTIONS, " ".join(options))
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ["PYTHONSAFEPATH"] = "1"  # as in SETTINGS, for what the JVM starts by itself
+    os.environ["PYTHONSAFEPATH"] = "1"  # as in SETTINGS, for processes that the JVM starts by itself
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if (chosen or "").startswith("local") else None
     with stderr_to(log), ended_where_interrupted():
         made = builder.getOrCreate()
@@ -119,7 +119,7 @@ def check_java() -> None:
 
 @contextlib.contextmanager
 def stderr_to(log: str | None) -> Iterator[None]:
-    """Redirect standard error to the log for what is started here: the JVM, and the workers it starts."""
+    """Redirect standard error to the log for processes started here: the JVM, and its workers."""
     if log is None:
         yield
         return
@@ -138,7 +138,7 @@ def stderr_to(log: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_where_interrupted() -> Iterator[None]:
-    """End the JVM whose start is interrupted: PySpark has then removed the folder for its port, and it would stay."""
+    """End a JVM if its start is interrupted: PySpark has then removed the folder for its port, and it would stay."""
     from pyspark import SparkContext
     from pyspark import java_gateway as found
 
@@ -188,7 +188,7 @@ def hand_out(
 
 
 def working(work: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
-    """Return what runs a pickled task, and returns its pickled result."""
+    """Return a function that runs a pickled task, and returns its pickled result."""
 
     def run(task: bytes) -> bytes:
         return pickle.dumps(tried(work, pickle.loads(task)))

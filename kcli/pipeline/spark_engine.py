@@ -63,7 +63,7 @@ class SparkEngine:
         """Make the tables by Spark's queries, which copy keys that this run has not changed; one task judges."""
         journal = context.journal
         gathered = Gathered(self.spark, context.files, context.folder, dict(names), read=read)
-        if journal.entries and not context.entry.redone:  # else what the last run left is out of date
+        if journal.entries and not context.entry.redone:  # else the last run's state is out of date
             before = TopicNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
             gathered = replace(
                 gathered,
@@ -74,5 +74,5 @@ class SparkEngine:
         return derive(gathered) + self.written([judging_task(context.files, context.folder, read)])
 
     def written(self, tasks: Sequence[FactsTask]) -> list[Written]:
-        """Return what the tasks wrote."""
+        """Return the files that the tasks wrote."""
         return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))

@@ -1,4 +1,4 @@
-"""Files by path or URI, through pyarrow.fs: what is in a folder, bytes of a range, whole new files.
+"""Files by path or URI, through pyarrow.fs: lists folders, reads ranges of bytes, writes whole new files.
 
 A URI is one that `pyarrow.fs.FileSystem.from_uri` takes: file:///a, s3://bucket/key?endpoint_override=..., gs://, hdfs://.
 Everything else is a local path.
@@ -168,8 +168,9 @@ def split_query(uri: str) -> tuple[str, str]:
 
 
 def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURE_SUFFIXES) -> list[StoredFile]:
-    """Return the files behind paths, URIs and patterns: a file that is named is taken, of a folder those that look like
-    captures by name; and what is a file already."""
+    """Return the files behind paths, URIs and patterns: named files, and those of a folder with a capture's name; and
+    the inputs that are files.
+    """
     found: dict[str, StoredFile] = {}
     for each in given:
         files = [each] if isinstance(each, StoredFile) else files_of(StoragePath(each), suffixes)
@@ -197,7 +198,7 @@ def files_of(place: StoragePath, suffixes: tuple[str, ...]) -> Iterator[StoredFi
 
 
 def matches(place: StoragePath) -> list[StoragePath]:
-    """Return the files and folders whose paths a pattern (*, [a-z], and ? in a local one) fits, part by part."""
+    """Return the files and folders with paths that match a pattern (*, [a-z], and ? in a local one), part by part."""
     from pyarrow.fs import FileSelector, FileType
 
     parts = place.path.split("/")

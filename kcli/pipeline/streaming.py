@@ -1,8 +1,8 @@
 """`kcli pipeline run --stream`: captures as they come into folders, by Structured Streaming, each exactly once.
 
-The stream's source is the list of captures that nobody writes any more; each of its batches is a run of the
-pipeline. Which captures a batch still has to read is the journal's to say, not Spark's: a batch that Spark repeats
-after a crash finds what it had committed, and reads the rest. The checkpoint stands in the output folder.
+The stream's source is the list of complete captures; each of its batches is a run of the pipeline. The journal, not
+Spark, knows which captures a batch still has to read: a batch that Spark repeats after a crash finds its commits there,
+and reads the rest. The checkpoint is in the output folder.
 """
 
 from __future__ import annotations

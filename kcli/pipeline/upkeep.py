@@ -129,9 +129,9 @@ def with_columns(rows: Any, schema: Any) -> Any:
 
 
 def vacuum(output: str, hours: int = RETAINED) -> list[str]:
-    """Remove the files that no run refers to, and what runs that died have left; return the files.
+    """Remove the files that no run refers to, and those of runs that died; return the files.
 
-    hours: for how long readers may hold an older version of a Delta table. The caller holds the output.
+    hours: for how long readers can hold an older version of a Delta table. The caller holds the output.
     """
     journal = Journal(output)
     journal.recover()

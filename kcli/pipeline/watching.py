@@ -1,4 +1,4 @@
-"""`kcli pipeline run --stream`: look again and again for captures that nobody writes any more, and read them."""
+"""`kcli pipeline run --stream`: poll for complete captures, and read them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Report = Callable[[Summary], None]
 class Watch:
     """The options of looking for captures.
 
-    every: seconds between looks. settle: seconds after which a capture that no newer one follows is whole. idle: end
-    when none came for so many seconds. series: a regular expression, what the names of one rotation have in common.
+    every: seconds between looks. settle: seconds after which a capture without a newer one is complete. idle: end
+    when none came for so many seconds. series: a regular expression for the common part of the names of one rotation.
     manifest: a file that names captures, too.
     """
 

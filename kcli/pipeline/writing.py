@@ -19,7 +19,7 @@ from kcli.tables.parquet import LONG, FileForm, parquet_writer, stored
 ROWS = 20_000  # rows in a row group, at most
 SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
-# Whose long texts lie in memory that the core writes to again.
+# Tables with long texts in memory that the core reuses.
 AT_ONCE = frozenset({"exchanges", "exchange_facts", "fetch_frames", "records"})
 SAMPLE = 64  # every how many rows their bytes are counted
 DAY_US = 86_400_000_000
@@ -108,7 +108,7 @@ class Sink:
         self.writer.write_table(rows.unify_dictionaries() if len(batches) > 1 else rows)
 
     def close(self) -> Written:
-        """Write what is left, and say what is there when that is done."""
+        """Write the remaining rows, and return the files."""
         self.flush()
         self.flush_batches()
         self.background.do(self.close_now)
@@ -192,7 +192,7 @@ def with_column(rows: Any, name: str, values: Any) -> Any:
 
 class TableWriter:
     """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first
-    column. Rows whose topics lack names have files of their own: what gives them names need not go through all."""
+    column. Rows with unnamed topics have files of their own, so that naming them need not read all."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = StoragePath(folder), name

@@ -7,7 +7,7 @@
     sessions.mark(partition)                           # something about this partition changed
 
 Kafka's broker looks at every partition of a session in each fetch. Here the broker's log says which partitions moved
-(`mark`), so that a fetch costs what changed since the last one, however many partitions its session has.
+(`mark`), so that the cost of a fetch grows with the changes since the last one, not with its session's partitions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Fetch:
         self.error: int = action.value if refused else 0
 
     def candidates(self) -> Iterable[tuple[Partition, Position]]:
-        """Return the partitions to look up, in the order of the response; in a session only those that are due."""
+        """Return the partitions to look up, in the order of the response; in a session only due ones."""
         if self.error:
             return ()
         if self.session is not None:

@@ -150,7 +150,7 @@ class FetchSessionCache:
         return shard.sessions.get(session_id) if shard else None
 
     def shard_of(self, session_id: int) -> Shard | None:
-        """Return the shard whose ids include this one; None for an id that no shard gives out."""
+        """Return the shard that gives out this id; None if none does."""
         number = session_id // self.id_range
         return self.shards[number] if 0 <= number < len(self.shards) else None
 

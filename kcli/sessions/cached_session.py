@@ -1,4 +1,4 @@
-"""A fetch session in a broker's cache: its partitions, what was last reported of each, and their order."""
+"""A fetch session in a broker's cache: its partitions, the last report of each, and their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEVER_TOLD = -1
 
 
 class CachedPartition:
-    """One partition of a session: the fetcher's position, what was last reported, and its turn (lower goes first)."""
+    """One partition of a session: the fetcher's position, the values last reported, and its turn (lower goes first)."""
 
     __slots__ = ("position", "reported", "turn")
 
@@ -25,9 +25,8 @@ class CachedPartition:
 class CachedSession:
     """A session in the cache. Times in ms.
 
-    privileged: a follower's
-    due: partitions that may have news; all others are as last reported
-    partial: it has other partitions, too, which nobody knows
+    privileged: a follower's due: partitions that can have news; all others are as last reported partial: it has other
+    partitions, too, which are unknown
     """
 
     __slots__ = (
@@ -106,12 +105,14 @@ class CachedSession:
         self._settle(partition, result)
 
     def in_turn(self) -> list[tuple[Partition, Position]]:
-        """Return the due partitions with the fetcher's positions, those that have waited longest first."""
+        """Return the due partitions with the fetcher's positions, the longest waiting first."""
         due = sorted(self.due, key=lambda partition: self.partitions[partition].turn)
         return [(partition, self.partitions[partition].position) for partition in due]
 
     def _settle(self, partition: Partition, result: Result) -> None:
-        """Leave this partition alone until it is marked or the fetcher moves; what is reported each time stays due."""
+        """Make this partition not due until it is marked or the fetcher moves; one that is reported each time stays
+        due.
+        """
         repeats = result.error or result.preferred_replica >= 0 or result.diverging
         if not (result.records_size or result.more or repeats):
             self.due.discard(partition)

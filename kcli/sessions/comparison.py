@@ -19,8 +19,8 @@ LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
 class Difference:
     """A difference between a live session and the captured one; fetch: its number, None for the whole session.
 
-    partitions: those of which there are other records or errors, by name; none where the session differs
-    unknown: why the capture does not tell what the answer should be; "" where it does
+    partitions: those with other records or errors, by name; none if the session differs unknown: why the capture leaves
+    the right answer unknown; "" if it does not
     """
 
     session: str
@@ -67,8 +67,8 @@ def compare(captured: SessionReport, live: SessionReport, level: Level = "shape"
 
 
 def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Difference]:
-    """Yield how a live session differs in shape from the captured one: kinds of fetches, errors, partitions asked for,
-    those that delivered nothing. Better in the live one is no difference.
+    """Yield how a live session differs in shape from the captured one: kinds of fetches, errors, requested partitions,
+    partitions without records. A better live session is no difference.
     """
     label = captured.label
     for kind in ("full", "incremental", "close"):

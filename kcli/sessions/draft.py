@@ -1,16 +1,16 @@
 """The third draft of KIP-227: incremental fetches by an RPC of their own, both sides, as machines without sockets.
 
-What differs from the final design, and why it was given up:
+Its differences from the final design, and why it was given up:
 
 * The session has no id and no epoch. A full fetch registers the partitions of its replica, and its response carries a
   random 64-bit UUID; incremental fetches name it. Only the UUID of the *latest* full response to a replica is good, so
-  a full fetch that comes late, or from somebody who claims that replica id, makes the other side's UUID bad, which is
-  noticed at the next fetch, and a full fetch follows. It must come from a cryptographic source: who could guess it
-  could move another's positions.
+  a full fetch that comes late, or from a client that claims that replica id, invalidates the other side's UUID, which
+  is noticed at the next fetch, and a full fetch follows. It must come from a cryptographic source: a client that
+  guesses it could move another's positions.
 * There is no word for dropping or adding a partition: another set of partitions takes a full fetch.
-* Nothing counts the incremental fetches. One that is repeated is processed twice, and nobody reads its second response.
+* Nothing counts the incremental fetches. A repeated one is processed twice, and its second response is never read.
   So a client must never send one twice, and begins again with a full fetch whenever it does not know whether a request
-  arrived. On one connection TCP sees to the rest; what is still under way on an older connection carries an older UUID.
+  arrived. On one connection TCP ensures this; fetches in flight on an older connection carry an older UUID.
 * Consumers share replica id -1, so "latest for that replica" would have them shut each other out: kcli's broker keeps
   consumers apart by client id, which the request's header brings.
 """
@@ -39,7 +39,7 @@ class DraftRequest:
 
     @property
     def fetcher(self) -> int | str:
-        """The replica or client whose latest UUID counts."""
+        """The replica or client that the latest UUID belongs to."""
         return self.replica_id if self.replica_id >= 0 else self.client_id
 
 
@@ -110,7 +110,7 @@ class DraftClient:
             self.uuid = None
             return False
         if request.uuid is None:
-            # What was wanted or dropped meanwhile is not what this UUID stands for.
+            # Partitions added or dropped meanwhile are not in the set of this UUID.
             same = self._known.keys() == self.partitions.keys()
             self.uuid = response.uuid if same and response.uuid != NO_UUID else None
         return True

@@ -1,7 +1,8 @@
 """Sessions of KIP-227's third draft, followed fetch by fetch for a `Tracker`.
 
-What differs from the final design (`kcli.sessions.draft` has why): only the uuid of a fetcher's latest full fetch is
-good, no epoch counts, a set of partitions that changes takes a full fetch, and so does a fetch that nobody answered.
+Differences from the final design (for the reasons see `kcli.sessions.draft`): only the uuid of a fetcher's latest full
+fetch is valid, there are no epochs, and a changed set of partitions takes a full fetch, as does a fetch without an
+answer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import FetchExchange
 
-# A server, and whose uuid counts there: a follower's replica id, a consumer's client id.
+# A server, and the fetcher of a uuid there: a follower's replica id, a consumer's client id.
 Fetcher = tuple[str, int | str]
 
 

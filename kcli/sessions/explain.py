@@ -30,7 +30,7 @@ def ending(session: ObservedSession) -> str:
 def session_dict(session: ObservedSession, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a session as JSON: bytes as on the wire, times as in the capture, latencies in ms.
 
-    opened is null for a session that was there before the capture: then `partitions` counts those that were seen.
+    opened is null for a session from before the capture: then `partitions` counts those that were seen.
     """
     successor = session.successor
     return {

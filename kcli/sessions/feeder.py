@@ -27,9 +27,8 @@ LONGEST_MS = 100 * 366 * 86_400_000
 
 
 class Feeder:
-    """Feeds a tracker; `skipped` counts what it could not use.
-
-    chosen: which exchanges were asked for; `choosing` says whether what comes now is one, `chosen_fetches` counts them.
+    """Feeds a tracker; `skipped` counts exchanges that it could not use. chosen: filter of the exchanges; `choosing`:
+    the current one passes it; `chosen_fetches` counts these.
     """
 
     def __init__(self, tracker: Tracker, chosen: Filter = ALL) -> None:
@@ -41,7 +40,7 @@ class Feeder:
         self.chosen_fetches = 0
 
     def exchange(self, item: Exchange) -> None:
-        """Take an exchange of `kcli.capture`; only Fetch, and what helps to understand it, is decoded."""
+        """Take an exchange of `kcli.capture`; only Fetch and the APIs that explain it are decoded."""
         self.exchanges += 1
         key = item.api_key
         if key == FETCH:
@@ -105,7 +104,7 @@ class Feeder:
             raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
 
     def _row(self, row: Mapping[str, Any]) -> None:
-        """Take in one line of JSON. Raises ValueError, KeyError or TypeError for what is no line of `decode pcap`."""
+        """Take one line of JSON. Raises ValueError, KeyError or TypeError if it is no line of `decode pcap`."""
         if "event" in row:
             self._miss(row["event"], row.get("connection"), times(row)[0])
             return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcli.core.codec.messages import Selection as Compiled
 
 TOPICS = ("topics[].topicId|topic", "responses[].topicId|topic")
-# Rows of the message, the topics and the partitions; what a version lacks is -1.
+# Rows of the message, the topics and the partitions; fields that a version lacks are -1.
 REQUEST = (
     *("sessionId", "sessionEpoch", "maxBytes", "isolationLevel", "replicaId?", "replicaState.replicaId?", "_tags?"),
     *("topics[].partitions[]", TOPICS[0]),
@@ -50,7 +50,7 @@ Layout = tuple[Side, Side, bool]
 
 @cache
 def layout(version: int, dialect: str | None = None) -> Layout | None:
-    """Return what the kernel reads a Fetch version with; None where it cannot."""
+    """Return the kernel's layout of a Fetch version; None if it can't read it."""
     try:
         request, response = messages.request(FETCH, version, dialect), messages.response(FETCH, version, dialect)
         asked, answered = request.select(REQUEST, missing=-1), response.select(RESPONSE, missing=-1)
@@ -71,5 +71,5 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
 
 
 def new_kernel(dialect: str | None = None) -> Kernel:
-    """Make what follows steady sessions by itself."""
+    """Make the kernel that follows steady sessions by itself."""
     return Kernel(lambda version: layout(version, dialect), (*HEARD, INCREMENTAL_FETCH))

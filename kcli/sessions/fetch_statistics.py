@@ -18,7 +18,7 @@ from kcli.sessions.figures import Latencies
 from kcli.sessions.rules import Kind, kind_of
 from kcli.sessions.trace import FetchExchange
 
-# Errors that mean that a session is no more, or is not what the fetcher thinks.
+# Errors that mean that a session is gone, or in another state than the fetcher's.
 FAULTS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH)
 
 

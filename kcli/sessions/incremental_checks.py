@@ -1,6 +1,5 @@
-"""The rules of incremental fetches, judged one by one, and how a fetch changes what is known of its session.
-
-Only what a capture shows for certain is judged: an unknown epoch, position or offset breaks no rule.
+"""Checks incremental fetches one by one, and updates the known state of their session. Only certain facts are judged:
+an unknown epoch, position or offset breaks no rule.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def forget(registry: SessionRegistry, session: ObservedSession, x: FetchExchange
 
 
 def check_response(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Judge the response's partitions against what was reported to the fetcher before, and note them."""
+    """Judge the response's partitions against the earlier reports to the fetcher, and note them."""
     number = session.fetches
     total = late_answered = 0
     foreign: list[Key] = []
@@ -257,7 +256,7 @@ def dropped(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
 
 
 def refused(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that an error response has a reason. The positions show all the same what the client believes."""
+    """Check that an error response has a reason. The positions still show the client's state."""
     for key, asked in x.asked:
         seat = session.seats.get(key)
         if seat is not None:

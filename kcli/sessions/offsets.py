@@ -41,9 +41,9 @@ class Offsets:
         self.missed_ns = max(self.missed_ns, ns)
 
     def explains(self, key: Key, offset: int, since: int) -> bool:
-        """Return whether a client may have learnt this offset from outside its session.
+        """Return whether a client can have learnt this offset outside of its session.
 
-        since: when the session's last fetch was sent (ns). What was known before then, the session has reported.
+        since: when the session's last fetch was sent (ns). Offsets known before then were reported in the session.
         """
         if self.missed_ns >= since:
             return True

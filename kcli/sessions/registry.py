@@ -1,4 +1,4 @@
-"""The fetch sessions of a capture: those that are open, and those that ended lately, by server and id.
+"""The fetch sessions of a capture, open ones and those that ended lately, by server and id.
 
 Sessions begin and end here, and findings are reported from here, as `tracker` decides.
 """
@@ -16,7 +16,7 @@ from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
-REMEMBERED = 512  # sessions that ended, kept for late fetches and for who followed whom
+REMEMBERED = 512  # ended sessions, kept for late fetches and for their successors
 SHARD_IDS = (2**31 - 1) // 8
 
 
@@ -33,7 +33,7 @@ class SessionRegistry:
 
     sessions: open ones. ended: the last that ended, oldest first. sessionless: by (server, client id)
     holds: the session id that a client was granted on a connection and has not ended, by (connection, client id)
-    opened: how many sessions were seen. offsets: what offsets each client can know of
+    opened: how many sessions were seen. offsets: those that each client can know
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SessionRegistry:
             del self.holds[held]
 
     def choose(self, x: FetchExchange) -> None:
-        """Note that a fetch, which was fed, is of those that were asked for: so are the sessions that it is of."""
+        """Mark a fetch that was fed as chosen, and its sessions, too."""
         found: list[FetchStatistics | None] = [
             self.sessions.get(key) or self.ended.get(key) for key in ((x.server, x.session_id), (x.server, x.granted))
         ]
@@ -98,7 +98,7 @@ class SessionRegistry:
         self._name_successor(x, session)
 
     def begin_unseen(self, x: FetchExchange) -> ObservedSession:
-        """Begin a session that was there before the capture, whose partitions are unknown."""
+        """Begin a session from before the capture: its partitions are unknown."""
         session = self._enter(x, x.session_id, False)
         session.attach()
         return session

@@ -1,4 +1,4 @@
-"""The rules of incremental fetch sessions (KIP-227, KIP-516 for topic ids): tables that both machines obey.
+"""The rules of incremental fetch sessions (KIP-227, KIP-516 for topic ids): tables for both state machines.
 
 Why there are sessions. A fetcher that follows many partitions used to name all of them in each request, and each
 response named all of them, though few had moved. A session is what both sides agreed not to repeat: the set of
@@ -182,10 +182,10 @@ class Rules:
     worth: the rank of a session among those that may be displaced, from (privileged, partitions, id)
     forgive: the high watermark that counts as reported after an error was reported
     rotate: partitions that delivered go to the back
-    check_full, check_known: the client looks whether a response holds all, or none but, the session's partitions
+    check_full, check_known: the client checks that a response holds all, and only, the session's partitions
     forget_last: a session that has lost its last partition is closed
     recheck: the epoch counts when the answer is made, too
-    keep_young: only what is older than the eviction time may be displaced by a consumer
+    keep_young: a consumer can only displace sessions older than the eviction time
     """
 
     client: Mapping[tuple[SessionState, Came], SessionState]

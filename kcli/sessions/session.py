@@ -32,7 +32,7 @@ class Change:
 class FetchStatistics(Counts):
     """Statistics of fetches, in a session or of a client without one.
 
-    chosen: whether one of the fetches is of those that were asked for (see `SessionRegistry.choose`)
+    chosen: whether one of the fetches was chosen (see `SessionRegistry.choose`)
     """
 
     latencies: Latencies
@@ -79,9 +79,9 @@ class ObservedSession(FetchStatistics):
     forgotten: partitions dropped and not taken back (only as many as the session ever had)
     first, most, last: how many partitions it had at its beginning, at most, at its end
     silent_keys: partitions that it had at its end and that delivered no records in it
-    evictor: the session that took its slot; displaced: the one whose slot it took; 0: none
+    evictor: the session that took its slot; displaced: the one that it took the slot of; 0: none
     successor: (id, ns after the end) of the session that its client had next
-    kernel: what follows its steady fetches; None: nothing does, as of a draft's
+    kernel: follows its steady fetches; None for a draft's session
     """
 
     def __init__(self, x: FetchExchange, session_id: int, complete: bool, kernel: Any = None) -> None:
@@ -115,11 +115,11 @@ class ObservedSession(FetchStatistics):
 
     @property
     def privileged(self) -> bool:
-        """Return whether a follower uses it, whose session is evicted later (KIP-227)."""
+        """Return whether a follower uses it: such sessions are evicted later (KIP-227)."""
         return self.replica_id >= 0
 
     def blur(self) -> None:
-        """Forget what is no longer certain: bytes of this session are missing."""
+        """Forget uncertain state: bytes of this session are missing."""
         self.complete = self.unsure = False
         self.next_epoch = -1
         self.late = 0
@@ -184,7 +184,7 @@ class ObservedSession(FetchStatistics):
             self.changes = merged(self.changes)
 
     def finish(self, why: str, ns: int, report: bool) -> None:
-        """End the session at a time (ns), and free its partitions. report: keep what a report names of them."""
+        """End the session at a time (ns), and free its partitions. report: keep the parts that a report names."""
         self.end, self.end_ns = why, ns
         self.last = self.size
         if report:
@@ -193,7 +193,7 @@ class ObservedSession(FetchStatistics):
         self._topics, self.forgotten = {}, set()
 
     def charge(self, x: FetchExchange) -> None:
-        """Count what this fetch would have cost as a full one: its own bytes, and the partitions it did not name."""
+        """Count the bytes of this fetch as a full one: its own, and those of the partitions that it did not name."""
         request, response = self.sizes.request, self.sizes.response
         if x.request_bytes:
             forgotten = self.sizes.forgotten_bytes(counts(x.forgotten))

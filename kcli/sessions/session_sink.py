@@ -15,14 +15,14 @@ from kcli.sessions.offsets import HEARD
 
 
 class SessionSink(Sink):
-    """Gives all of what captures hold to a feeder, whatever that chooses."""
+    """Gives all exchanges and events of captures to a feeder, chosen or not."""
 
     learns = False
     overhears = frozenset({*FETCHES, *HEARD})
 
     def __init__(self, feeder: Feeder) -> None:
         self.feeder, self.takes_all = feeder, feeder.chosen.takes_all
-        # What the kernel takes by itself never becomes a value that a filter could look at.
+        # Exchanges that the kernel takes never become a value for a filter.
         self.compiled = feeder.tracker.kernel if self.takes_all else None
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
@@ -38,7 +38,7 @@ class SessionSink(Sink):
         self.feeder.event(event)
 
     def overlook(self, item: Item) -> None:
-        """Follow what is not chosen."""
+        """Follow an exchange that is not chosen."""
         if isinstance(item, Event):
             self.feeder.event(item)
             return

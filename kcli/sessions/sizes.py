@@ -23,9 +23,9 @@ def count_bytes(count: int, flexible: bool) -> int:
 class Side:
     """Bytes on one side, request or response.
 
-    partition: one entry, without what varies (records, aborted transactions, tags)
+    partition: one entry, without its variable parts (records, aborted transactions, tags)
     topic: one entry without its name's text and the length of its partitions' array
-    fixed: the message without topics; the topics' array length is in it for none
+    fixed: the message without topics; it includes the length of an empty topics array
     """
 
     def __init__(self, fixed: int, topic: int, partition: int, *, flexible: bool, named: bool) -> None:
@@ -46,7 +46,7 @@ class Side:
 
 
 class FetchSizes:
-    """Both sides of one version, and what its forgotten partitions take (a full fetch has none)."""
+    """Both sides of one version, and the size of its forgotten partitions (a full fetch has none)."""
 
     def __init__(self, version: int) -> None:
         flexible = catalog().message("FetchRequest").is_flexible(version)

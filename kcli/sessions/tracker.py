@@ -4,8 +4,8 @@
     for exchange in fetches: tracker.feed(exchange)
     tracker.finish()
 
-A capture may begin in the middle of a session, lack packets, or have one connection of two. Traffic that it lacks is
-not judged: a session with missing bytes is `blurred`, and only what is seen from then on counts.
+A capture can begin in the middle of a session, lack packets, or have one connection of two. Missing traffic is not
+judged: a session with missing bytes is `blurred`, and only later fetches count.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Tracker:
 
     on_finding(SessionFinding), on_end(ObservedSession): called as things happen
     kernel: follows the steady fetches of sessions by itself; None: a new one, of Kafka's own messages
-    pauses: between rotated captures, see CapturedTime: nobody is silent there
+    pauses: between rotated captures, see CapturedTime; they count as no silence
     registry: the sessions; sessionless: fetches outside any; offsets: what offsets clients can know of
     """
 
@@ -126,7 +126,7 @@ class Tracker:
                 self.registry.end(session, "capture end", self._now)
 
     def close(self) -> None:
-        """End what is left, and report every session that was not yet reported."""
+        """End the open sessions, and report every session that was not yet reported."""
         self.finish()
         self.registry.report_ended()
 
@@ -203,8 +203,8 @@ class Tracker:
         return self.registry.sessions[x.server, fetch.granted]
 
     def _loose(self, connection: str, client_id: str) -> tuple[FetchStatistics, str] | None:
-        """Return what counts a client's fetches outside sessions, and its server, for the kernel to count on; None: one
-        of its sessions is open on that connection, or this is its first such fetch.
+        """Return the statistics of a client's fetches outside sessions, and its server, for the kernel to count on;
+        None: one of its sessions is open on that connection, or this is its first such fetch.
         """
         server = server_of(connection)
         found = self.sessionless.get((server, client_id))

@@ -33,21 +33,21 @@ NAMED = {
 class RecordLines:
     """Writes the records of files as lines. problems: (position in the file, or record offset; text).
 
-    A maker with `names` remembers topics and ACLs, over several files, and shows what a record removes by more than its
-    id: `_topicName` of a topic, `_removed` with the whole ACL.
+    A maker with `names` remembers topics and ACLs, over several files, and shows a removed object by more than its id:
+    `_topicName` of a topic, `_removed` with the whole ACL.
     """
 
     def __init__(self, dialect: str | None = None, secrets: bool = False, names: bool = False) -> None:
         """Write lines of records. secrets: show them."""
         self.decoder = Decoder(dialect)
         self.secrets, self.names = secrets, names
-        self.known: dict[tuple[int, str], bytes] = {}  # (type, id) -> what stands for it in the line of its removal
+        self.known: dict[tuple[int, str], bytes] = {}  # (type, id) -> the JSON shown for it in the line of its removal
         self.problems: list[str] = []
         self.kernel = JsonLines(self.node, CHUNK, secrets)  # knows the nodes of every type and version
         self.records = 0
         self.damaged = False  # the batch at hand: its checksum is wrong
         self.covered = False  # and a secret may be anywhere in it
-        self.batch = b""  # what stands in each line of the batch, behind the offset
+        self.batch = b""  # the part of each line after the offset, the same in a batch
 
     def lines(self, data: memoryview, mapped: object = None, *, log: bool = False) -> Iterator[bytes | memoryview]:
         """Yield text in pieces of whole lines; a memoryview is valid until the next piece.
@@ -92,9 +92,7 @@ class RecordLines:
         return made
 
     def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
-        """Return what the kernel needs to write records of a type and version: the text in front, and the message's
-        node.
-        """
+        """Return the start of lines of a type and version, and the message's node in the kernel."""
         codec = self.decoder.codec(key, version)
         if codec is None or codec.compiled is None or (self.names and key in NAMED):
             return None
@@ -122,14 +120,14 @@ class RecordLines:
         codec = self.decoder.codec(key, version)
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown(key, version))
-        value = self.decoder.read(key, version, data)  # refuses what ends too early or too late
+        value = self.decoder.read(key, version, data)  # refuses records that end too early or too late
         text, _ = codec.json(data, whole=True, secrets=self.secrets)
         if self.names and key in NAMED:
             text = self.with_name(key, value, text)
         return b'{"offset":%d%s%s%s}\n' % (offset, self.batch, head(self.decoder.type_names[key], version), text)
 
     def with_name(self, key: int, value: dict[str, Any], text: bytes) -> bytes:
-        """Return the JSON of a record, with what it removes; remember a topic or ACL."""
+        """Return the JSON of a record, with the object that it removes; remember a topic or ACL."""
         kind, field = NAMED[key]
         if key == RecordType.TOPIC:
             self.known[kind, value[field]] = b',"_topicName":' + dumps(value["name"]).encode()

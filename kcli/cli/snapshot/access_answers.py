@@ -130,7 +130,7 @@ EVERY_ACL = {
     "operation": ANY,
     "permissionType": ANY,
 }
-# Of each API: what is asked, and how the answer differs from the image.
+# For each API: its request, and a function that compares the answer with the image.
 QUESTIONS: dict[int, tuple[Row, Callable[[Answer, Image], list[Change]]]] = {
     DESCRIBE_ACLS: (EVERY_ACL, acl_changes),
     DESCRIBE_CLIENT_QUOTAS: ({"components": [], "strict": False}, quota_changes),

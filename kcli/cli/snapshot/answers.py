@@ -69,7 +69,8 @@ async def ask_topics(session: Session, image: Image) -> list[Change]:
     topics = await topics_of(session, None)
     listed = {each["name"] for each in topics}
     missing = [topic.name for topic in image.sorted_topics() if topic.name not in listed]
-    for first in range(0, len(missing), AT_ONCE):  # what the client may not see is missing from the list of all
+    # Topics without the permission to describe are missing from the list of all.
+    for first in range(0, len(missing), AT_ONCE):
         topics += await topics_of(session, missing[first : first + AT_ONCE])
     return list(topic_changes(topics, image, ids=session.versions.best(METADATA) >= ID_SINCE))
 

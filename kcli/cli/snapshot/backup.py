@@ -24,7 +24,7 @@ from kcli.topic_names import METADATA_FOLDER
 if TYPE_CHECKING:
     from kcli.snapshots.reading.directory import Listing
 
-# Beside the log and its snapshots; indexes are made anew by who starts on the log.
+# Beside the log and its snapshots; a node that starts on the log makes the indexes anew.
 SMALL = ("leader-epoch-checkpoint", "quorum-state", "partition.metadata")
 
 
@@ -76,7 +76,7 @@ def backup(source: str, output: str, quiet: bool, dialect: str | None) -> int:
 
 
 def refuse_place(folder: Path, target: Path) -> None:
-    """Raise UsageError where there is something already, or where the copy would lie in what is copied."""
+    """Raise UsageError if the target exists, or lies within the copied folder."""
     if os.path.lexists(target):
         raise UsageError(f"-o {target}: is there already (a new folder expected)")
     if folder.resolve() in (target.resolve(), *target.resolve().parents):
@@ -91,8 +91,8 @@ def original(copied: str, made: Path, folder: Path) -> Path:
 
 
 def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
-    """Copy the files of a metadata log; return what is wrong with the copy. A node that writes meanwhile may have it
-    copied again. InputError: there is nothing to copy.
+    """Copy the files of a metadata log; return the faults of the copy. If a node writes meanwhile, it can be copied
+    again. InputError: there is nothing to copy.
     """
 
     def look() -> Look:

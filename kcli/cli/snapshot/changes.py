@@ -22,7 +22,7 @@ Test = Callable[["Change"], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class ShownOptions:
-    """The options of commands that show changes, but for those that choose some."""
+    """The options of commands that show changes, without those that choose changes."""
 
     form: str
     output: str | None

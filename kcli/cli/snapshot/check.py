@@ -112,7 +112,7 @@ def write_misfit(found: Misfit, form: str) -> None:
 
 
 def write(form: str, text: str, severity: str, **row: object) -> None:
-    """Print a line. row: what its object has beside what all have."""
+    """Print a line. row: the object's own members in JSON."""
     if form == "jsonl":
         plain = {"severity": severity, "what": text, "count": 1, "example": None, "needs": None}
         print_line(dumps(plain | {"file": None, "offset": None} | row))

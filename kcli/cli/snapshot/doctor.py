@@ -1,4 +1,4 @@
-"""kcli snapshot doctor: what is wrong with a quorum, with a leader or without one, and what to do."""
+"""kcli snapshot doctor: findings about a quorum, with or without a leader, and cures."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def look_again(nodes: list[QuorumNode], dialect: str | None) -> tuple[Quorum, bo
 
 
 def judge_live(addresses: list[str], settings: tuple[str, ...], quiet: bool) -> tuple[list[Answer], list[Finding]]:
-    """Ask the controllers, and judge what they answer."""
+    """Ask the controllers, and judge their answers."""
     from kcli.cli.snapshot.doctor_live import ask_controllers
     from kcli.snapshots.quorum.answers import judge_answers
 
@@ -125,7 +125,7 @@ def folder_table(quorum: Quorum) -> list[list[str]]:
 
 
 def said(quorum: Quorum, yes: bool) -> str:
-    """Return how the table has what depends on who votes."""
+    """Return the cells that depend on the voters."""
     return "?" if not quorum.is_known else "yes" if yes else "no"
 
 

@@ -27,7 +27,7 @@ PATIENCE = 10.0  # seconds for one controller
 
 
 def ask_controllers(addresses: Sequence[str], settings: Sequence[str], quiet: bool) -> list[Answer]:
-    """Ask controllers, and those that they name."""
+    """Ask controllers, and the further ones in their answers."""
     return asyncio.run(ask_all(configure(",".join(addresses), settings, quiet=quiet)))
 
 
@@ -52,7 +52,7 @@ def split(address: str) -> tuple[str, int]:
 
 
 async def ask_one(client: Client, address: Address) -> Answer:
-    """Ask one controller; what fails is in the answer."""
+    """Ask one controller; a failure is in the answer."""
     answer = Answer(str(address))
     try:
         async with asyncio.timeout(PATIENCE):

@@ -164,7 +164,7 @@ class View:
 
     @property
     def is_drift(self) -> bool:
-        """Return whether nodes hold, or have logged, what others do not, and not only less of it."""
+        """Return whether nodes differ in objects or records, other than by lag."""
         return bool(self.found) or any(len(set(each.epochs)) == 1 for each in self.partings.values())
 
     def verdicts(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""kcli snapshot drift HOST:PORT: the nodes of a live quorum by what they answer, beside the quorum's log.
+"""kcli snapshot drift HOST:PORT: the answers of a live quorum's nodes, compared with the quorum's log.
 
 Every node is asked for its log, which Apache Kafka gives as the leader alone. The other nodes show their state in
 answers to Metadata, DescribeConfigs, DescribeAcls, DescribeClientQuotas, DescribeUserScramCredentials and ApiVersions:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from kcli.client.handshake import Session
     from kcli.snapshots.image.image import Image
 
-PAUSE = 1.0  # seconds until what differs is looked at again
-KINDS = {  # what answers to these show
+PAUSE = 1.0  # seconds until differing objects are asked for again
+KINDS = {  # the kinds of objects in their answers
     METADATA: "topics",
     DESCRIBE_CONFIGS: "configs",
     DESCRIBE_ACLS: "acls",
@@ -61,8 +61,9 @@ Key = tuple[str, tuple[Hashable, ...]]
 
 @dataclass(slots=True)
 class LiveNode:
-    """name: "broker 3"; log: what it answers when asked for its log; asked: which of KINDS it has shown; differing: the
-    objects that it has otherwise than the log, None where it could not be asked, for the `reason`."""
+    """name: "broker 3"; log: its answer to a request for its log; asked: which of KINDS it has shown; differing: the
+    objects in which it differs from the log, None if it could not be asked, for the `reason`.
+    """
 
     name: str
     number: int
@@ -147,7 +148,9 @@ class LiveView:
 
 
 def compare_live(addresses: str, settings: Sequence[str], quiet: bool, folder: Path, dialect: str | None) -> LiveView:
-    """Ask every node of a quorum, and hold the answers to its log; what differs is asked again, beside a newer log."""
+    """Ask every node of a quorum, and compare the answers with its log; for differing objects it is asked again, and
+    compared with a newer log.
+    """
     config = configure(addresses, settings, quiet=quiet)
     view = one_look(config, folder / "1", dialect)
     if view.is_drift:
@@ -195,7 +198,7 @@ def nodes_of(image: Image, protocol: str) -> list[LiveNode]:
 
 
 async def ask_nodes(config: ClientConfig, follower: LogFollower, view: LiveView, image: Image) -> None:
-    """Ask each node for its log and for what it holds, and the leader who is behind."""
+    """Ask each node for its log and its objects, and the leader for the lag of the others."""
     client = Client(config)
     try:
         view.quorum = await quorum_of(client, follower)

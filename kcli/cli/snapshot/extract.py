@@ -108,7 +108,7 @@ class Files:
             settle(stream)
 
     def finish(self) -> Iterator[tuple[Path, str]]:
-        """Give the whole ones their names; (path, "" or what is wrong)."""
+        """Name complete files; yield (path, "" or the fault) of each."""
         for key, (part, _, assembly) in self.parts.items():
             if not assembly.whole:
                 missing = sum(end - start for start, end in assembly.missing())

@@ -85,7 +85,7 @@ async def run(
         machine = SnapshotFetch(controllers, wanted=wanted, cluster_id=cluster_id, max_bytes=max_bytes)
         with progress(None, "snapshot", quiet) as advance:
             await drive(client, machine, sink, advance)
-            if not sink.finish():  # what was resumed was of another file: once more, from nothing
+            if not sink.finish():  # the resumed part is of another file: start again, from nothing
                 machine.start_over()
                 await drive(client, machine, sink, advance)
                 if not sink.finish():
@@ -164,7 +164,7 @@ class PartFile:
             self.stream.truncate(0)
 
     def finish(self) -> bool:
-        """Verify, and give the file its name. False: it was resumed, and is not sound; what is there is dropped."""
+        """Verify the file, and rename it. Returns False if a resumed file is not sound; it is dropped."""
         if self.stream is None:
             return True
         settle(self.stream)

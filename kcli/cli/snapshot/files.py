@@ -30,7 +30,9 @@ def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[byte
 
 
 def private_part(path: Path, keep: bool = False) -> IO[bytes]:
-    """Open a snapshot that is on its way: it may hold the keys of SCRAM. keep: what is there of it."""
+    """Open a partial snapshot, readable by its owner only, as it can hold the keys of SCRAM. keep: keep its present
+    bytes.
+    """
     return os.fdopen(open_private(path, os.O_RDWR | (0 if keep else os.O_TRUNC)), "r+b")
 
 

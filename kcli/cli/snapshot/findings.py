@@ -22,7 +22,7 @@ HEAD = 1 << 16  # bytes of a snapshot that its header lies in
 
 T = TypeVar("T")
 Examined = tuple[Evidence, list[SnapshotFinding]]
-Look = tuple[list[SnapshotFinding], list[InputError]]  # what was found; what could not be read
+Look = tuple[list[SnapshotFinding], list[InputError]]  # findings; files that could not be read
 
 
 def findings(path: str, dialect: str | None, problems: list[InputError], replay: bool) -> Iterator[SnapshotFinding]:

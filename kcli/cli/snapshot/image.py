@@ -143,7 +143,7 @@ Writer = Callable[["Image", BinaryIO], None]
 
 
 def writer_for(options: ImageOptions) -> Writer:
-    """Return what writes the image, or the part of it that the options ask for. Raises UsageError."""
+    """Return the function that writes the image, or the part of it that the options ask for. Raises UsageError."""
     form, secrets = options.form, options.secrets
     if sum(map(bool, (options.verb, options.path, options.ask, options.without))) > 1:
         raise UsageError(f"{', '.join(VERBS)}, --path, --ask and --without: one of them at most")
@@ -173,7 +173,7 @@ def write_summary(found: Image, out: BinaryIO) -> None:
 
 
 def write_what_if(found: Image, without: tuple[str, ...], form: str, out: BinaryIO) -> None:
-    """Write what becomes of partitions without some brokers: in figures, then each."""
+    """Write the state of partitions without some brokers: in figures, then each."""
     from kcli.snapshots.image.what_if import WhatIf, parse_without, what_if_summary
 
     gone = parse_without(found, without)

@@ -1,4 +1,4 @@
-"""kcli snapshot inspect: what is in a KRaft snapshot or a metadata log segment."""
+"""kcli snapshot inspect: the contents of a KRaft snapshot or a metadata log segment."""
 
 from __future__ import annotations
 
@@ -75,9 +75,8 @@ def inspect(
 
 
 def records_shower(dialect: str | None, secrets: bool, logged: bool) -> Callable[[OpenFile, BinaryIO], list[str]]:
-    """Make a function that writes every record of a file as a line. It returns what could not be read.
-
-    logged: there are log segments among the files, whose records remove what others of these files named.
+    """Make a function that writes every record of a file as a line. It returns the unreadable parts. logged: there are
+    log segments among the files, and their records remove objects that other files name.
     """
     from kcli.snapshots.json_lines import RecordLines
     from kcli.snapshots.reading.names import segment_offset

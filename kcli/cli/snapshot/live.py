@@ -58,7 +58,8 @@ def folder_of(source: str, settings: Sequence[str], quiet: bool) -> Iterator[Pat
 
 
 async def copy_log(config: ClientConfig, folder: Path) -> LogFollower:
-    """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns what knows the leader.
+    """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns the follower, which knows the
+    leader.
 
     NetworkError: there is no leader for LEADERLESS seconds.
     """
@@ -102,7 +103,8 @@ class LeaderSearch:
 async def committed(
     client: Client, follower: LogFollower, folder: Path, *, patience: float = inf
 ) -> AsyncIterator[Committed]:
-    """Yield what a quorum commits, piece by piece, without an end; a snapshot on the way goes into the folder first.
+    """Yield the committed batches of a quorum, piece by piece, without an end; a snapshot on the way goes into the
+    folder first.
 
     Without a leader one line says so, once, and the search goes on. Raises NetworkError after `patience` seconds of
     that.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LogOptions(ShownOptions):
-    """The options of `kcli snapshot log`, but for those that choose changes."""
+    """The options of `kcli snapshot log`, without those that choose changes."""
 
     begin: str | None
     end: str | None
@@ -98,7 +98,7 @@ Net = dict[tuple[str, Hashable], "Change"]
 
 
 def add_up(net: Net, change: Change) -> None:
-    """Join a change to the earlier ones of its object; those that come to nothing go."""
+    """Merge a change into the earlier ones of its object; changes that cancel out are dropped."""
     from kcli.snapshots.image.diff import row_change
 
     key = change.table, change.key
@@ -136,7 +136,7 @@ def place(node: FolderNode, text: str | None, option: str) -> int:
 
 
 def summary(node: FolderNode, first: int, shown: int) -> str:
-    """Describe how many changes there are, of which offsets, and what is unknown."""
+    """Describe the changes: their number, their offsets, and the unknown parts."""
     base = node.base(first)
     if base is None:
         return "no changes: the log has no snapshot that it goes on from"

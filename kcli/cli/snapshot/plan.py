@@ -151,7 +151,7 @@ def metrics(folder: FolderSurvey, dialect: str | None) -> dict[str, Any]:
 
 
 def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[str, int]) -> dict[str, Any]:
-    """Judge a metadata log by the KIP's policy, options before what the folder shows. Times are ms."""
+    """Judge a metadata log by the KIP's policy; options replace values from the folder. Times are ms."""
     ids, latest = survey.ids, survey.ids[-1] if survey.ids else None
     since, log = total(survey.since), survey.log
     begin = survey.begin if given["log_begin"] is None else given["log_begin"]

@@ -50,7 +50,7 @@ def share(each: dict[str, Any], growth: dict[str, Any]) -> str:
 
 
 def file_lines(answer: dict[str, Any], room: int | None) -> Iterator[str]:
-    """Yield a table: each file, and what its loss takes."""
+    """Yield a table: each file, and the consequence of its loss."""
     table = []
     for each in answer["files"]:
         start, end = each["offsets"]

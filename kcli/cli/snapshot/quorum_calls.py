@@ -62,7 +62,7 @@ async def describe_quorum(session: Session) -> dict[str, Any]:
 
 
 async def answers(client: Client, reader: QuorumReader) -> AsyncIterator[Taken]:
-    """Yield what a reader makes of each answer, until it is done; a pause follows those that bring nothing."""
+    """Yield the reader's result of each answer, until it is done; it pauses after an empty one."""
     while reader.state != "done":
         turns = reader.turns
         try:
@@ -84,7 +84,7 @@ async def ask(client: Client, reader: QuorumReader) -> dict[str, Any]:
 
 
 def turn_away(reader: QuorumReader, error: NetworkError) -> Restart | None:
-    """Turn to another controller; when there is none, say what the last one did. Raises SnapshotFetchError."""
+    """Turn to another controller; without another one raise SnapshotFetchError with the last one's failure."""
     try:
         return reader.lost()
     except SnapshotFetchError as last:

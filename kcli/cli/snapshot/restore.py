@@ -113,7 +113,7 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
 
 
 def print_fitness(found: Iterable[Fitness], form: str) -> None:
-    """Print what was found of the snapshot's fitness."""
+    """Print the findings on the snapshot's fitness."""
     for each in found:
         if form == "jsonl":
             print_line(dumps({"severity": each.severity, "what": each.what}))
@@ -123,7 +123,7 @@ def print_fitness(found: Iterable[Fitness], form: str) -> None:
 
 
 def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
-    """Return which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
+    """Return the quorum's node with the log to begin with, and notes on the others. InputError."""
     from kcli.cli.snapshot.doctor import read_nodes, show
     from kcli.snapshots.quorum.election import quorum_of
     from kcli.snapshots.quorum.quorum_findings import findings, survivor

@@ -1,4 +1,4 @@
-"""The log directory of a controller that is to begin with a snapshot: what is there, and what is put there."""
+"""The log directory of a controller that begins with a snapshot: its present files, and those put there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.snapshots.writing.restoration import Fitness, Voter
 from kcli.topic_names import METADATA_FOLDER
 
-# What Kafka keeps of a log in a partition's folder; `partition.metadata` may stay.
+# The files of a log in a partition's folder; `partition.metadata` can stay.
 LOG_FILE = re.compile(
     r"\d{20}.*\.(log|index|timeindex|txnindex|snapshot|checkpoint|part|deleted|swap|cleaned)"
     r"|quorum-state(\.tmp)?|leader-epoch-checkpoint(\.tmp)?"
@@ -45,7 +45,9 @@ class RestoredNode:
             raise UsageError(f"{self.log_dir}: --cluster-id is needed, as there is no {META_PROPERTIES} with one")
 
     def fitness(self, image: Image, voters: list[Voter]) -> Iterator[Fitness]:
-        """Yield what keeps this node from being the one that the image and the voters know, and what it would lose."""
+        """Yield differences between this node and the one in the image and the voters, and the files that it would
+        lose.
+        """
         voter = next((each for each in voters if each.id == self.node_id), None)
         if voters and voter is None:
             yield Fitness("error", f"node {self.node_id} is none of the voters ({', '.join(map(str, voters))})")
@@ -62,7 +64,7 @@ class RestoredNode:
             yield Fitness("note", f"{here} not in the snapshot ({named}): a broker puts such aside as strays")
 
     def strays(self, image: Image) -> Iterator[str]:
-        """Yield folders of partitions whose topic the image does not have."""
+        """Yield folders of partitions of topics that the image lacks."""
         from kcli.broker.storage.checkpoints import read_topic_id
 
         ids = {topic.id_text for topic in image.topics.values()}
@@ -98,9 +100,8 @@ class RestoredNode:
     def put(
         self, name: str, write: Callable[[IO[bytes]], object] | None, directory: str | None, remove: list[Path]
     ) -> Iterator[str]:
-        """Make the snapshot of that name the metadata log's only file; yield what was done.
-
-        write: writes it; None: it is there. It is complete, under another name, before anything is removed.
+        """Make the snapshot of that name the metadata log's only file; yield the steps done. write: writes it; None: it
+        exists. It is complete, under another name, before any file is removed.
         """
         self.partition.mkdir(exist_ok=True)
         part = self.partition / f"{name}.part"

@@ -1,4 +1,4 @@
-"""kcli snapshot watch: what changes in a live cluster's metadata, as it is committed."""
+"""kcli snapshot watch: changes of a live cluster's metadata, as they are committed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LAG = 20  # records; a replica that keeps up is a fetch or two behind
 
 @dataclass(frozen=True, kw_only=True)
 class WatchOptions(ShownOptions):
-    """The options of `kcli snapshot watch`, but for those that choose changes."""
+    """The options of `kcli snapshot watch`, without those that choose changes."""
 
     every: float
     duration: float | None
@@ -112,7 +112,7 @@ class Shown:
 async def follow(
     config: ClientConfig, loader: HistoryLoader, show: Shown, every: float, duration: float | None
 ) -> None:
-    """Read what is there, then show what comes."""
+    """Read the existing log, then show new changes."""
     client = Client(config)
     ends = None if duration is None else time.monotonic() + duration
     looked = 0.0
@@ -137,7 +137,7 @@ async def follow(
 
 
 def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
-    """Begin with a snapshot that came: at first, or where the leader's log begins behind what was read."""
+    """Begin with a received snapshot: at first, or if the leader's log begins after the last offset read."""
     from kcli.snapshots.reading.api import take_snapshot
 
     for path in sorted(folder.iterdir()):
@@ -147,7 +147,7 @@ def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
 
 
 def state_key(state: Described) -> str:
-    """Return what makes a state worth a line: another leader or member, or a member that is behind."""
+    """Return the part of a state that is worth a line if it changes: leader, members, and members that lag."""
     members = [(node, behind > LAG) for node, behind in state.behind((*state.voters, *state.observers)).items()]
     return f"{state.leader} {state.epoch} {[each.key for each in state.voters]} {members}"
 

@@ -19,9 +19,8 @@ class NoSegmentError(Exception):
 
 
 class Layers:
-    """A packet on its way through its layers: the bytes from `at` on are what the next one reads.
-
-    end: of the packet on the wire; captured: of what is here. tunnel: the innermost one.
+    """A packet on its way through its layers: the next one reads from `at` on. end: of the packet on the wire;
+    captured: of its captured bytes. tunnel: the innermost one.
     """
 
     def __init__(self, data: bytes, length: int) -> None:

@@ -1,7 +1,6 @@
-"""The layers of a packet as grammar, each header as it stands in its specification, and the way through them to TCP.
-
-IPv4 RFC 791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293; what stands before IP:
-kcli.grammar.files.tunnels. The compiled core (core/capture/packets.h) is held against this by tests.
+"""The layers of a packet as grammar, each header as in its specification, and the way through them to TCP. IPv4 RFC
+791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293; layers before IP: kcli.grammar.files.tunnels. Tests
+compare the compiled core (core/capture/packets.h) with this.
 """
 
 from __future__ import annotations
@@ -342,7 +341,7 @@ def ip4_packet(layers: Layers) -> Layer | None:
 
 
 def ip6_packet(layers: Layers) -> Layer | None:
-    """Walk IPv6's header and extensions, up to a fragment. Raises NoSegmentError for what holds no TCP."""
+    """Walk IPv6's header and extensions, up to a fragment. Raises NoSegmentError for a packet without TCP."""
     header = layers.peek(ipv6)
     total = header.payload_length + 40 if header.payload_length else layers.length  # 0: a jumbogram, or offload
     layers.limit(total)

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 
 class TcpSegment(NamedTuple):
-    """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here.
-
-    places: where the headers of IP and TCP and the payload begin in the packet.
-    path: the tags, labels and tunnels that it came by; wrapped: more than a link layer and VLAN tags stands before IP.
+    """A TCP segment. ends: (address, port) of sender and receiver; length: of the payload on the wire; data: its
+    captured bytes. places: where the headers of IP and TCP and the payload begin in the packet. path: the tags, labels
+    and tunnels that it came by; wrapped: there are layers before IP besides the link layer and VLAN tags.
     """
 
     version: int
@@ -25,10 +24,9 @@ class TcpSegment(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A fragment of a datagram, and its payload: `data` is what is here.
-
-    datagram: what all fragments of one have alike. start: of the payload, in the datagram's; more: others follow it.
-    length: of the payload on the wire. places: where IP's header and the payload begin in the packet.
+    """A fragment of a datagram, and its payload; data: its captured bytes. datagram: the key common to all fragments of
+    one. start: of the payload, in the datagram's; more: others follow it. length: of the payload on the wire. places:
+    where IP's header and the payload begin in the packet.
     """
 
     datagram: tuple[Any, ...]
@@ -42,8 +40,8 @@ class Fragment(NamedTuple):
 class NoSegment(str):
     """The reason why a packet is no TCP segment: "other", "cut", "fragment" or "link".
 
-    unread: what it is, as a number of `tunnels`; of a fragment: it is, or may be, of UDP that is no tunnel.
-    fragment: what is joined with others.
+    unread: its protocol, as a number of `tunnels`; of a fragment: it is, or can be, of UDP that is no tunnel. fragment:
+    the part to be joined with others.
     """
 
     unread: int

@@ -1,4 +1,4 @@
-"""The header by which a load balancer says whose connection it passes on: the PROXY protocol, versions 1 and 2.
+"""The header by which a load balancer names the client of a connection: the PROXY protocol, versions 1 and 2.
 
 Source: "The PROXY protocol, versions 1 & 2" of HAProxy.
 """

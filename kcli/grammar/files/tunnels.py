@@ -72,12 +72,12 @@ INNER_TYPES = {  # of a frame behind a label, which does not tell it from one be
     *IP_TYPES, *VLAN_TYPES, 0x0806, 0x8847, 0x8848, 0x8864, 0x8926, 0x893F, 0x8909, 0x894F, 0x88E7,
 }  # fmt: skip
 ETHERNET_TYPE, ERSPAN_2, ERSPAN_3 = 0x6558, 0x88BE, 0x22EB
-LEAST_TYPE = 1536  # what is less is the length of an 802.3 frame
+LEAST_TYPE = 1536  # a smaller number is the length of an 802.3 frame
 
 # The tunnels that a packet's `unread` names, by its number in packets.h.
 TUNNELS = ("", "VXLAN", "Geneve", "GRE", "ERSPAN", "IP in IP", "PPPoE", "MPLS", "NSH", "EtherIP")
 
-# Numbers of what is not read, by the registry that names them.
+# Numbers of unread protocols, by the registry that names them.
 ETHERTYPES = {
     0x0800: "malformed IPv4", 0x86DD: "malformed IPv6", 0x0806: "ARP", 0x8035: "RARP", 0x88CC: "LLDP",
     0x8863: "PPPoE discovery", 0x888E: "802.1X", 0x88E5: "MACsec", 0x8809: "LACP", 0x88F7: "PTP",
@@ -110,12 +110,12 @@ NAMELESS, ETHERTYPE, IP_PROTOCOL, UDP_PORT, PPP_PROTOCOL, LLC_SAP, LINK_TYPE = r
 
 
 def unread_code(tunnel: str, registry: int, number: int) -> int:
-    """Return what a packet without a segment is, as a number: KC_UNREAD of packets.h."""
+    """Return the protocol of a packet without a segment, as a number: KC_UNREAD of packets.h."""
     return TUNNELS.index(tunnel) << 24 | registry << 16 | number
 
 
 def unread_name(code: int) -> tuple[str, str]:
-    """Return the tunnel of a packet without a segment ("": none), and the name of what it holds."""
+    """Return the tunnel of a packet without a segment ("": none), and the name of its protocol."""
     tunnel, registry, number = code >> 24, code >> 16 & 0xFF, code & 0xFFFF
     word, names = REGISTRIES[registry]
     name = names.get(number)

@@ -16,7 +16,7 @@ from kcli.grammar.words.varints import read_length
 
 
 def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[list[bytes], int]:
-    """Return what the core makes, out of the values and the places that the interpreted grammar gives."""
+    """Return the same rows as the core, from the values and positions of the interpreted grammar."""
     trace = DecodeTrace(spans=[])
     source = ByteSource(data, offset)
     value = plan.grammar.parse_word(source, trace, "")
@@ -24,7 +24,7 @@ def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[li
 
 
 class Filler:
-    """Rows out of a value that was read. places: each path's spans, the last one what counts."""
+    """Rows out of a value that was read. places: each path's spans; the last one counts."""
 
     def __init__(self, plan: SelectionPlan, data: Buffer, trace: DecodeTrace) -> None:
         self.plan, self.data = plan, data

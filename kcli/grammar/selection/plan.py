@@ -18,10 +18,10 @@ from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.grammar.words.varints import UnsignedVarint, Zigzag
 
 TAGS = "_tags"
-# Types whose column is where their bytes are.
+# Types with columns of the positions of their bytes.
 SLICED = ("string", "bytes", "records", "uuid")
 
-# What stands in a column of numbers where the version or the message has no such field.
+# The value in a column of numbers if the version or the message has no such field.
 MISSING = -(1 << 63)
 NUMBERS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64")
 

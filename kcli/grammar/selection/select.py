@@ -1,6 +1,6 @@
 """The verb select: a few fields of a message as columns, straight from its bytes.
 
-`selection_plan` says what paths are and where their columns are. The compiled core fills the rows; `interpreted_rows`
+`selection_plan` explains paths and the order of their columns. The compiled core fills the rows; `interpreted_rows`
 fills them from the reference grammar, where the core can't or is not built.
 """
 

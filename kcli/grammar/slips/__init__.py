@@ -1,1 +1,1 @@
-"""Common slips in writing Kafka's bytes: candidates, what makes one likely, and hints that name it."""
+"""Common slips in writing Kafka's bytes: candidates, their likelihood, and hints that name them."""

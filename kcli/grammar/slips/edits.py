@@ -1,4 +1,4 @@
-"""Edits that mend a message at one field, and what is at a field: the width of its length, numbers as they stand."""
+"""Edits that mend a message at one field, and the numbers at a field: the width of its length, numbers as they are."""
 
 from __future__ import annotations
 

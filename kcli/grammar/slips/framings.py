@@ -9,7 +9,7 @@ from kcli.grammar.request_start import BIG, LITTLE, PREFIX, chain
 
 
 class Framing(NamedTuple):
-    """Frames behind lengths that are written in another way than Kafka's. slip: what is wrong with them, in words."""
+    """Frames behind lengths that are written in another way than Kafka's. slip: the fault in words."""
 
     frames: list[tuple[int, int]]
     slip: str

@@ -19,14 +19,13 @@ LayoutOf = Callable[[int], Layout]  # of a version
 
 
 def hints_text(hints: list[Hint], start: int = 0) -> str:
-    """Format hints, "" without any. start: the offset of the frame in what was given."""
+    """Format hints, "" without any. start: the offset of the frame in the input."""
     return joined(hints, start, "it reads to its end")
 
 
 def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
-    """Return what is likely wrong with a request that does not decode, the likeliest first, three at most.
-
-    [] where nothing mends it, or nothing is wrong. Time and memory are bounded.
+    """Return the likely slips in a request that does not decode, the likeliest first, three at most. [] if no edit
+    mends it, or it decodes. Time and memory are bounded.
     """
     if len(frame) < PREFIX:
         return []
@@ -85,7 +84,7 @@ def frame_hints(
 
 
 def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout]:
-    """Pair the bodies of versions whose header differs with the header of this one."""
+    """Pair the bodies of versions that have another header with the header of this one."""
     return {
         version: Layout(layout.header, other.body)
         for version, other in others.items()

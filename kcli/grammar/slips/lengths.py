@@ -110,7 +110,7 @@ def without_length(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
-    """Return what the length of bytes without one may be."""
+    """Return likely lengths for bytes without one."""
     at, left = place.start, len(data) - place.start
     if what(place) == "count":
         return range(1, (ENTRIES_BELOW if "[" in place.path else ENTRIES) + 1)

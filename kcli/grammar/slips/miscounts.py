@@ -1,4 +1,6 @@
-"""Lengths and counts of a wrong number: one too high or too low, or other than what the batches behind them take."""
+"""Lengths and counts of a wrong number: one too high or too low, or different from the bytes of the batches after
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from kcli.grammar.slips.edits import Edit, int_at, is_sized, varint_at, what, wi
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes
 
-BATCHES = 20  # of records whose length is wrong or left out
+BATCHES = 20  # of records with a wrong or missing length
 FARTHEST = 3  # entries that a count is too high or too low
 COST, FARTHER = 1.5, 1.0  # as oddness: by one, and for each more
 FLIPPED = 2.5  # as oddness
@@ -56,7 +58,7 @@ def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:
 
 
 def likely_numbers(data: bytes, place: Place, said: int, size: int) -> Iterator[tuple[int, float]]:
-    """Yield what the number may be, and how much less likely that is than another slip."""
+    """Yield likely numbers, and how much less likely each is than another slip."""
     if place.type.endswith("records"):
         yield from ((right, 0.0) for right in batch_ends(data, place.start + size) if right != said)
     left = len(data) - place.start - size

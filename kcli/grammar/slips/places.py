@@ -102,7 +102,7 @@ class Layout:
 
 
 def verbs_of(codec: MessageCodec) -> Interpreted:
-    """Return what skips a message: the core, or the grammar where it has words of construct's own."""
+    """Return the function that skips a message: the core's, or the grammar's if it has words of construct's own."""
     if codec.grammar.embeds:
         return codec.interpreted
     from kcli.grammar.native import to_native
@@ -113,7 +113,7 @@ def verbs_of(codec: MessageCodec) -> Interpreted:
 def extents(spans: list[Span]) -> list[int]:
     """Return the end of each span; that of an array's count is the end of its last entry."""
     made = list[int]()
-    ends: dict[str, int] = {}  # path of an array, or of what is in it -> where its last entry ends
+    ends: dict[str, int] = {}  # path of an array, or of a field in it -> end of its last entry
     for span in reversed(spans):
         if span.type.endswith("array count"):
             made.append(max(ends.get(span.path, 0), span.end))

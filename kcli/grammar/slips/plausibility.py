@@ -28,7 +28,7 @@ YEAR_2001, YEAR_2096 = 10**12, 4 * 10**12  # in ms
 
 
 def oddness(spans: Iterable[Span]) -> float:
-    """Sum how odd each field is: about 0 for what clients and brokers send."""
+    """Sum the oddness of all fields: about 0 for messages of real clients and brokers."""
     listed = list(spans)
     return sum(of_value(span) for span in listed) + STRANGE * repeated(listed)
 

@@ -1,7 +1,7 @@
 """Slips at a field, each as a function that gives the right bytes.
 
-A repair takes bytes out of the message at a field and puts others in. Whether the message then reads to its end, and
-likely so, is for `search` to judge.
+A repair takes bytes out of the message at a field and puts others in. `search` judges whether the message then reads to
+its end, and how likely it is.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def left_out(data: bytes, place: Place) -> Iterator[Edit]:
         yield Edit(0, empty, f"with {place.path} put in", "was it left out?", cost=1.0)
 
 
-# What is tried at each field; of two that mend a message alike, the one further up is named.
+# The repairs tried at each field; of two that mend a message alike, the first one is named.
 REPAIRS: dict[str, Slip] = {
     **LENGTHS,
     "no tags": tags_left_out,

@@ -16,15 +16,15 @@ BESIDE = 6.0  # how much odder than the best a hint may be
 PLACES = 3000  # fields that are looked at, from where reading failed backwards
 LARGEST = 1 << 17  # bytes of a message in which fields are looked at
 TRIES, TRIED = 20_000, 1 << 28  # repairs, and bytes of messages with them, that are read
-JUDGED, JUDGED_FIELDS = 400, 100_000  # repairs that read to the end, and fields of theirs, whose values are judged
-VALUES = 5000  # fields of a message whose values are judged, the last ones
+JUDGED, JUDGED_FIELDS = 400, 100_000  # limits of judged values: repairs that read to the end, and fields of each
+VALUES = 5000  # the last fields of a message, with judged values
 
 
 class Hint(NamedTuple):
     """A slip that explains why a message does not decode.
 
-    slip: its kind. at: its byte in the frame. words, question: as of an `Edit`. frame: what the message would be
-    without it; odd: how unlikely that is.
+    slip: its kind. at: its byte in the frame. words, question: as of an `Edit`. frame: the message without it; odd: how
+    unlikely that is.
     """
 
     slip: str
@@ -35,8 +35,8 @@ class Hint(NamedTuple):
     odd: float
 
     def text(self, start: int = 0, inside: tuple[str, str] | None = None) -> str:
-        """Format the hint; start: the offset of the frame in what was given. inside: what the frame and what it is in
-        are called, where places of both are told.
+        """Format the hint; start: the offset of the frame in the input. inside: the names of the frame and of its
+        container, if positions in both are shown.
         """
         place = "" if self.slip == "version" else f" at {self.at + start:#x}"
         if place and inside:

@@ -13,7 +13,7 @@ from kcli.grammar.words.structs import Struct
 
 
 class FixedLayout:
-    """Names, offsets and the `struct.Struct` of a grammar whose fields are numbers of fixed width.
+    """Names, offsets and the `struct.Struct` of a grammar of numbers of fixed width.
 
     offsets: the byte that each field begins at; size: bytes of the whole; single: each field's own `struct.Struct`.
     """

@@ -1,7 +1,7 @@
 """The vocabulary: the types of Kafka's protocol guide by their names there, to make messages of one's own.
 
-Each may stand in any construct. `String` and `Bytes` allow no null, `NullableString` and `NullableBytes` do; those that
-begin with `Compact` have their length as an unsigned varint (KIP-482).
+Each can be used in any construct. `String` and `Bytes` allow no null, `NullableString` and `NullableBytes` do; types
+with `Compact` have their length as an unsigned varint (KIP-482).
 """
 
 from __future__ import annotations

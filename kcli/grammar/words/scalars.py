@@ -128,7 +128,7 @@ class LengthPrefixed(Word):
         return value
 
     def size_of(self, source: ByteSource, path: str) -> int:
-        """Return the bytes of the length and what it counts; the source stays where it is."""
+        """Return the bytes of the length together with those that it counts; the source does not move."""
         start = source.tell()
         length, _ = read_length(source, self.width, path)
         size = source.tell() - start + max(length, 0)

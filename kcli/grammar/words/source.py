@@ -25,7 +25,7 @@ class ReadableStream(Protocol):
 
 
 class ByteSource(io.BytesIO):
-    """A buffer whose words read no further than `limit`; it says what is missing.
+    """A buffer that is read no further than `limit`; errors name the missing bytes.
 
     Offsets are those of the buffer it was made from.
     """
@@ -124,6 +124,6 @@ def source_of(stream: Any) -> ByteSource:
 
 
 def leave(stream: Any, source: ByteSource) -> None:
-    """Set a stream behind what was read from its source."""
+    """Move a stream to the end of the bytes read from its source."""
     if type(stream) is io.BytesIO:
         stream.seek(source.tell())

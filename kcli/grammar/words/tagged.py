@@ -119,7 +119,7 @@ class TaggedFields(Word):
         out += self.kept_tags(value, trace, path) or self.tag_bytes(value, trace, path)
 
     def kept_tags(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes | None:
-        """Return an odd section of tags, if it still means what the value has."""
+        """Return an odd section of tags, if it still has the meaning of the value."""
         raw = trace.encodings.get(f"{path}#tags")
         if raw is None:
             return None

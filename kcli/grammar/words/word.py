@@ -33,11 +33,11 @@ class Grammar(Construct):  # type: ignore[type-arg]
     value that is a dict keeps the odd encodings as "_encodings"."""
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
-        """Return the value at the source. DecodeError names `path` and what is below it."""
+        """Return the value at the source. DecodeError names `path` and the field below it."""
         raise NotImplementedError
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """Append the value's bytes. EncodeError names `path` and what is below it."""
+        """Append the value's bytes. EncodeError names `path` and the field below it."""
         raise NotImplementedError
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
@@ -111,9 +111,9 @@ def containers(value: Any) -> Any:
 class Word(Grammar):
     """A word of a grammar.
 
-    least: the fewest bytes a value takes; size: the bytes that each value takes, None where they differ; type: what
-    `--format tree` calls it; zero: what a field takes when a writer is given none; embeds: there are words of
-    construct's own in it, which the compiled core can't read.
+    least: the fewest bytes a value takes; size: the bytes that each value takes, None where they differ; type: its name
+    in `--format tree`; zero: the value of a field that a writer is not given; embeds: there are words of construct's
+    own in it, which the compiled core can't read.
     """
 
     least: int = 0

@@ -1,4 +1,4 @@
-"""The table `connections` over all runs, out of what the workers have counted of each connection."""
+"""The table `connections` over all runs, from the workers' counts of each connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.tables.connections import EXCHANGE, TCP, TLS, TRAFFIC, connections_que
 
 SUMS = [each.name for each in FACTS["connection_sums"].columns if each.name in TRAFFIC]
 LOGINS = [each.name for each in FACTS["logins"].columns if each.name in TRAFFIC]
-# What the facts say, and `exchanges` of runs by an older kcli, which counted less.
+# The facts, and `exchanges` of runs by an older kcli, which counted less.
 PARTS = {
     "connection_sums": traffic_part("{connection_sums}", **{name: name for name in SUMS}),
     "client_uses": traffic_part("{client_uses}", api_key="api_key"),

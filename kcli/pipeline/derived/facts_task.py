@@ -28,7 +28,7 @@ from kcli.temporary import TemporaryFolder
 READ = tuple(sorted({*FACTS, *RULES_READ, "undecodable"}))
 OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
 FACT = "exchange_facts"
-FRESH = "fresh_exchanges"  # those that have come or gone since the last run
+FRESH = "fresh_exchanges"  # rows added or removed since the last run
 SHAPES = {FRESH: FACT}  # tables of which views with another name are
 FEW_ROWS = 50_000  # of facts: for less, a second task would spend its time on starting
 
@@ -77,7 +77,7 @@ def facts_tasks(
 
 
 def judging_task(files: Files, folder: str, read: AsRead) -> FactsTask:
-    """Return the task that makes `findings` and the tables of what requests say."""
+    """Return the task that makes `findings` and the tables of the contents of requests."""
     return FactsTask(read_files(files), folder, read, ("findings",))
 
 
@@ -109,8 +109,8 @@ def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -
 
 
 def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], read: AsRead) -> None:
-    """Write `findings`, and the tables of what requests say. Connections that several runs saw are put together first,
-    which takes as long as reading them.
+    """Write `findings`, and the tables of the contents of requests. Connections of several runs are merged first, which
+    takes as long as reading them.
     """
     [rows] = facts.rows("SELECT count(*) > count(DISTINCT connection) AS parted FROM tcp")
     whole = {"tcp": whole_connections(views["tcp"])} if rows["parted"] else {}

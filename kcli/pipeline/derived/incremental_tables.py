@@ -112,7 +112,7 @@ def fold(
     """Fold the rows of one key, in order, to rows of the table by `make`; the table has the keys among its columns.
     Each key is in one task, which need not hold all its rows.
 
-    build: the rows, out of files gathered. narrow: leaves out what does not matter, knowing all rows of a key.
+    build: makes the rows out of gathered files. narrow: drops rows that do not matter, given all rows of a key.
     """
     frame = build(gathered)
     if frame is None:
@@ -164,7 +164,7 @@ def folding(folder: str, keys: list[str], make: Make, table: str) -> Work:
 
 
 def copy_rows(gathered: Gathered, table: str, frame: DataFrame, mark: str = "") -> list[Written]:
-    """Write a frame's rows, which are those of a table. mark: what the files' names begin with."""
+    """Write a frame's rows, which are those of a table. mark: prefix of the files' names."""
     return written_by(frame, copying(gathered.folder, table, mark))
 
 

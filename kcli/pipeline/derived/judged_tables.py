@@ -1,6 +1,6 @@
-"""The tables of what requests say (`transactions`, `members`, `metadata_partitions`), and `findings`: what `kcli
-diagnose` finds, by the same rules over the facts that the workers left.
-They are made in DuckDB, in bounded memory, whichever engine the facts were made with.
+"""The tables of the contents of requests (`transactions`, `members`, `metadata_partitions`), and `findings`: those of
+`kcli diagnose`, by the same rules over the workers' facts. They are made in DuckDB, in bounded memory, whichever engine
+the facts were made with.
 """
 
 from __future__ import annotations

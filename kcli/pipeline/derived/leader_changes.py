@@ -16,7 +16,7 @@ CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
 
 def make_changes(gathered: Gathered, table: str) -> list[Written]:
     """Write `leader_changes`. Clients of whom this run has no new answer keep their rows."""
-    if gathered.renamed:  # what was known by its id may have a name now: another key
+    if gathered.renamed:  # a topic known by its id can have a name now: another key
         gathered = replace(gathered, fresh=None)
     return fold(gathered, outcomes, CHANGE_KEYS, ["first_ns"], changes, table, narrow=troubled)
 

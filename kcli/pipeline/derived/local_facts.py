@@ -17,8 +17,8 @@ class LocalFacts:
     """Facts of connections and events as DuckDB has them; leave its block when done."""
 
     def __init__(self, views: Mapping[str, str], spill: str, memory: int, threads: int = 0) -> None:
-        """Open DuckDB. views: the SQL of each table. spill: a folder for what is more than memory (MiB). threads: 0: as
-        many as there are cores.
+        """Open DuckDB. views: the SQL of each table. spill: a folder for data beyond memory (MiB). threads: 0: as many
+        as there are cores.
         """
         self.connection = open_duckdb(MACROS, memory, spill, **({"threads": threads} if threads else {}))
         for table, sql in views.items():

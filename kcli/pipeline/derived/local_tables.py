@@ -109,7 +109,7 @@ def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:
 
 
 def doubtful_clients(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of those clients alone who used a version that the newest release does not take."""
+    """Yield rows of the clients that used a version which the newest release does not take."""
     known = catalog()
     accepts = Judge(known, known.releases[-1]).accepts
     pairs = [(row["api_key"], row["api_version"]) for row in ask(USED)]

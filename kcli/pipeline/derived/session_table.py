@@ -176,7 +176,7 @@ class Followed:
         feed(self.feeder, row, self.bodies)
 
     def take_rows(self, columns: RowColumns, frames: FetchFrames, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
-        """Take these rows of a batch, and yield the sessions that end. The core takes what it can."""
+        """Take these rows of a batch, and yield the sessions that end. The core takes the rows that it can."""
         while start < stop:
             start = self.tracker.kernel.offer_rows(frames, start, stop)
             if start < stop:

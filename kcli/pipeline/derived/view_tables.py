@@ -1,4 +1,4 @@
-"""The tables `throttling`, `groups` and `hourly` over all runs, out of what the workers say of exchanges."""
+"""The tables `throttling`, `groups` and `hourly` over all runs, from the workers' facts of exchanges."""
 
 from __future__ import annotations
 

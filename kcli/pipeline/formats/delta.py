@@ -1,12 +1,12 @@
 """Tables as Delta tables, and a table of the runs, `runs`, with the version of each table that goes with a run.
 
-    DIR/<table>/_delta_log/...        what of the table's files counts, version by version
+    DIR/<table>/_delta_log/...        the valid files of the table, version by version
     DIR/runs/...                      a row a run, written last: a run counts once it is there
 
 Delta has no commit over several tables. A run moves its files to their places, where no reader looks for them, then
-commits table by table, and `runs` at the end. Readers of several tables take the versions that `runs` says. If a run
-dies on the way, the next one commits the tables back to what they were. Files that are replaced stay for those who
-read an older version, until `kcli pipeline vacuum`.
+commits table by table, and `runs` at the end. Readers of several tables take the versions in `runs`. If a run dies on
+the way, the next one rolls the tables back. Replaced files stay for readers of an older version, until `kcli pipeline
+vacuum`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kcli.version import __version__
 
 LATER = ("sample",)  # columns of `runs` that an older kcli has not written
 MANY = 32  # files of `runs`: then they are made one
-KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state` beside what stats have
+KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state`: members beside the statistics
 
 
 class DeltaRuns:
@@ -59,7 +59,7 @@ class DeltaRuns:
         return {name: DeltaLog(self.output / name, table) for name, table in FILED.items()}
 
     def read(self) -> list[Entry]:
-        """Read the table `runs`. InputError: it is none of kcli's."""
+        """Read the table `runs`. InputError: it is not kcli's."""
         found = [row for file in self.runs.listed() for row in rows_in(StoragePath(file.uri))]
         made = [(entry_of(row, self.runs.place.uri), row) for row in found]
         made.sort(key=lambda each: each[0].run)
@@ -85,7 +85,7 @@ class DeltaRuns:
                 log.set_to(live.get(name, ()))
 
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
-        """Commit to the tables, then to `runs`; what nobody but the next run reads is removed at once."""
+        """Commit to the tables, then to `runs`; files for the next run alone are removed at once."""
         publish(entry)
         row = row_of(entry, {name: log.version for name, log in self.logs.items() if log.handle is not None})
         files = self.runs.files
@@ -131,7 +131,7 @@ def time_text(us: int) -> str:
 
 
 def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
-    """Return a run out of its row. InputError: it is none of kcli's."""
+    """Return a run out of its row. InputError: it is not kcli's."""
     try:
         state = loads(row["state"], what="the state of a run")
         entry = Entry(row["run"], redone=loads(row["in_place_of"]), inputs=loads(row["inputs"]), **state)

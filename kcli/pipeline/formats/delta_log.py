@@ -19,7 +19,7 @@ from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.tables.definition import Table, schema_of
 from kcli.tables.parquet import LONG
 
-APP = "kcli"  # the id of the transactions, whose versions are the runs' numbers
+APP = "kcli"  # the id of the transactions; their versions are the runs' numbers
 DATE = "date"  # the column that dated tables are partitioned by
 BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of columns with statistics
 EACH = {"delta.checkpointInterval": "25"}  # commits: whoever opens a table reads those since the last checkpoint

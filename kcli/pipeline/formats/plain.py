@@ -1,4 +1,4 @@
-"""Tables as plain Parquet files, and a journal of the runs, so that a run is there whole or not at all.
+"""Tables as plain Parquet files, and a journal of the runs, so that a run is complete or absent.
 
     DIR/_kcli/journal/00000001.json   one file a run, written at once when all its files are there
     DIR/<table>/date=.../*.parquet    what readers see
@@ -32,7 +32,7 @@ class PlainRuns:
         self.place = output / RUNS_FOLDER / JOURNAL
 
     def read(self) -> list[Entry]:
-        """Read the journal. InputError: it is none."""
+        """Read the journal. InputError: it can't be read as one."""
         return [entry_in(each.uri) for each in self.place.listed() if is_named(each, ".json")]
 
     def tried(self) -> int:
@@ -50,7 +50,7 @@ class PlainRuns:
         publish(entry)
 
     def settle(self, entry: Entry, live: Mapping[str, Sequence[str]]) -> None:
-        """Remove what the run replaces."""
+        """Remove the files that the run replaces."""
         for path in entry.drop:
             (self.output / path).remove()
 
@@ -73,7 +73,7 @@ def is_named(file: StoredFile, end: str) -> bool:
 
 
 def entry_in(uri: str) -> Entry:
-    """Return the entry in a file. InputError: it is none."""
+    """Return the entry in a file. InputError: it can't be read as one."""
     try:
         return Entry(**loads(StoragePath(uri).read(), what="a journal entry"))
     except (TypeError, KeyError, AttributeError, InputError) as error:

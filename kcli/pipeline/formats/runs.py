@@ -40,8 +40,9 @@ class Runs(Protocol):
         """Return the files that readers see, by table."""
 
     def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
-        """Remove the tables' files that do not count any more, and have not for so many hours where readers may hold
-        them; return them. kept: URIs of those that count."""
+        """Remove the tables' files that are no longer valid, and have not been for so many hours if readers can hold
+        them; return them. kept: URIs of valid files.
+        """
 
 
 def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:

@@ -1,1 +1,1 @@
-"""Packets of captures on their way to the decoder: ranges, shares, windows, and what is open at the end."""
+"""Packets of captures on their way to the decoder: ranges, shares, windows, and connections open at the end."""

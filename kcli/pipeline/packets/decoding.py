@@ -29,7 +29,7 @@ class Decoded:
     """The outcome of a share.
 
     passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
-    state: files of the connections still open, for the next run; of a window: under_way, these connections. untouched:
+    state: files of the connections still open, for the next run; under_way: these connections, of a window. untouched:
     those of an earlier run without a packet. carried: bytes kept for that, less those that an earlier run had kept.
     open_rows, open_bytes: exchanges, events and, of bytes, TLS's own of the files that pass. window: the window's
     number, where the share is one.
@@ -111,7 +111,7 @@ def decode(
 
 
 def placed(put: Put, origins: Origins | None) -> Put:
-    """Return what puts rows with their origin."""
+    """Return a function that puts rows with their origin."""
     if origins is None:
         return put
 
@@ -141,8 +141,8 @@ def begin(
 
 
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
-    """Conclude a share whose packets were all read: whole exchanges are counted, and rows of open ones go where the
-    next run replaces them.
+    """Conclude a share after its last packet: count complete exchanges, and write rows of open connections to files
+    that the next run replaces.
     """
     source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
     made.under_way = dump(source)
@@ -153,7 +153,7 @@ def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
 
 
 def sum_up(made: Decoded, source: RowSource) -> None:
-    """Sum the counts of what is whole."""
+    """Sum the counts before open connections are cut."""
     engine, tally = source.engine, source.tally
     made.packets = engine.packets - engine.others - engine.cuts - engine.fragments - engine.unknown_links
     made.payload = engine.payload
@@ -166,7 +166,7 @@ def sum_up(made: Decoded, source: RowSource) -> None:
 
 
 def sum_up_open(made: Decoded, source: RowSource) -> None:
-    """Sum the counts of what was ended, and may go on in a later run."""
+    """Sum the counts of connections that were cut at the end, and can go on in a later run."""
     made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
     tally = source.tally

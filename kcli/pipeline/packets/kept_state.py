@@ -57,7 +57,7 @@ class Kept:
         return {connection for uri in self.uris for connection in connections_in(uri)}
 
     def among(self, uri: str) -> list[Carried]:
-        """Read the connections of a file whose buckets are those of the share. Raises InputError."""
+        """Read the connections of a file that are in the share's buckets. Raises InputError."""
         import pyarrow.parquet
 
         with StoragePath(uri).open() as file:
@@ -96,7 +96,7 @@ def kept_by(entry: Entry | None, output: StoragePath) -> Kept:
 
 
 def of_shares(kept: Kept, before: int | None, count: int) -> list[Kept]:
-    """Return what each of `count` shares goes on with. before: how many shares there were when it was kept."""
+    """Return the state that each of `count` shares continues from. before: the number of shares when it was kept."""
     made = [replace(kept, share=share, shares=count) for share in range(count)]
     if before != count:
         return made

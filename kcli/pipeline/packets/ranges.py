@@ -2,8 +2,8 @@
 
 A range reads the packets that begin in it. Where the first one begins is guessed from a chain of plausible headers; the
 range before says where its last packet ended, so that a wrong guess shows (`Ends`), and the range is read again from
-there. So it is with the interfaces of pcapng: those that the file begins with are taken for all there are, and where a
-range before has others, those behind it are read again with them. Compressed files, and those below the size of a
+there. The interfaces of pcapng are handled alike: those at the beginning of the file are taken for all, and if an
+earlier range has others, the later ones are read again with them. Compressed files, and those below the size of a
 range, are read whole.
 """
 
@@ -27,13 +27,14 @@ HEAD = 1 << 16  # bytes of a file's start, with its header or its interfaces
 WINDOW = 4 << 20  # bytes that are searched for a packet, at first
 CHAIN = 6  # packets that must follow each other
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-SECTION = b"\x0a\x0d\x0d\x0a"  # what begins a part of a pcapng file
+SECTION = b"\x0a\x0d\x0d\x0a"  # the type of block that begins a section of a pcapng file
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bytes [start, end) of a file; end None: all of it. began: where its first packet is, head: what comes before that
-    describes packets, when those are known."""
+    """Bytes [start, end) of a file; end None: all of it. began: the position of its first packet, head: the blocks
+    before that describe packets, when these are known.
+    """
 
     uri: str
     size: int
@@ -144,7 +145,7 @@ class RangeSource:
         check_start(self.file, PacketReader())
 
     def prime(self, scatter: Scatter, head: bytes) -> None:
-        """Teach the reader what the file's head says of packets."""
+        """Read the descriptions of packets in the file's head."""
         scatter.prime(self.reader, head)
 
     def opened(self) -> RangeFile:

@@ -1,9 +1,9 @@
-"""The state of a connection at a moment in mid-stream, found out from the packets that follow.
+"""The state of a connection at a moment in mid-stream, derived from the packets after it.
 
-Its frames are looked for as in any capture that begins in mid-stream. Once requests are answered in turn, nothing
-waits for what came before: from there on the connection stands as it does for somebody who has read it from its start.
-What only its start has (who connected, how far the streams are, what ApiVersions said) is taken from there, and is
-carried along: sequence numbers count the bytes between two moments, if those are fewer than 4 GB.
+Its frames are searched as in any capture that begins in mid-stream. Once requests are answered in turn, nothing depends
+on earlier packets: from there on the state is the same as after reading the connection from its start. Facts of the
+start alone (the client's side, stream positions, the answer to ApiVersions) are taken from there, and carried along:
+sequence numbers count the bytes between two moments, if those are fewer than 4 GB.
 """
 
 from __future__ import annotations

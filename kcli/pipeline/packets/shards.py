@@ -66,7 +66,7 @@ def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | N
 
 
 def heaviest(staged: Sequence[ShuffleFile]) -> tuple[int, int]:
-    """Return (hash of the connection that may have more bytes than all others, votes for it): it has at least so many
-    bytes, and at most half of all and half of those.
+    """Return (hash, votes) of the connection that can have more bytes than all others together: it has at least `votes`
+    bytes, and at most half of all bytes plus half of the votes.
     """
     return reduce(vote, ((each.heavy, each.votes) for each in staged), (0, 0))

@@ -41,7 +41,7 @@ class Dealing:
 
 @dataclass(slots=True)
 class ShuffledRange:
-    """The outcome of a range. problem: what was wrong with the file, reported when all that could be read was. outside,
+    """The outcome of a range. problem: the fault of the file, reported after all readable packets. outside,
     outside_bytes: packets outside of the sample, which are not staged.
     """
 
@@ -117,7 +117,7 @@ class Writer:
 
 @dataclass(slots=True)
 class StagedFile:
-    """A staged file that is being written. size: of what was written, in bytes."""
+    """A staged file that is being written. size: bytes written."""
 
     uri: str
     file: IO[bytes]
@@ -201,6 +201,6 @@ def problem_text(error: InputError | OSError, uri: str) -> str:
 
 
 def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[ShuffleFile], list[str]]:
-    """Return the packets of one share out of whole files, and the errors of those: for readers that cannot shuffle."""
+    """Return the packets of one share out of whole files, and the files' errors: for readers that cannot shuffle."""
     made = shuffle_ranges([Range(uri, 0) for uri in uris], 0, Dealing(shares, folder, only=share))
     return [staged for each in made for staged in each.staged], [each.problem for each in made if each.problem]

@@ -75,8 +75,8 @@ class Origin:
 
 @dataclass(slots=True)
 class ShuffleFile:
-    """The section of a staged file that has one share's packets out of one range. origin: of an index. capture: whose
-    they are, as it was given. votes: by how many bytes connection `heavy` outweighs all others. end: where the section
+    """The section of a staged file that has one share's packets out of one range. origin: of an index. capture: their
+    file, as it was given. votes: by how many bytes connection `heavy` outweighs all others. end: where the section
     ends.
     """
 
@@ -120,7 +120,7 @@ def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A staged file from a place on up to another; 0 and 0: all of it. capture: whose packets they are."""
+    """A staged file from a position up to another; 0 and 0: all of it. capture: the file of the packets."""
 
     uri: str
     link: int = 0

@@ -1,13 +1,13 @@
 """Windows of time: a connection that is too big for one task, decoded by several, each a stretch of its packets.
 
 A moment divides each staged file before its first packet that is later; all files together are read in the same order
-as without windows. The first window begins as any share does. A later one begins where its connection is found to be
-in step behind the moment that was aimed at (`resync`), and goes on from there as a later run goes on from an earlier
-one. So a frame, an answer or a repetition that straddles the edge is in the window behind it, once. Where a
-connection is not found in step, its window is part of the one before.
+as without windows. The first window begins as any share does. A later one begins after its moment, where its connection
+is in step (`resync`), and continues from there as a later run continues an earlier one. So a frame, an answer or a
+repetition across the edge is in the window after it, once. If a connection is never in step, its window is part of the
+one before.
 
-How a connection stands was found out from what comes behind the moment alone. So it is compared, afterwards, with how
-the window before it left the connection: if anything differs, the window is decoded again, from there.
+The state at the beginning was derived from later packets alone. So it is compared, afterwards, with the state at the
+end of the window before: if they differ, the window is decoded again, from that.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Rows of tables and facts out of what the decoder gives."""
+"""Rows of tables and facts, from the decoder's output."""

@@ -71,7 +71,7 @@ class ExchangeColumns:
 
 
 def apart(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
-    """Yield the rows of a batch, a batch for each day; those that lack topic names apart."""
+    """Yield the rows of a batch, a batch for each day; rows that lack topic names apart."""
 
     kinds = days * 2 + nameless
     if kinds.min() == kinds.max():

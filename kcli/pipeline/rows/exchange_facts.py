@@ -1,4 +1,4 @@
-"""The facts of `exchange_facts`: what rules and the report ask of each exchange, with a few numbers of its messages.
+"""The facts of `exchange_facts`: columns of each exchange for rules and the report, with a few numbers of its messages.
 
 `ExchangeRows` in the core selects the numbers.
 """
@@ -18,7 +18,7 @@ FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
     "throttle_ms",
 )  # fmt: skip
-KINDS = {"isolation_level": "int8", "acks": "int16"}  # those that are no int32 in messages
+KINDS = {"isolation_level": "int8", "acks": "int16"}  # numbers other than int32 in messages
 NAMES = {"client_address": "address"}
 OF_EXCHANGES = (
     "timestamp", "connection", "server", "client_address", "client_id", "correlation_id", "api_version", "api_key",

@@ -16,7 +16,7 @@ from kcli.tables.exchanges import ExchangeArrays
 
 
 class FactColumns:
-    """Of what has ended, as `kcli.core.columns.exchange_columns.ExchangeRows.take_columns` gives it.
+    """Columns of ended exchanges, as `kcli.core.columns.exchange_columns.ExchangeRows.take_columns` gives them.
 
     voices: the client profiles of connections (kcli.capture.audit.ClientProfile), by number. names: names of topics and
     servers, by number.
@@ -60,7 +60,7 @@ class FactColumns:
         ]  # fmt: skip
 
     def said(self, numbers: Any) -> Iterable[Any]:
-        """Yield the columns of the client's software, its version, and whether it asks what the broker speaks."""
+        """Yield the columns of the client's software, its version, and whether it sends ApiVersions."""
         yield numbered([talk.software for talk in self.voices], numbers).dictionary()
         yield numbered([talk.version for talk in self.voices], numbers).dictionary()
         yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")

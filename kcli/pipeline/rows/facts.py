@@ -10,7 +10,7 @@ from kcli.capture.audit import ClientProfile
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.errors import error_name
 
-REMEMBERED = 1 << 16  # connections, and what was said in answers to ApiVersions
+REMEMBERED = 1 << 16  # connections, and answers to ApiVersions
 
 
 class ClientUses:

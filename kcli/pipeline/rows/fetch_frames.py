@@ -16,7 +16,7 @@ from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH
 from kcli.tables.arrays import integers, rows_at, strings
 
-FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and what lets a client fetch from elsewhere
+FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and those that let a client fetch from elsewhere
 
 
 def frame_batch(columns: ExchangeColumns) -> Any:

@@ -1,8 +1,8 @@
 """The positions of a connection's fetches in partitions, over the edges of runs and of windows.
 
 The core follows each connection's positions, and gives them out as bytes: rows of (partition's key, effective offset,
-high watermark and log start offset as last seen). A run goes on with those of the run before. A window begins without:
-the rows that lack what the windows before it saw are completed when that is known.
+high watermark and log start offset as last seen). A run goes on with those of the run before. A window begins without
+them: its rows are completed once the positions of the windows before are known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLE = "fetch_partitions"
 SEEN = ("effective_offset", "high_watermark_seen", "log_start_seen")
 PARTITION = ("topic_id", "topic", "partition")
 UNKNOWN = -(1 << 63)
-KEPT = 9  # the place of positions in what is carried of a connection
+KEPT = 9  # the index of positions in a connection's carried state
 
 
 @dataclass(frozen=True, slots=True)

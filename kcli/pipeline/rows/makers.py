@@ -23,12 +23,12 @@ SAID_LINKS = "called_links"  # that of their connections
 
 
 def makers_for(wanted: Container[str]) -> dict[int, Maker]:
-    """Return what puts the rows of each API. wanted: names of tables."""
+    """Return the functions that put the rows of each API. wanted: names of tables."""
     return MAKERS | said_makers() if SAID in wanted else dict(MAKERS)
 
 
 def said_makers() -> dict[int, Maker]:
-    """Return what puts what exchanges say (`kcli.pipeline.rows.sayings`)."""
+    """Return the functions that put the rows of `kcli.pipeline.rows.sayings`."""
     of_metadata = MetadataRows().put
     return {
         **dict.fromkeys(OF_MEMBERS, put_member_call),

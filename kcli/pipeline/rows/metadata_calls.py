@@ -34,7 +34,7 @@ class MetadataRows:
             self.put_coordinators(rows, item, who)
 
     def put_metadata(self, rows: SingleRows, item: Exchange, who: Who) -> None:
-        """Put a Metadata request and what its answer says."""
+        """Put the rows of a Metadata request and its answer."""
         asked = (item.request or {}).get("topics")
         everything = asked is None or (asked == [] and item.api_version == 0)
         topics = (item.response or {}).get("topics") or ()
@@ -54,7 +54,7 @@ class MetadataRows:
                 rows.say("metadata_told", (*who, completed(item), self.number_of(rows, name, states)))
 
     def number_of(self, rows: SingleRows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
-        """Return the number of what an answer tells of a topic's partitions (see `state_of`), and put what is new."""
+        """Return the number of the state of a topic's partitions in an answer (see `state_of`), and put new states."""
         told = self.told.get((topic, states))
         if told is None:
             if self.partitions > KEPT:

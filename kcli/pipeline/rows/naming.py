@@ -1,5 +1,4 @@
-"""Topic names for rows whose connection never heard them: `kcli decode pcap` reads all connections at once and
-knows."""
+"""Topic names for rows of connections that lack them: `kcli decode pcap` reads all connections at once and has them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The facts of `noted_exchanges`: what the tables `throttling` and `groups` are made of, with as little of each message
-as they need.
+"""The facts of `noted_exchanges`, for the tables `throttling` and `groups`, with the fields of messages that they
+need.
 
 `ExchangeRows` in the core finds the throttle times.
 """
@@ -18,7 +18,7 @@ from kcli.tables.arrays import rows_at, texts
 
 NAMES = FACTS["noted_exchanges"].names
 BODIES = ("request", "response")
-TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
+TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API keys with bodies kept as text
 
 
 def noted_batch(columns: ExchangeColumns) -> Any:

@@ -15,7 +15,7 @@ GROUPS = ("cluster", "host")  # of the pattern, in the order of the columns
 
 
 def origin_pattern(text: str | None) -> re.Pattern[str] | None:
-    """Compile what says hosts and clusters by the paths of captures. UsageError: it is no such pattern."""
+    """Compile the pattern of hosts and clusters in paths of captures. UsageError: it is no such pattern."""
     if text is None:
         return None
     try:
@@ -57,7 +57,7 @@ class Origins:
             self.of_files.append(([*places], of_file))
 
     def row(self) -> tuple[Any, ...]:
-        """Return the values for a row of what is read now, in the order of the columns."""
+        """Return the values for a row of the current capture, in the order of the columns."""
         return (*self.said[self.marks.number], self.run)
 
     def arrays(self, count: int) -> list[Any]:

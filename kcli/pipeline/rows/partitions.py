@@ -89,7 +89,7 @@ def of_share_fetch(item: Exchange) -> list[Partition]:
     ]
 
 
-# By API: the walk, the columns of what each side says, and what the request says of itself.
+# By API: the walk, the columns of each side, and those of the whole request.
 Walk = tuple[Callable[[Exchange], list[Partition]], dict[str, int], dict[str, int], Callable[[Any], tuple[int, int]]]
 WALKS: dict[int, Walk] = {
     FETCH: (of_fetch, ASKED, FETCHED, lambda asked: (asked.get("sessionId", 0), asked.get("sessionEpoch", -1))),

@@ -81,8 +81,8 @@ SIDES: dict[int, tuple[Paths, Paths]] = {
 
 
 def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
-    """Return the layout of Fetch or Produce; None where the core can't read that version: one of a dialect, perhaps,
-    without what is needed.
+    """Return the layout of Fetch or Produce; None if the core can't read that version, such as one of a dialect without
+    a needed field.
     """
     from kcli.core.columns.exchange_columns import Layout
 

@@ -27,7 +27,7 @@ def holds_records(frame: bytes | None) -> bool:
 
 
 class RecordRows:
-    """Gathers records by the day of their exchange, those whose topic has no name yet apart."""
+    """Gathers records by the day of their exchange; records of a topic without a name yet are apart."""
 
     def __init__(self, secrets: bool, decoder: PayloadDecoder | None, note: Callable[[Event], None]) -> None:
         """Prepare to gather. secrets: show them. decoder: reads keys and values. note: takes batches that can't be
@@ -50,7 +50,7 @@ class RecordRows:
             self.size += len(field.data)
 
     def taken(self) -> Iterator[tuple[str, int, Any, bool]]:
-        """Take what was gathered, as `RowSource.put_batch` is given it."""
+        """Take the gathered records, as `RowSource.put_batch` gets them."""
         from kcli.payloads.record_table import record_batches
 
         parts, self.parts, self.size = self.parts, {}, 0

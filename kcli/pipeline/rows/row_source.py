@@ -1,4 +1,4 @@
-"""Captures whose exchanges and events become rows of the tables, those that a filter chooses."""
+"""Turns the exchanges and events of captures that a filter chooses into rows of the tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 AT_END = ": the capture ends"
 EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
-COUNTED = ("client_uses", "connection_sums", "outcomes")  # made of what the core counts until connections end
+COUNTED = ("client_uses", "connection_sums", "outcomes")  # made of the core's counts until connections end
 # Columns that no message says: they cost as much as all the others.
 DERIVED = {
     "fetch_partitions": ("effective_offset", "high_watermark_seen", "log_start_seen", "lag"),
@@ -55,7 +55,7 @@ class Packets(Protocol):
     """Packets on their way through an engine."""
 
     captures: list[str]  # URIs, by number
-    entered: Callable[[int], None]  # to be told the number of the capture that is read from here on
+    entered: Callable[[int], None]  # called with the number of the capture that is read from here on
 
     def run(self, until: int) -> None: ...
     def close(self) -> None: ...
@@ -72,14 +72,14 @@ Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
 class RowSource(Sink):
     """Makes rows of a capture's exchanges and events as they come out of its decoder, `capture`.
 
-    What exchanges that are not chosen say of their client and of topic names counts all the same. direct: the engine
-    may give exchanges to the core's columns, not to `exchange`.
+    Clients and topic names are learned from all exchanges, chosen or not. direct: the engine can give exchanges to the
+    core's columns, not to `exchange`.
     """
 
     direct = True
     learns = False
     chosen_columns: Mapping[str, Container[str]] = {}  # of tables that need not be whole
-    by_day = True  # a batch holds rows of one day, and those that lack topic names stand apart
+    by_day = True  # a batch holds rows of one day; rows that lack topic names are in a batch of their own
     rows_at_once = 20_000  # of exchanges, at most, that the core makes columns of before they are put
 
     def __init__(
@@ -109,7 +109,7 @@ class RowSource(Sink):
         self.rows = SingleRows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
         self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
-        # What is not chosen never becomes text, which learns names by itself.
+        # Exchanges that are not chosen never become text, which would teach names.
         read = DecodeOptions(chosen=chosen, **{"names": not chosen.takes_all} | options)
         self.capture = CaptureDecoder(paths, self, read)
         self.engine, self.new_reader, self.tally = self.capture.engine, self.capture.new_reader, self.capture.tally
@@ -240,7 +240,7 @@ class RowSource(Sink):
                 self.put_batch(table, -1, batch, False)
 
     def put_exchanges(self, columns: ExchangeColumns, partitions: PartitionColumns) -> None:
-        """Put the rows of exchanges, and of what is in them."""
+        """Put the rows of exchanges, and of their contents."""
         wanted = self.rows.wanted
         self.rows.exchanges += columns.rows.count
         exchanges = columns.batches() if "exchanges" in wanted else ()
@@ -255,7 +255,7 @@ class RowSource(Sink):
                 self.put_batch(table, -1, batch, False)
 
     def put_tcp(self, last: bool = False) -> None:
-        """Put what TCP says of connections. last: also of those that are open."""
+        """Put the TCP facts of connections. last: also of open ones."""
         if self.tcp is not None:
             ends, numbers = self.tcp.take(last)
             if ends:

@@ -1,8 +1,8 @@
-"""Requests and their responses, read once for all that are the same.
+"""Requests and their responses, read once for all identical ones.
 
-Heartbeats, Metadata, commits without news, transactions of the same partitions: byte for byte they repeat. What a maker
-puts of the first is kept under a number, and each exchange is a row of numbers; `kcli.tables.rule_facts.calls_query`
-joins the two.
+Heartbeats, Metadata, commits without news, transactions of the same partitions: byte for byte they repeat. The rows of
+the first are kept under a number, and each exchange is a row of numbers; `kcli.tables.rule_facts.calls_query` joins the
+two.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from kcli.tables.definition import schema_of
 from kcli.tables.rule_facts import RULE_FACTS
 
 NUMBERS = 5  # of an exchange
-# Whose rows are of the connection, not of what is said.
+# Tables with rows of the connection, not of a message.
 NEVER = frozenset({apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE})
 RANDOM = 32  # bits that tell the numbers of one process from those of others
 
 
 def random_start() -> int:
-    """Return where a process begins to number what it reads."""
+    """Return the number at which a process begins to count."""
     return int.from_bytes(os.urandom(RANDOM // 8)) << (62 - RANDOM)
 
 
@@ -36,7 +36,7 @@ class Sayings:
         self.numbers = SayingNumbers(apis, NEVER, random_start())
 
     def said(self, table: str, row: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-        """Return (table, row) of what is said now: without those columns that are the exchange's."""
+        """Return (table, row) of the current message: without the exchange's columns."""
         return f"{table}_said", (self.numbers.number, row[4], row[6], *row[8:])
 
     def take(self) -> Any:

@@ -1,4 +1,4 @@
-"""Rows that come one by one: of events, topic names, and the few APIs whose exchanges say more than columns do."""
+"""Rows that come one by one: of events, topic names, and the few APIs with contents beyond the columns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHA
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import NAME_FIELDS
 
-UNSAID = {FETCH_SNAPSHOT}  # whose rows are no sayings
+UNSAID = {FETCH_SNAPSHOT}  # APIs with rows outside of the sayings
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 
 Put = Callable[[str, tuple[Any, ...]], None]
 
 
 class SingleRows:
-    """Takes what comes out of one share of the connections, and puts rows.
+    """Takes the exchanges and events of one share of the connections, and puts rows.
 
     put(table, row): takes a row as a tuple in the order of the table's columns. wanted: tables to make rows for.
-    uses: what clients and brokers have said of themselves.
+    uses: the self-descriptions of clients and brokers.
     """
 
     def __init__(self, put: Put, wanted: frozenset[str], makers: Mapping[int, Maker] | None = None) -> None:
@@ -47,7 +47,7 @@ class SingleRows:
         self.put(*self.sayings.said(table, row))
 
     def more(self, item: Exchange) -> None:
-        """Put the rows of what this API is about, beside those that are columns; none where a body can't be decoded."""
+        """Put the rows of this API that are not columns; none if a body can't be decoded."""
         if item.request is not None and (item.response is not None or item.response_frame is None):
             self.makers[item.api_key](self, item, who_of(item))
 
@@ -96,7 +96,7 @@ def put_snapshot(rows: SingleRows, item: Exchange, who: tuple[Any, ...]) -> None
 
 
 def put_login(rows: SingleRows, item: Exchange, _who: tuple[Any, ...]) -> None:
-    """Put what a SaslHandshake or SaslAuthenticate says of a login."""
+    """Put the row of a login's SaslHandshake or SaslAuthenticate."""
     rows.put("logins", (item.connection, *login_step(item)))
 
 

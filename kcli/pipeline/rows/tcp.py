@@ -1,4 +1,4 @@
-"""Rows of the table `tcp`, out of what the core counts."""
+"""Rows of the table `tcp`, from the core's counts."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     if item.api_key == SASL_AUTHENTICATE:
         token = bytes(asked.get("authBytes") or b"")
         if token == CONFIRMED:
-            return  # the refusal that it confirms was told
+            return  # the refusal that it confirms was put before
         user = None if b"\0" in token and not item.bodies.secrets else name_of_login(token)
         if status := token_refused(answered):
             error, message = error_name(SASL_AUTHENTICATION_FAILED), status

@@ -104,7 +104,7 @@ class KcliSource(DataSource):
         return None
 
     def position(self) -> dict[str, Any]:
-        """Return how far a stream can read now: the files that nobody writes any more."""
+        """Return how far a stream can read now: the complete files."""
         settle = float(self.options.get("settle", SETTLE))
         return {"files": sorted(file.uri for file in settled(self.files(), time.time(), settle))}
 
@@ -188,7 +188,7 @@ class FilteringReader(FileReader):
 
 
 class StreamReader(DataSourceStreamReader):
-    """Reads what is new since the batch before. Positions are what the source says of itself."""
+    """Reads the files new since the batch before. Positions are the source's own."""
 
     def __init__(self, source: KcliSource, wanted: Sequence[str]) -> None:
         self.source, self.inner = source, FileReader(source, wanted)
@@ -225,7 +225,7 @@ def passing(batch: Any, condition: Any) -> list[Any]:
 
 
 def plain_arrays(batch: Any) -> Any:
-    """Return a copy of a batch, whose texts may lie in memory that is used again, without dictionaries."""
+    """Return a copy of a batch without dictionaries: its texts can lie in memory that is reused."""
     import numpy
     import pyarrow
 

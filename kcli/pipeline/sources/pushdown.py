@@ -47,7 +47,7 @@ def is_there(found: Any, _nothing: Any) -> bool:
 
 
 def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Comparison], list[Any]]:
-    """Split filters into (those that can be judged here, those that Spark has to)."""
+    """Split filters into (those evaluated here, those left to Spark)."""
     tests: list[Comparison] = []
     rest: list[Any] = []
     for each in filters:

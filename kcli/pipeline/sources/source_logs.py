@@ -20,10 +20,9 @@ PIECE = 16 << 20  # bytes of a segment that are read at a time
 
 
 class SegmentSource(KcliSource):
-    """A row for each record of .log files. `record`: JSON, of internal topics; `timestamp` null where there is none
-    that a calendar has.
-
-    topic and partition are what the folder's name says. Markers and other control records have is_control.
+    """A row for each record of .log files. `record`: JSON, of internal topics; `timestamp` null without one in a
+    calendar's range. topic and partition come from the folder's name. Markers and other control records have
+    is_control.
     """
 
     columns = (

@@ -1,8 +1,8 @@
 """Each table of the pipeline as a data source: out of captures, or of a folder that `kcli pipeline run` has written.
 
-Exchanges and what is made of single ones come from captures in any number of tasks, which share the connections; the
-tables that look across connections are made in one task, as `kcli pipeline run --engine local` makes them. Of an output
-folder each file is a task, at the versions that its last run says.
+Exchanges, and tables made of single ones, come from captures in any number of tasks, which share the connections;
+tables across connections are made in one task, as `kcli pipeline run --engine local` makes them. Of an output folder
+each file is a task, at the versions that its last run says.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class TableSource(KcliSource):
         ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
         return {"ports": ports, "dialect": self.options.get("schema"), "secrets": shows_secrets(self.options)}
 
-    # As a stream: of captures those that are new, of a folder what its new runs have brought
+    # As a stream: the new captures, or the rows of a folder's new runs
 
     def position(self) -> dict[str, Any]:
         folders = self.folders
@@ -174,9 +174,8 @@ class TableSource(KcliSource):
 
 
 def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterator[str]:
-    """Yield the files that the runs behind one and up to another have left of a table.
-
-    InputError: one of them stands in place of a run whose rows were read before.
+    """Yield the files of a table from the runs after one and up to another. InputError: one of them replaces a run that
+    was read before.
     """
     for entry in journal.entries:
         if not first < entry.run <= last:

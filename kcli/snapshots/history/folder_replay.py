@@ -1,7 +1,7 @@
 """Replays a folder's log in the pass that examines its files, in place of one more over all of them.
 
-This is for folders where there is nothing to report, as nearly all are. At the first thing that is odd or differs it
-gives up, and `replayed.replay_folder` reads the files again, and says what it is.
+This is for folders without findings, as nearly all are. At the first difference or odd record it gives up;
+`replayed.replay_folder` then reads the files again, and reports it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Examine = Callable[[Path, Follower], object]
 
 
 class FolderReplay:
-    """A Follower of a folder's segments, in their order. examine: what examines a snapshot on the way to them, with a
-    follower; is_sound: so far all that is replayed makes what the snapshots say."""
+    """A Follower of a folder's segments, in their order. examine: examines a snapshot on the way to them, with a
+    follower; is_sound: so far the replay makes what each snapshot holds.
+    """
 
     store: dict[bytes, Any] | None = None
 
@@ -46,7 +47,7 @@ class FolderReplay:
 
     @property
     def end(self) -> int:
-        """The offset behind what is in the image."""
+        """The offset after the image's last record."""
         return self.loader.image.provenance.end_offset
 
     def give_up(self) -> None:
@@ -91,8 +92,8 @@ class FolderReplay:
                 self.give_up()
 
     def makes(self, snapshot: SnapshotId) -> bool:
-        """Return whether the log has led to what a snapshot says. Its partitions are compared as they are read, not
-        kept: the replay goes on with its own.
+        """Return whether the log leads to the image of a snapshot. Its partitions are compared while they are read; the
+        replay goes on with its own.
         """
         loader, image = self.loader, self.loader.image
         if snapshot.end_offset != self.end or loader.held is not None or loader.changes is None:

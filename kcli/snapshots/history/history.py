@@ -48,8 +48,8 @@ class HistoryLoader(Loader):
         wants: Callable[[Object], bool] = lambda _: True,
         partitions: Collection[tuple[Hashable, ...]] | None = None,
     ) -> None:
-        """Follow a log. wants: whether an object's changes are reported. secrets: show them. partitions: (topic,
-        number) of those whose changes are reported, None: all; few are much faster.
+        """Follow a log. wants: whether an object's changes are reported. secrets: show them. partitions: report only
+        changes of these (topic, number), None: of all; few are much faster.
         """
         super().__init__(dialect, strict=strict)
         self.report, self.secrets, self.wants, self.partitions = report, secrets, wants, partitions
@@ -102,7 +102,7 @@ class HistoryLoader(Loader):
         return topic is not None and (topic.name, found[1][1]) in self.partitions
 
     def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
-        """Hand over what the kernel holds of the partitions that a record touches; of chosen ones it holds nothing."""
+        """Hand over the kernel's state of the partitions that a record touches; it has none of chosen ones."""
         objects = touched(self.image, name, value) if name in ("PartitionRecord", "PartitionChangeRecord") else ()
         if not any(map(self.is_chosen, objects)):
             super().prepare(changes, name, value)

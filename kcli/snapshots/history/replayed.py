@@ -22,7 +22,7 @@ from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.names import SnapshotId
 from kcli.snapshots.rules.findings import SnapshotFinding
 
-TRACED = 1000  # differing objects whose first difference is looked for
+TRACED = 1000  # differing objects for which the first difference is searched
 SHOWN = 20  # findings on one snapshot
 REFUSED = "a controller of Kafka 4.4 stops at it"
 START = SnapshotId(0, 0)
@@ -38,7 +38,7 @@ class Node:
 
 
 def node_at(path: str, folder: Path) -> Node:
-    """Return what a folder has of a node. path: as it was given."""
+    """Return the files of a node's folder. path: as it was given."""
     snapshots = {name.id: folder / file for file, name in listing_of(folder).snapshots}
     return Node(path, snapshots, cluster_of(folder))
 
@@ -95,12 +95,14 @@ class Replay:
         return loader
 
     def refusals(self, loader: Loader, snapshot: SnapshotId) -> Iterator[SnapshotFinding]:
-        """Yield what a controller refuses of a snapshot."""
+        """Yield the records of a snapshot that a controller refuses."""
         for _, text in loader.refusals[:SHOWN]:
             yield SnapshotFinding("error", "replay", f"{REFUSED}: {text}", None, self.path(snapshot))
 
     def log(self, loader: Loader, base: SnapshotId, target: SnapshotId | None) -> Iterator[SnapshotFinding]:
-        """Replay the log up to a snapshot, or to its end. Records that don't apply to what was before are findings."""
+        """Replay the log up to a snapshot, or to its end. Records that don't apply to the image before them are
+        findings.
+        """
         before, refused = len(loader.problems), len(loader.refusals)
         take_log(loader, self.folder, target.end_offset if target else None)
         if target is None:

@@ -67,10 +67,9 @@ class Bucket:
 
 
 class Timeline(Loader):
-    """A Loader that notes what a log's records do while it builds the image; a snapshot's records are its start.
-
-    buckets: {time in steps: Bucket}, of those with records; before: the states' counts at the start
-    events, epochs: the newest MOST
+    """A Loader that notes the changes by a log's records while it builds the image; a snapshot's records are its start.
+    buckets: {time in steps: Bucket}, if it has records; before: the states' counts at the start events, epochs: the
+    newest MOST
     """
 
     def __init__(self, step: int, dialect: str | None = None) -> None:
@@ -87,11 +86,11 @@ class Timeline(Loader):
 
     @property
     def moves(self) -> dict[tuple[bytes, int], LeaderMoves]:
-        """Of partitions, by topic id and number, those that got another leader, or none."""
+        """Partitions, by topic id and number, that got another leader, or none."""
         return {} if self.states is None else {place: LeaderMoves(*row) for place, row in self.states.moves.items()}
 
     def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
-        """Replay the records of one batch, from an offset on, and note what they do."""
+        """Replay the records of one batch, from an offset on, and note their changes."""
         states = self.enter(batch)
         super().replay_batch(records, batch, start)
         bucket = self.bucket
@@ -153,7 +152,7 @@ class Timeline(Loader):
             self.epochs[-1].leader = value.get("leaderId")
 
     def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
-        """Apply a metadata record, and note what it changes."""
+        """Apply a metadata record, and note its changes."""
         if self.states is None:
             super().apply(offset, name, value)
         elif name in BROKERS:

@@ -69,7 +69,7 @@ def object_name(change: Change) -> str:
 
 
 def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
-    """Return an object's name. row: one of its rows, for topics, whose key is an id."""
+    """Return an object's name. row: one of its rows; topics, keyed by id, take their name from it."""
     if table == "partitions":
         text = f"{key[0]}-{key[1]}"
     elif table == "topics" and row:

@@ -47,9 +47,9 @@ def refuses(*names: str) -> Callable[[Rule], Rule]:
 class Controller:
     """The state of a controller beside the image. It is asked of each record before the image takes it.
 
-    names: {topic name: topic id}, in which a name stays whose id went on under another one
+    names: {topic name: topic id}; a name stays here even if its id got another name
     directories: {directory id: broker}; rules: the contents of the ACLs, whatever ids they have
-    members: of the topics whose lists may be odd; leave: have the kernel leave such a topic to the slower reader
+    members: of topics with possibly odd lists; leave: tells the kernel to leave such a topic to the slower reader
     """
 
     def __init__(self, image: Image, leave: Callable[[bytes], object] = lambda _: None) -> None:

@@ -15,10 +15,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """kind: "created", "deleted" or "changed"; table: one of `tables.TABLES`; key: what names the object
-
-    before, after: the rows; None for what is not there. columns: those that differ. fields: {column: (old, new)} of
-    them, "changed" only.
+    """kind: "created", "deleted" or "changed"; table: one of `tables.TABLES`; key: names the object before, after: the
+    rows; None on the side without one. columns: those that differ. fields: {column: (old, new)} of them, "changed"
+    only.
     """
 
     kind: str
@@ -30,7 +29,7 @@ class Change:
 
     @property
     def fields(self) -> dict[str, tuple[Any, Any]]:
-        """{column: (old, new)} of what differs; {} for an object that was created or deleted."""
+        """{column: (old, new)} of the different columns; {} for an object that was created or deleted."""
         if self.before is None or self.after is None:
             return {}
         return {name: (self.before[name], self.after[name]) for name in self.columns}

@@ -1,7 +1,8 @@
 """Keeps which partitions of a topic each broker is in the ISR or the ELR of, as a controller does.
 
 Kafka's `BrokersToIsrs` and `BrokersToElrs` hold no more than lists of partitions, so that a broker which an ISR names
-twice, or a topic id that begins anew, leaves entries behind; a later change does not find what it removes then.
+twice, or a topic id that begins anew, leaves entries behind; a later change does not find the entry that it removes
+then.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Members:
             self.update(number, None, partition)
 
     def update(self, number: int, before: Partition | None, after: Partition) -> None:
-        """Take a change of a partition. ReplayError: what it removes is not there."""
+        """Apply a change of a partition. ReplayError: an entry that it removes is missing."""
         led = before["leader"] if before else NO_LEADER
         change(self.isrs, number, in_sync(before), in_sync(after), (led, after["leader"]))
         elr = sorted(before["eligibleLeaderReplicas"]) if before else []

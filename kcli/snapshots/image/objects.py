@@ -1,6 +1,6 @@
-"""The objects of a metadata image, one at a time: which ones a record touches, and the row of each.
+"""The objects of a metadata image, one at a time: those that a record touches, and the row of each.
 
-An object is named by its table (`tables.TABLES`) and by what finds it in an image; its row is the one in that table.
+An object is named by its table (`tables.TABLES`) and its key in an image; its row is the one in that table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 Value = dict[str, Any]
 Object = tuple[str, Any]
 
-SECRET_TABLES = ("configs", "scramCredentials")  # tables whose rows hide something
+SECRET_TABLES = ("configs", "scramCredentials")  # tables with hidden values
 
 
 def touched(image: Image, name: str, value: Value) -> list[Object]:

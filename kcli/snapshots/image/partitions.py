@@ -1,6 +1,6 @@
 """Counts the partitions of a snapshot.
 
-The kernel reads nearly all PartitionRecords in place; what it leaves (unknown tags, the layouts of 2.8) is decoded and
+The kernel reads nearly all PartitionRecords in place; the rest (unknown tags, the layouts of 2.8) is decoded and
 counted here, by the same rules.
 """
 
@@ -132,7 +132,7 @@ class PartitionTable:
             self.fast.forget(topic)
 
     def close(self) -> None:
-        """Take in what the kernel counted; call it once, after the last record."""
+        """Add the kernel's counts; call it once, after the last record."""
         fast, self.fast = self.fast, None
         if fast is None:
             return

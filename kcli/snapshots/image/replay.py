@@ -191,7 +191,7 @@ def topic_of(image: Image, value: Value) -> Topic:
 
 
 def merge_partition(partition: Partition, change: Value) -> Partition:
-    """Apply a PartitionChangeRecord: what it leaves out stays; the epochs advance. Raises ReplayError."""
+    """Apply a PartitionChangeRecord: fields that it leaves out stay; the epochs advance. Raises ReplayError."""
     merged = dict(partition)
     for name in LISTS:
         if change.get(name) is not None:
@@ -209,7 +209,7 @@ def merge_partition(partition: Partition, change: Value) -> Partition:
 
 
 def check_partition(partition: Partition) -> None:
-    """Raise ReplayError for what no partition can have."""
+    """Raise ReplayError for an impossible partition."""
     replicas, directories = len(partition["replicas"]), len(partition["directories"])
     if directories != replicas:
         raise ReplayError(f"a partition of {counted(replicas, 'replica')} with {directories} directories")

@@ -32,7 +32,7 @@ from kcli.snapshots.image.texts import (
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A file of the tree, whose text is made when it is read."""
+    """A file of the tree. Its text is made when it is read."""
 
     text: Callable[[], str]
 
@@ -218,9 +218,10 @@ def walk_tree(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
 
 
 def matches(root: Directory, pattern: str) -> Iterator[tuple[str, Node]]:
-    """Yield the nodes whose path fits a pattern: `*`, `?` and `[...]` within a name, `**` for any number of names.
+    """Yield the nodes with a path that matches a pattern: `*`, `?` and `[...]` within a name, `**` for any number of
+    names.
 
-    A pattern that begins at none of the root's names begins below /image: `topics/byName/*`.
+    A pattern that begins with none of the root's names is below /image: `topics/byName/*`.
     """
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if parts and not any(fnmatchcase(name, parts[0]) for name in root.names()):

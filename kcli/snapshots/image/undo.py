@@ -1,6 +1,5 @@
-"""Undoes changes of metadata: the lines for Kafka's own tools that bring back what was there before.
-
-Records of a deleted topic, the id that it had, and what is secret do not come back; a comment says so.
+"""Undoes changes of metadata: command lines of Kafka's own tools that restore the state before. Records of a deleted
+topic, its id, and secrets can't be restored; a comment says so.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ RESOURCES |= {"DELEGATION_TOKEN": "--delegation-token", "USER": "--user-principa
 
 @dataclass(slots=True)
 class Undo:
-    """Gathers changes. bootstrap: what the lines say of where the cluster is; entities: of quotas, by their text."""
+    """Gathers changes. bootstrap: the broker's address in the lines; entities: of quotas, by their text."""
 
     bootstrap: str = "HOST:PORT"
     entities: dict[str, QuotaEntity] = field(default_factory=dict)
@@ -95,7 +94,7 @@ class Undo:
         self.features[row["name"]] = levels[0], levels[1]
 
     def take_delegationTokens(self, change: Change, row: Row) -> None:  # noqa: N802
-        """Take a delegation token, whose secret can't be restored."""
+        """Take a delegation token; its secret can't be restored."""
         if change.after is None:
             self.lost.append(f"delegation token {row['tokenId']} of {row['owner']}: a new one is to be made")
 
@@ -132,7 +131,7 @@ class Undo:
         return shlex.join([name, "--bootstrap-server", self.bootstrap, *words])
 
     def topics(self) -> Iterator[str]:
-        """Delete what was created, create what was deleted."""
+        """Delete created topics, create deleted ones."""
         for name in sorted(self.created - self.deleted.keys()):
             yield self.tool("kafka-topics", "--delete", "--topic", name)
         for name in sorted(self.created & self.deleted.keys()):

@@ -23,10 +23,10 @@ STATES = ("offline", "under-min-isr", "at-min-isr", "leader-moves")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A partition afterwards. state: one of STATES, the gravest that holds; alive: brokers of the ISR that are up
+    """A partition afterwards. state: the gravest of STATES that applies; alive: brokers of the ISR that are up
 
-    reassign: replicas with which it has enough in sync again, once they have caught up; (): none are needed, or none
-    can, as nobody is left to copy from
+    reassign: replicas with which it has enough in sync again, once they have caught up; (): none are needed, or no
+    replica is left to copy from
     """
 
     topic: str
@@ -106,7 +106,7 @@ class WhatIf:
         return Outcome(topic, number, state, leader, following, tuple(kept), tuple(elr), least, reassign)
 
     def state(self, leader: int, following: int, in_sync: int, least: int) -> str | None:
-        """Name what becomes of a partition."""
+        """Name the state of a partition afterwards."""
         if following < 0:
             return "offline"
         if in_sync < least:
@@ -116,7 +116,7 @@ class WhatIf:
         return "leader-moves" if following != leader else None
 
     def next_leader(self, partition: Partition, alive: list[int], elr: list[int]) -> int:
-        """Return who is elected; -1: nobody."""
+        """Return the id of the elected broker; -1: none."""
         for candidates in (alive, elr if self.has_elr else ()):
             for replica in partition["replicas"]:
                 if replica in candidates and replica in self.alive:
@@ -132,7 +132,7 @@ class WhatIf:
         return 1
 
     def reassignment(self, partition: Partition, least: int) -> tuple[int, ...]:
-        """Choose replicas on brokers that are up in place of those that went: of other racks, then with fewest."""
+        """Choose live brokers in place of the lost replicas: first of other racks, then with the fewest replicas."""
         kept = [each for each in partition["replicas"] if each in self.alive]
         missing = len(partition["replicas"]) - len(kept)
         for _ in range(missing):

@@ -30,8 +30,8 @@ class Comparison:
 
 
 def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Comparison]:
-    """Compare the nodes at the highest offset that all show. A node whose files end before another's begin is compared
-    in a comparison of its own with those that still show its state. before: no offset past this one.
+    """Compare the nodes at the highest offset that all show. If a node's files end before another's begin, it gets a
+    comparison of its own with the nodes that still show its state. before: no offset past this one.
     """
     late, chosen = list[FolderNode](), sorted(nodes, key=lambda node: node.end)
     made = []
@@ -85,9 +85,10 @@ def parting(one: FolderNode, two: FolderNode) -> Parting | None:
 
 @dataclass(slots=True)
 class Drifting:
-    """An object that nodes hold otherwise. groups: names of nodes that hold the same, with its row (None: they have no
-    such object); columns: those that differ, () where some node lacks the object; last: the last record of the log that
-    changed it, as far as the log reaches back."""
+    """An object that differs between nodes. groups: names of nodes with the same row, and that row (None: they have no
+    such object); columns: the different ones, () if some node lacks the object; last: the last record of the log that
+    changed it, as far as the log reaches back.
+    """
 
     table: str
     key: tuple[Hashable, ...]
@@ -112,7 +113,7 @@ def drifting(
 def grouped(
     names: Sequence[str], changes: dict[str, Change]
 ) -> tuple[list[tuple[list[str], Row | None]], tuple[str, ...]]:
-    """Return (nodes by what they hold, the columns that differ), from the changes between the first node and others."""
+    """Return (nodes by their row, the different columns), from the changes between the first node and others."""
     first = next(iter(changes.values()))
     groups: list[tuple[list[str], Row | None]] = [([name for name in names if name not in changes], first.before)]
     for name, change in changes.items():

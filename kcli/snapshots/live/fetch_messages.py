@@ -1,4 +1,4 @@
-"""Fetch and FetchSnapshot for the metadata log: bodies of requests, and what a response holds (KIP-630)."""
+"""Fetch and FetchSnapshot for the metadata log: request bodies, and the contents of responses (KIP-630)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reading the metadata log of a KRaft quorum as a state machine without sockets (KIP-630, KIP-595, KIP-853).
 
-A reader sends Fetch to the leader until that names a snapshot, and FetchSnapshot until it has the whole of it. What
-Fetch asks for, and what comes after the snapshot, is in `snapshot_fetch` and `follow`. Common to both:
+A reader sends Fetch to the leader until that names a snapshot, and FetchSnapshot until it has the whole of it. The
+fields of Fetch, and the steps after the snapshot, are in `snapshot_fetch` and `follow`. Common to both:
 
     answer                                  to a Fetch                   to a FetchSnapshot
     NOT_LEADER_OR_FOLLOWER, BROKER_NOT_     ask the leader that the      -> Fetch: another node's file with the same id
@@ -11,8 +11,8 @@ Fetch asks for, and what comes after the snapshot, is in `snapshot_fetch` and `f
     POSITION_OUT_OF_RANGE                   -                            from nothing, once; then -> Fetch
     anything else                           failed                       failed
 
-The caller sends `request(version)` of `api_key` to `target`, hands the answer to `take`, and writes
-what that returns: bytes and their position.
+The caller sends `request(version)` of `api_key` to `target`, passes the answer to `take`, and writes the bytes that it
+returns at their position.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Drop what was written of the current file; `reason` for the user."""
+    """Drop the written part of the current file; `reason` for the user."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Whole batches behind those before, all below the high watermark; data: empty where there is nothing new."""
+    """Whole batches after the earlier ones, all below the high watermark; data: empty without new ones."""
 
     base_offset: int
     data: bytes

@@ -1,1 +1,1 @@
-"""A quorum by its nodes: their identities and logs, who can be elected, what is wrong and what to do."""
+"""A quorum by its nodes: their identities and logs, the electable ones, findings and cures."""

@@ -15,10 +15,9 @@ from kcli.snapshots.quorum.quorum_findings import add_line
 
 @dataclass(slots=True)
 class Answer:
-    """address: of the controller; error: why it did not answer; node: its id, where that is known
-
-    leader, epoch: as it says; leader -1: it knows none; quorum: what it says as the leader
-    cluster_id; controllers: {address: node id} of those that it knows; is_certificate: the error is about one
+    """address: of the controller; error: why it did not answer; node: its id, if known leader, epoch: from its answer;
+    leader -1: it knows none; quorum: its DescribeQuorum, as the leader cluster_id; controllers: {address: node id} from
+    its answer; is_certificate: the error is about one
     """
 
     address: str
@@ -104,7 +103,9 @@ def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Fi
 
 
 def bystanders(answers: Sequence[Answer], quorum: Described, bootstrap: str) -> Iterator[Finding]:
-    """Find controllers that answer and do not vote: as those whose disk was replaced, and the old voter removed."""
+    """Find controllers that answer and do not vote, such as one with a replaced disk after its old voter was
+    removed.
+    """
     voters = [each.key.id for each in quorum.voters]
     for each in answers:
         if each.error or each.node is None or each.node in voters:

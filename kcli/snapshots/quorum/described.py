@@ -59,7 +59,7 @@ class Described:
         return self.now >= 0 and self.now - member.fetched > STALE_MS
 
     def living(self, node: int) -> Member | None:
-        """Return the member that a node is now, of those with its id: the one that fetched last."""
+        """Return the present member of a node among those with its id: the one that fetched last."""
         mine = [each for each in (*self.voters, *self.observers) if each.key.id == node]
         return max(mine, key=lambda each: (not self.is_stale(each), each.fetched, each.end), default=None)
 

@@ -1,7 +1,7 @@
 """The nodes of a quorum that can be elected, if just these are started as they are.
 
-A voter gives its vote to one whose log is not behind its own, by the last epoch and then by the end (KIP-595); it is
-asked by the voters that the candidate knows, under its node id and directory id (KIP-853), in the candidate's cluster.
+A voter grants its vote to a candidate with a log not behind its own, by the last epoch and then by the end (KIP-595).
+The candidate asks the voters that it knows, by node id and directory id (KIP-853), in its cluster.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kcli.snapshots.quorum.voters import VoterKey
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """nodes: those that are there; cluster_id: that of the most; voters: those that the best log knows.
+    """nodes: the present ones; cluster_id: that of most of them; voters: those of the best log.
 
-    best: the longest log, by epoch, of the cluster's voters, or of all its nodes where no voter is there
+    best: the longest log, by epoch, of the cluster's voters, or of all its nodes if no voter is present
     electable: the ids of nodes that can be elected
     """
 
@@ -53,7 +53,7 @@ class Quorum:
         return next((each for each in self.voters if each.is_node(node.id, node.identity.directory_id)), None)
 
     def holders(self, offset: int) -> list[QuorumNode]:
-        """Return the voters whose logs agree with the best one up to an offset."""
+        """Return the voters with logs that agree with the best one up to an offset."""
         voters = (node for node in self.nodes if self.voter(node) is not None and not self.is_stranger(node))
         return [node for node in voters if common_end(self.best, node) >= offset]
 

@@ -152,7 +152,7 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
 
 
 def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
-    """Find nodes whose newest snapshot has an error: a node that needs it does not start."""
+    """Find nodes with an error in their newest snapshot: a node that needs it does not start."""
     for node in quorum.nodes:
         damage = damage_of_newest(node, dialect)
         if damage is None:
@@ -174,7 +174,7 @@ def is_broker(quorum: Quorum, node: QuorumNode) -> bool:
 
 
 def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
-    """Find nodes whose logs are behind the best one, or diverge from it."""
+    """Find nodes with logs behind the best one, or diverging from it."""
     best = quorum.best
     for node in quorum.nodes:
         if quorum.is_stranger(node) or node.place >= best.place or (node.is_empty and quorum.voter(node) is None):

@@ -69,7 +69,7 @@ def list_directory(names: Iterable[str]) -> Listing:
 
 
 def parse_quorum_state(text: str) -> QuorumState:
-    """Read the file `quorum-state`. Raises InputError with what is missing or wrong."""
+    """Read the file `quorum-state`. Raises InputError with the missing or wrong field."""
     raw = jsontext.loads(text, what="a quorum-state file")
     if not isinstance(raw, dict):
         raise InputError("not a quorum-state file: a JSON object expected")

@@ -47,7 +47,7 @@ class OpenFile(NamedTuple):
 def open_file(path: str | Stream) -> Iterator[OpenFile]:
     """Open a file. A stream, standard input for "-", or a named pipe is copied to a temporary file first.
 
-    OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
+    OSError at the end: another program has truncated the file, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
         given = isinstance(path, Stream)
@@ -66,7 +66,7 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
 
 @contextmanager
 def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
-    """Open a temporary file with what a stream has. Its name is the stream's own where that says something."""
+    """Open a temporary file with a stream's contents. Its name is the stream's, if that has a useful one."""
     import shutil
 
     with temporary_file() as aside:
@@ -136,7 +136,7 @@ def readable(data: memoryview, path: str) -> memoryview:
 
 
 def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard) -> None:
-    """Raise OSError where a file does not have what was mapped any more: zeros may have been read in its place."""
+    """Raise OSError if a file is shorter than its map: zeros can have been read in place of its contents."""
     left = os.fstat(stream.fileno()).st_size
     if left < len(data) or guard.was_cut:
         raise OSError(errno.EIO, cut_text(len(data), left), path) from None

@@ -1,4 +1,4 @@
-"""The folder of a metadata log, looked at in one pass: which files hold which offsets, and what is in its log."""
+"""Survey of a metadata log's folder in one pass: the offsets of its files, and the records of its log."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class FolderSurvey:
 
 
 def grows(file: OpenFile) -> bool:
-    """Return whether a file is longer than what was read of it, or grows within PATIENCE."""
+    """Return whether a file is longer than the part that was read, or grows within PATIENCE."""
     until = time.monotonic() + PATIENCE
     while Path(file.path).stat().st_size <= len(file.data):
         if time.monotonic() > until:

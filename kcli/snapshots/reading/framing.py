@@ -1,8 +1,8 @@
 """Batches of a snapshot or a metadata log segment, one header at a time.
 
-A snapshot is a sequence of record batches of magic 2 (Kafka's `RecordsSnapshotWriter`), as a log segment is; nothing
-stands between, before or behind them. This module finds them and verifies their checksums. It goes on behind a bad
-batch whose length is plausible, so that all sound batches of a damaged file are read.
+A snapshot is a sequence of record batches of magic 2 (Kafka's `RecordsSnapshotWriter`), as a log segment is, and
+nothing else. This module finds them and verifies their checksums. It skips a bad batch with a plausible length, so that
+all sound batches of a damaged file are read.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Fault(NamedTuple):
 
 
 def batches(data: memoryview, start: int = 0) -> Iterator[Batch | Fault]:
-    """Yield every batch from `start` on; as the last item a Fault, where what follows is no batch."""
+    """Yield every batch from `start` on; as the last item a Fault, if other bytes follow."""
     position, end = start, len(data)
     while position < end:
         left = end - position

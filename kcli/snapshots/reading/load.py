@@ -37,7 +37,7 @@ def load_snapshot(data: memoryview, *, end_offset: int = 0, epoch: int = 0, dial
 class Loader:
     """Builds an image from one snapshot and any number of segments, in order.
 
-    strict: raise InputError for what can't be read or applied; else add it to `problems` as (offset, text).
+    strict: raise InputError for a record that can't be read or applied; else add it to `problems` as (offset, text).
     """
 
     def __init__(self, dialect: str | None = None, *, strict: bool = True) -> None:
@@ -46,13 +46,13 @@ class Loader:
         self.strict = strict
         self.problems: list[tuple[int, str]] = []
         self.held: list[Held] | None = None  # the records of an open transaction
-        self.controller: Controller | None = None  # what judges the records as a controller does, see `judged`
-        self.refusals: list[tuple[int, str]] = []  # (offset, text) of what it refuses
+        self.controller: Controller | None = None  # the controller's checks of the records, see `judged`
+        self.refusals: list[tuple[int, str]] = []  # (offset, text) of records that it refuses
         self.records = 0
         self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
         self.reached = 0  # the log offset behind the last batch that was seen, sound or not
         self.table: PartitionTable | None = None  # of the snapshot being read
-        # What a log makes of partitions, in the kernel; None: every record is applied here.
+        # The state of partitions in the kernel; None: every record is applied here.
         self.changes: PartitionChanges | None = PartitionChanges(self.image.topics)
 
     def judged(self) -> Self:
@@ -67,7 +67,7 @@ class Loader:
         return self
 
     def refuse(self, found: Iterable[tuple[int, str]]) -> None:
-        """Note what a controller refuses."""
+        """Note a record that a controller refuses."""
         self.refusals += [(offset, f"record {offset}: {text}") for offset, text in found]
 
     def judge_open(self) -> None:
@@ -111,7 +111,7 @@ class Loader:
         """Replay a log segment's batches from the image's end offset up to `until` (not included).
 
         A batch is applied whole, as nodes do: where `until` lies inside one, the image ends before it, and `split` says
-        which one it is. Offsets that no batch has are a problem: what they held is missing from the image.
+        which one it is. Offsets without a batch are a problem: their records are missing from the image.
         more: another segment follows, and the image's partitions may be brought up to date behind that one.
         """
         self.replay_batches(data, until, mapped)
@@ -139,7 +139,7 @@ class Loader:
             image.provenance.epoch = batch.leader_epoch
             image.provenance.timestamp = batch.append_timestamp
             if until is not None and self.reached >= until:
-                return  # what stands behind may be in the making
+                return  # the bytes after it can be a write in progress
 
     def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
         """Replay the records of one batch, from an offset on."""
@@ -266,7 +266,7 @@ class Loader:
         handler(self.image, value)
 
     def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
-        """Hand over what the kernel holds of the partitions that a record touches."""
+        """Hand over the kernel's state of the partitions that a record touches."""
         if name in TOPICS:
             changes.forget(id_bytes(value["topicId"]))
         elif name in PARTITIONS:

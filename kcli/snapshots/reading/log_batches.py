@@ -1,4 +1,4 @@
-"""The headers of a metadata log's batches, and what they tell of time."""
+"""The headers of a metadata log's batches, and times derived from them."""
 
 from __future__ import annotations
 

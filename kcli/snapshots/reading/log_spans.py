@@ -1,4 +1,4 @@
-"""A metadata log in spans: what its records take, by type, between the offsets that matter."""
+"""A metadata log in spans between given offsets: the bytes of its records by type."""
 
 from __future__ import annotations
 
@@ -41,10 +41,9 @@ def log_spans(boundaries: Iterable[int]) -> list[LogSpan]:
 def count_segment(
     spans: Sequence[LogSpan], data: memoryview, decoder: Decoder, problems: list[str], mapped: object = None
 ) -> tuple[int, Fault | None]:
-    """Add the batches of a segment, up to what is no batch, to the spans that they end in. mapped: see `release`.
-
-    Returns the offset behind the last of them, 0 without any, and what is no batch, where there is such a thing.
-    Batches that can't be read are added to `problems`.
+    """Add the batches of a segment, up to the first fault in the framing, to the spans that they end in. mapped: see
+    `release`. Returns the offset after the last of them, 0 without any, and the fault, None without one. Batches that
+    can't be read are added to `problems`.
     """
     starts, end = [span.start for span in spans], 0
     for batch in batches(data):

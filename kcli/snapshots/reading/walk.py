@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
     from kcli.snapshots.image.partitions import PartitionTable
 
-# The faults of a record that show before its message is read, and what Kafka's reader expects.
+# The faults of a record outside of its message, and the values that Kafka's reader expects.
 PROBLEMS = {
     "record": "the record's own lengths don't agree with the bytes that are there",
     "surplus": "bytes are left in the batch after its last record",
@@ -27,7 +27,7 @@ PROBLEMS = {
     "offset": "the record's offset is not the one after its neighbour's",
     "control-key": "a control record's key is at least 4 bytes (version and type)",
 }
-SOFT = ("key", "headers", "offset")  # those that leave the message readable
+SOFT = ("key", "headers", "offset")  # faults that leave the message readable
 COUNTED = "counted"  # no fault: the record went into the table of partitions, and could not be applied by the kernel
 
 
@@ -71,9 +71,9 @@ def walk(
     """Yield the records of `records` (a batch's opened body) as rows in the shape of Entry.
 
     With `partitions`, the PartitionRecords that the kernel reads go there and are not yielded. With `changes`, the
-    kernel applies those and PartitionChangeRecords there. With both, what goes there and is not applied is COUNTED.
-    matching: PartitionRecords are not applied, but compared: those that differ are COUNTED. mapped: `records` lies in a
-    file's map, whose pages may be given back on the way.
+    kernel applies those and PartitionChangeRecords there. With both, records for `partitions` that are not applied are
+    COUNTED. matching: PartitionRecords are not applied, but compared: different ones are COUNTED. mapped: `records`
+    lies in a file's map; its pages can be given back on the way.
     """
     fast = partitions.fast if partitions is not None else None
     return Walk(
@@ -97,7 +97,7 @@ def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]
 
 
 def metadata_rows(data: memoryview, mapped: object = None) -> Iterator[tuple[Row, memoryview]]:
-    """Yield every metadata record of a file whose bounds are known, and its batch's records; mapped: see `release`."""
+    """Yield every metadata record of a file with known bounds, and its batch's records; mapped: see `release`."""
     for batch in batches(data):
         if isinstance(batch, Fault):
             return

@@ -1,7 +1,7 @@
-"""Parts of an image that another metadata.version does not allow: features, records, and what they lose (KIP-778).
+"""Parts of an image that another metadata.version does not allow: features, records, and lost fields (KIP-778).
 
-Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`; what a level can't hold is what its image writer
-reports as lost (`ImageWriterOptions.handleLoss`).
+Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`; the loss at a level is that which its image writer
+reports (`ImageWriterOptions.handleLoss`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATE_TOPICS = {SHARE_STATE: 26}  # topics in which a feature has its state
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """severity: "error" for what is lost or not supported, "note" for what is written otherwise; count: of objects;
+    """severity: "error" for lost or unsupported objects, "note" for those written in another form; count: of objects;
     needs: the level of metadata.version from which on it is allowed."""
 
     severity: str
@@ -80,7 +80,7 @@ def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Mis
 
 
 def unsupported(image: Image, target: int, renewed: bool) -> Iterator[Misfit]:
-    """Yield nodes whose software does not have the level."""
+    """Yield nodes with software that lacks the level."""
     for nodes, kind in ((image.brokers, "broker"), (image.controllers, "controller")):
         for number, node in sorted(nodes.items()):
             spans = {each["name"]: each for each in node["features"]}
@@ -159,7 +159,7 @@ def configs_of(kind: int) -> Callable[[Image], Iterator[str]]:
     return lambda image: (name for (each, name), _ in sorted(image.configs.items()) if each == kind)
 
 
-# (the first level that holds it, what it is, a function that finds it)
+# (the first level that holds it, its name, a function that finds it)
 HELD: tuple[tuple[int, str, Callable[[Image], Iterator[str]]], ...] = (
     (8, "lost: that brokers migrate from ZooKeeper", brokers_with("isMigratingZkBroker")),
     (11, "lost: SCRAM credentials", lambda image: (user for users in image.scram.values() for user in sorted(users))),

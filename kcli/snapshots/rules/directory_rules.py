@@ -22,7 +22,7 @@ from kcli.topic_names import METADATA_ID
 
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ
 NO_SNAPSHOT = SnapshotId(-1, -1)
-COMMIT = 1000  # ms after which a batch is committed, but for one whose leader has lost its followers or stands still
+COMMIT = 1000  # ms after which a batch is committed, unless its leader has lost its followers or hangs
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
 def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """Check that a snapshot ends between two batches of the log, and its header has the time of the one before it.
 
-    The header is what tells another state, or another cluster, under a name that fits: no record has a cluster's id.
+    Only the header shows another state, or another cluster, under a fitting name: no record has a cluster's id.
     """
     logged = {offset: batch for segment in found.segments for offset, batch in segment.ends.items()}
     for snapshot in found.snapshots:
@@ -238,7 +238,7 @@ def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
 def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """Check that epochs and offsets in leader-epoch-checkpoint grow, and are those of the log.
 
-    A node that has moved the log's start, to the end of a snapshot, drops what lies before it there at once, and whole
+    A node that has moved the log's start, to the end of a snapshot, drops earlier epochs from it at once, and whole
     segments later.
     """
     file = "leader-epoch-checkpoint"

@@ -75,7 +75,7 @@ class Evidence:
     ends: {offset asked for: header of the batch that holds the record before it}, of a log segment
     timed: {(time asked for, epoch): base offset of its last batch with that time}
     brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)}
-    partitions: the closed PartitionTable; rescan: the file's records again, for what needs a second look
+    partitions: the closed PartitionTable; rescan: reads the file's records again
     """
 
     file: str

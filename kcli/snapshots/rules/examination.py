@@ -20,8 +20,8 @@ from kcli.snapshots.rules.evidence import MOST, Control, Evidence
 
 
 class Asked(NamedTuple):
-    """The offsets and times to look up in a log's segments. ends: offsets where snapshots end; times: those that their
-    headers say, ms.
+    """The offsets and times to look up in a log's segments. ends: offsets where snapshots end; times: those of their
+    headers, ms.
     """
 
     ends: Collection[int]
@@ -101,7 +101,7 @@ class Examiner:
         if computed != batch.crc:
             found.bad_checksums.add(batch.position, batch.crc, computed)
             self.pass_over()
-            return  # what the bytes say is not worth judging
+            return  # the content is not worth judging
         try:
             records = opened(data, batch)
         except InputError as error:
@@ -120,7 +120,7 @@ class Examiner:
             self.follower.give_up()
 
     def place(self, batch: Batch) -> None:
-        """Note what is wrong with the batch's offsets, epoch and place."""
+        """Note faults in the batch's offsets, epoch and position."""
         found, last = self.found, self.found.last
         index, found.batches = found.batches, found.batches + 1
         expected = (found.base or 0) if last is None else last.last_offset + 1
@@ -141,7 +141,7 @@ class Examiner:
         found.first, found.last = found.first or batch, batch
 
     def note_kind(self, batch: Batch, index: int) -> None:
-        """Note where control batches are, and the first data behind those that the file begins with."""
+        """Note the control batches, and the first data batch after those at the beginning of the file."""
         found = self.found
         if batch.is_control and len(found.control_batches) < 1000:
             found.control_batches.append(index)
@@ -171,7 +171,7 @@ class Examiner:
                 self.found.controls.append(Control(offset, index, place, kind, version, value, reason))
 
     def rows(self, rows: Iterable[Row], records: memoryview) -> None:
-        """Count records by type and version, and judge those that can be read. Damage that is not `SOFT` keeps a record
+        """Count records by type and version, and judge the readable ones. Damage that is not `SOFT` keeps a record
         from being counted.
         """
         found = self.found

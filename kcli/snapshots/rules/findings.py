@@ -1,7 +1,7 @@
 """Findings of `verify`, and the registry of its rules.
 
-A rule is a function that yields findings on the evidence, registered under a name. An error is what Kafka would refuse,
-misread, or load as something other than was written. A note is unusual but valid.
+A rule is a function that yields findings on the evidence, registered under a name. An error: Kafka would refuse the
+file, misread it, or load another state than was written. A note is unusual but valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """metadata.version: feature level <-> name <-> release (Kafka's `MetadataVersion`; KIP-778).
 
-The feature level determines the release whose records the log may hold. Levels below 7 (3.3) are not in the log: a file
-without a level is read as one of 2.8 to 3.2.
+The feature level determines the release of the records that the log can hold. Levels below 7 (3.3) are not in the log:
+a file without a level is read as one of 2.8 to 3.2.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """file: the one that is lost; covered: the newest other snapshot that holds all of it, None: there is none.
+    """file: the lost one; covered: the newest other snapshot that holds all of it, None without one.
 
     reach: the offset up to which the other files lead, None: to nothing at all; offsets: from there to where all files
     lead, None: the same; records: {type: count} of those offsets, as far as the log has them
@@ -54,7 +54,7 @@ def reach(files: Sequence[LogFile]) -> int | None:
 
 
 def losses(files: Sequence[LogFile], spans: Sequence[LogSpan]) -> Iterator[Loss]:
-    """Yield what the loss of each of the newest MOST files takes. spans: the log's, with a boundary at each file's
+    """Yield the consequence of losing each of the newest MOST files. spans: the log's, with a boundary at each file's
     start and end.
     """
     whole = reach(files) or 0

@@ -74,15 +74,15 @@ def advance(
 
 
 def followed(log_begin: int, leader_begin: int, snapshots: Sequence[SnapshotId]) -> int:
-    """Return where a follower's log may begin, when its leader's begins at `leader_begin`: there, once a snapshot of
-    its own includes what it would lose; until then where it begins now.
+    """Return the offset at which a follower's log can begin if its leader's begins at `leader_begin`: that one, once a
+    snapshot of its own covers the records before it; until then its present one.
     """
     covered = any(each.end_offset >= leader_begin for each in snapshots)
     return max(log_begin, leader_begin) if covered else log_begin
 
 
 def deletable(snapshots: Sequence[SnapshotId], log_begin: int) -> list[SnapshotId]:
-    """Return the snapshots that the log no longer needs: those that end before it begins."""
+    """Return the snapshots that the log no longer needs: all that end before it begins."""
     return [each for each in sorted(snapshots) if each.end_offset < log_begin]
 
 

@@ -1,7 +1,7 @@
-"""Finds what a node of another release dies of when it starts: records that it must replay and can't.
+"""Finds records that keep a node of another release from starting: it must replay them, and can't.
 
-A node replays its newest snapshot and the log behind it, whatever the image comes to: a level that was raised and
-lowered again, a registration that a later one has superseded, a record of a type that the release lacks.
+A node replays every record of its newest snapshot and the log behind it, also superseded ones: a level that was raised
+and lowered again, an old registration, a record of a type that the release lacks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FINE, LOOK, UNKNOWN = "", "look", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A record that keeps nodes of a release from starting. features: what it sets, {name: level}."""
+    """A record that keeps nodes of a release from starting. features: the levels that it sets, {name: level}."""
 
     file: str
     offset: int
@@ -52,7 +52,7 @@ class Preflight:
         self.verdicts: dict[tuple[int, int], str] = {}
 
     def obstacles(self, paths: Iterable[str], since: int = 0) -> Iterator[Obstacle]:
-        """Yield what stops a node in these files, from a log offset on in segments."""
+        """Yield the records in these files that stop a node, from a log offset on in segments."""
         for path in paths:
             is_log = path.endswith(".log")
             with open_file(path) as file:
@@ -63,7 +63,7 @@ class Preflight:
                         yield found
 
     def bootstrap(self, folder: Path) -> Iterator[Obstacle]:
-        """Yield what stops a node in the bootstrap.checkpoint of a log directory."""
+        """Yield the records in the bootstrap.checkpoint of a log directory that stop a node."""
         path = folder / BOOTSTRAP
         if release_order(self.release) < release_order(LEVEL_ONLY) and path.is_file():
             yield from self.obstacles([str(path)])
@@ -128,6 +128,6 @@ class Preflight:
 
 
 def has_structs(value: dict[str, Any]) -> bool:
-    """Return whether a field is an array of structs that is not empty; tags that nobody knows pass unseen."""
+    """Return whether a field is an array of structs that is not empty; unknown tags are ignored."""
     fields = (each for name, each in value.items() if name != UNKNOWN_TAGS)
     return any(isinstance(each, list) and each and isinstance(each[0], dict) for each in fields)

@@ -48,7 +48,7 @@ class Voter(NamedTuple):
 
 
 class Fitness(NamedTuple):
-    """severity: "error" for what keeps the quorum from starting, or from being the same cluster; else "note"."""
+    """severity: "error" if it keeps the quorum from starting, or from being the same cluster; else "note"."""
 
     severity: str
     what: str
@@ -102,7 +102,7 @@ def is_dynamic(image: Image, voters: Sequence[Voter]) -> bool:
 
 
 def with_voters(image: Image, voters: Sequence[Voter]) -> bool:
-    """Give a dynamic quorum's image its voters. Whether that changes it."""
+    """Add the voters to a dynamic quorum's image; return whether that changes it."""
     if not is_dynamic(image, voters) or voters == voters_of(image):
         return False
     listener = next((end["name"] for each in image.voters or () for end in each["endpoints"]), LISTENER)
@@ -169,7 +169,7 @@ def dynamic(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
 
 
 def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
-    """Yield notes on nodes whose registrations stay in the image."""
+    """Yield notes on nodes with registrations that stay in the image."""
     alive = [number for number, each in sorted(image.brokers.items()) if not each["fenced"]]
     if alive:
         text = f"alive in the snapshot: {counted(len(alive), 'broker')} ({named(alive)}); a broker that starts anew is "
