@@ -6,8 +6,11 @@ It is asked for a schema when a payload names one, once for each; what it can't 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import urllib3
@@ -21,9 +24,11 @@ from kcli.payloads.framing import SchemaId
 from kcli.payloads.schema import LONGEST, PayloadError, Schema
 from kcli.payloads.schema_files import type_of_text
 
+T = TypeVar("T")
 MOST_ASKED = 2000  # questions in a run
 LARGEST = 4 * LONGEST  # bytes of an answer
-SECONDS = 10
+SECONDS = 10  # without a byte
+WHOLE_SECONDS = 45  # for an answer, with what is asked again
 REDIRECTS = 3
 NATIVE = re.compile(r"/apis/registry/v(\d)/?$")  # Apicurio's own API
 ACCEPT = "application/vnd.schemaregistry.v1+json, application/json, */*"
@@ -144,12 +149,9 @@ class Registry:
             raise PayloadError(f"more than {MOST_ASKED:,} questions to the registry")
         self.asked += 1
         try:
-            answer = self.pool.request("GET", self.url + path, headers=self.headers, preload_content=False)
-            try:
-                data = answer.read(LARGEST + 1, decode_content=True)
-            finally:
-                answer.release_conn()
-                answer.close()
+            answer, data = in_time(lambda: self.answer(path))
+        except TimeoutError:
+            raise self.fail(f"took more than {WHOLE_SECONDS} s over one answer") from None
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self.fail(f"can't be reached: {reason_of(error)}") from None
         if answer.status == 404:
@@ -162,10 +164,34 @@ class Registry:
             raise PayloadError(f"the registry's answer has more than {LARGEST >> 20} MiB")
         return data.decode("utf-8", "replace"), answer.headers
 
+    def answer(self, path: str) -> tuple[urllib3.BaseHTTPResponse, bytes]:
+        """Return an answer, and up to LARGEST bytes of it, and one more."""
+        answer = self.pool.request("GET", self.url + path, headers=self.headers, preload_content=False)
+        try:
+            return answer, answer.read(LARGEST + 1, decode_content=True)
+        finally:
+            answer.release_conn()
+            answer.close()
+
     def fail(self, text: str) -> PayloadError:
         """Ask no more. Returns the error of the payload."""
         self.failure = NetworkError(f"the registry at {self.url} {text}")
         return PayloadError(self.failure.args[0])
+
+
+def in_time(ask: Callable[[], T]) -> T:
+    """Return what a call returns, or raise its error. Raises TimeoutError where it takes too long: time-outs of sockets
+    start anew with each byte, so that an answer may come a byte at a time for ever."""
+    found: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(ask())
+        except BaseException as error:  # noqa: BLE001  # it is raised where the call was made
+            found.set_exception(error)
+
+    Thread(target=work, daemon=True, name="kcli-registry").start()
+    return found.result(WHOLE_SECONDS)
 
 
 def authorization(said: dict[str, str], user: str) -> dict[str, str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.file_kinds import recognized
+from kcli.sql.inputs import start_of
 from kcli.sql.scans import Source
 from kcli.sql.views import TRAFFIC, WRITTEN
 
@@ -26,7 +28,8 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
         try:
             schema = pyarrow.parquet.read_schema(path)
         except (pyarrow.ArrowException, OSError) as error:
-            raise InputError(f"not a Parquet file: {error}", file=path) from None
+            kind = recognized(start_of(path))
+            raise InputError(f"not a Parquet file: {f'it {kind}' if kind else error}", file=path) from None
         names = set(schema.names)
         if table is not None:
             yield WRITTEN.get(table, table), with_file(plain(schema)), parquet_source(path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import InputError, NetworkError, UsageError
-from kcli.payloads import PayloadDecoder, PayloadOptions
+from kcli.payloads import PayloadDecoder, PayloadOptions, registry
 from kcli.payloads.registry import USE_ID
 from tests.payloads.values import ORDER, VALUE, avro, framed, members
 
@@ -159,6 +161,29 @@ def test_what_a_registry_may_do_is_bounded(stub: tuple[str, type[Stub]]) -> None
         before = len(kind.seen)
         assert "reason" in (members(decoder, framed(7, ORDERED[5:])) or {})
         assert len(kind.seen) == before, "a registry that failed is asked no more"
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"])
+def test_an_answer_that_comes_a_byte_at_a_time_has_an_end(start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "WHOLE_SECONDS", 0.5)
+    done = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(start)
+            while not done.wait(0.05):
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        decoder = PayloadDecoder(PayloadOptions(registry=f"http://127.0.0.1:{listener.getsockname()[1]}"))
+        assert "took more than 0.5 s over one answer" in members(decoder, ORDERED)["reason"]  # type: ignore[index]
+        done.set()
+        thread.join()
+    with pytest.raises(NetworkError, match="took more than"):
+        decoder.raise_failure()
 
 
 def test_a_password_is_not_sent_to_another_host_nor_shown(stub: tuple[str, type[Stub]]) -> None:

@@ -86,6 +86,13 @@ def test_tables_of_the_pipeline_and_of_others(tmp_path: Path, ask: Ask) -> None:
     assert ask("SELECT sum(a)::INT AS n, any_value(file) AS file FROM my_table", own) == [{"n": 3, "file": str(own)}]
 
 
+def test_a_capture_that_is_named_as_a_table_is_told(samples: Path, tmp_path: Path, ask: Ask) -> None:
+    file = tmp_path / "t.parquet"
+    file.write_bytes((samples / "java44-txn.pcap").read_bytes())
+    with pytest.raises(InputError, match=r"t\.parquet: not a Parquet file: it looks like a capture: "):
+        ask("SELECT 1", file)
+
+
 @pytest.mark.parametrize("cut", [4, 60, 200])
 def test_damage_is_an_error_of_the_input(cut: int, tmp_path: Path, ask: Ask) -> None:
     whole = tmp_path / "t.parquet"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -30,11 +31,13 @@ from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_gr
 from kcli.cli.terminal.console import refuse_parquet_on_terminal, terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.output import open_output, output_option
+from kcli.counting import counted
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
+KEY_AND_VALUE = ("_key", "_value")
 READ = ("ports", "dialect", "memory", "key_logs", "secrets")
 
 Row = dict[str, Any]
@@ -84,6 +87,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     live = check_live(files, options)
     chosen = replace(filter_of(options, files), topic=None)
     problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options, captures_of(files))
+    unread = Counter[str]()
 
     def end() -> None:
         """Raise what was wrong where no record was shown: then nothing is written, not even headings."""
@@ -111,7 +115,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
             )
             rows = ended(choice.wanted(row for group in groups for row in group.rows()), end)
         if decoder is not None:
-            rows = with_payloads(rows, decoder)
+            rows = with_payloads(rows, decoder, unread, KEY_AND_VALUE[options["values"] :])
         if options["follow"]:
             form = "values" if options["values"] else options["format_"]
             write_followed(rows, out, form, terminal_room(options["output"]))
@@ -125,6 +129,10 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         conclude(problems.failures, options["quiet"], count=problems.count)
     if decoder is not None:
         decoder.raise_failure()
+    if unread and (options["values"] or options["format_"] == "csv"):  # which have no place for reasons
+        most, _ = unread.most_common(1)[0]
+        text = f"{counted(unread.total(), 'payload')} can't be read: {most}{' and more reasons' * (len(unread) > 1)}"
+        warn(f"{text} (each has its reason with --format jsonl)", options["quiet"])
     if choice.asks and not choice.count:
         warn(f"no record matches; {choice.there()}", options["quiet"])
         return 1
@@ -150,9 +158,13 @@ def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:
     return "parquet-payloads" if form == "parquet" and decoder is not None else form
 
 
-def with_payloads(rows: Iterator[Row], decoder: PayloadDecoder) -> Iterator[Row]:
-    """Add what keys and values say, as `_key` and `_value`."""
+def with_payloads(
+    rows: Iterator[Row], decoder: PayloadDecoder, unread: Counter[str], told: Sequence[str]
+) -> Iterator[Row]:
+    """Add what keys and values say, as `_key` and `_value`. unread: counts the reasons of those of `told` that can't be
+    read."""
     for row in rows:
         if "_control" not in row:
             decoder.add_to(row, row["topic"])
+            unread.update(reason for name in told if (reason := row.get(name, {}).get("reason")))
         yield row

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.console import terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output
@@ -169,7 +170,7 @@ def write_summary(found: Image, out: BinaryIO) -> None:
         shown = dumps(value) if isinstance(value, dict | list) else f"{value:,}" if isinstance(value, int) else value
         write(f"{name:<{wide}}  {'' if shown is None else shown}")
     write("")
-    write("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json")
+    Lines(out).lines(broken("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json", terminal_room()))
 
 
 def write_what_if(found: Image, without: tuple[str, ...], form: str, out: BinaryIO) -> None:

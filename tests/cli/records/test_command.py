@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
+from kcli.records import build_batch
 from tests.capture.wires import SAMPLES
 
 DATA = Path(__file__).parents[1] / "data"
@@ -198,3 +199,19 @@ def test_where_nothing_could_be_read_the_output_stays(form: str, text: str, tmp_
     for more in ([], ["--distinct"]):  # the core's way, and that of rows
         assert main(["records", str(other), "--format", form, "-o", str(out), *more]) == 3
         assert out.read_text() == "old" and capsys.readouterr().err.count("\n") == 1
+
+
+def test_values_that_can_not_be_read_are_told(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "v.avsc").write_text('{"type": "record", "name": "V", "fields": [{"name": "n", "type": "long"}]}')
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(build_batch([(5, b"k", b"\x02", ()), (6, b"k", b"", ()), (7, b"k", None, ())]))
+    words = ["records", str(log), "--value-schema", str(tmp_path / "v.avsc")]
+    for form in (["--values"], ["--format", "csv"]):
+        assert main([*words, *form]) == 0
+        said = capsys.readouterr()
+        assert "1 payload can't be read: not of this schema: it ends too early (each has" in said.err
+        assert main([*words, *form, "-q"]) == 0
+        assert not capsys.readouterr().err
+    assert main([*words, "--format", "jsonl"]) == 0
+    said = capsys.readouterr()
+    assert "ends too early" in said.out and not said.err
