@@ -213,7 +213,8 @@ FROM calls c LEFT JOIN replicated r ON c.server = r.server
 WHERE latency_ms IS NOT NULL
 """,
     # The last time at which a request of a connection was answered, or may have been: answers come in order, and where
-    # bytes are missing in the capture there may be answers.
+    # bytes are missing in the capture there may be answers. The same holds without any packet of the broker, unless the
+    # client sends its own again and again.
     "heard": """
 SELECT connection, max(ns) AS ns
 FROM (
@@ -226,18 +227,23 @@ FROM (
   FROM undecodable
   WHERE event IN ('gap', 'truncated', 'undecodable') AND connection IS NOT NULL
   GROUP BY connection
+  UNION ALL
+  SELECT connection, max(last_ns) FROM tcp WHERE s_segments = 0 AND c_unacked_resent = 0 GROUP BY connection
 ) AS ends
 GROUP BY connection
 """,
-    # TCP connections, with the client id of their requests.
+    # TCP connections, with the client id of their requests. A client that sends data was accepted, whether the capture
+    # has the SYN-ACK or not.
     "conns": f"""
-SELECT {", ".join(f"t.{each}" for each in RULE_FACTS["tcp"].names)},
+SELECT {", ".join(f"t.{each}" for each in RULE_FACTS["tcp"].names if each != "accepted")},
+       t.accepted OR t.c_data_segments > 0 AS accepted,
        l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
        {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host,
        coalesce(l.request_bytes, 0) AS request_bytes, coalesce(l.response_bytes, 0) AS response_bytes
 FROM tcp t LEFT JOIN links l ON t.connection = l.connection
 """,
     # Times when a broker went away: most of its connections ended within moments, and others were refused after that.
+    # Those that began meanwhile do not count.
     "outages": """
 WITH ends AS (
   SELECT server, connection, first_ns, client_id,
@@ -257,11 +263,13 @@ numbered AS (
            OVER (PARTITION BY server ORDER BY server_ns ROWS UNBOUNDED PRECEDING) AS island
   FROM by_server
 ),
+begun AS (SELECT *, min(server_ns) OVER (PARTITION BY server, island) AS gone_ns FROM numbered),
 islands AS (
-  SELECT server, island, min(server_ns) AS gone_ns, max(server_ns) AS closed_ns, count(*) AS closed,
+  SELECT server, island, min(gone_ns) AS gone_ns, max(server_ns) AS closed_ns, count(*) AS closed,
          count(DISTINCT client_id) AS closed_clients,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND s_rst_ns < server_ns + 1000000000 THEN 1 ELSE 0 END) AS resets
-  FROM numbered
+  FROM begun
+  WHERE first_ns < gone_ns
   GROUP BY server, island
 ),
 alive AS (

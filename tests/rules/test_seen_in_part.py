@@ -16,21 +16,21 @@ from tests.rules.test_access import findings
 from tests.rules.test_by_hand import SECOND, Talk, found, produced, told
 
 
-def refused(times: int, address: str = "10.0.0.3") -> list[Wire]:
+def refused(times: int, address: str = "10.0.0.3", port: int = 9092) -> list[Wire]:
     """Attempts to connect that are refused, one a second."""
     wires = []
     for number in range(times):
-        port, start = 46000 + number, Wire().now + number * SECOND
-        wire = Wire(client=("10.0.0.1", port), server=(address, 9092), seq=(port, 2 * port), start=start)
+        own, start = 46000 + number, Wire().now + number * SECOND
+        wire = Wire(client=("10.0.0.1", own), server=(address, port), seq=(own, 2 * own), start=start)
         wire.add(0, SYN)
         wire.add(1, RST | ACK)
         wires.append(wire)
     return wires
 
 
-def asks_metadata(times: int, hosts: list[str], pause: int = 30 * MILLISECOND) -> Talk:
+def asks_metadata(times: int, hosts: list[str], pause: int = 30 * MILLISECOND, port: int = 9092) -> Talk:
     talk = Talk("gateway")
-    brokers = [{"nodeId": node, "host": host, "port": 9092, "rack": None} for node, host in enumerate(hosts, 1)]
+    brokers = [{"nodeId": node, "host": host, "port": port, "rack": None} for node, host in enumerate(hosts, 1)]
     for _ in range(times):
         talk.call(3, 12, {"topics": None}, {"brokers": brokers, "topics": []}, pause)
     return talk
@@ -171,3 +171,68 @@ def test_a_line_that_is_full(size: int, full: bool, tmp_path: Path) -> None:
     lines = [each for each in diagnose([str(path)]).findings if each.finding == "slow-network"]
     assert [each.subject["host"] for each in lines] == (["10.0.9.9"] if full else [])
     assert not full or "at the end of a full line" in lines[0].text
+
+
+def test_a_name_is_told_by_its_port_and_by_those_who_work(tmp_path: Path) -> None:
+    """A capture has addresses, and Metadata may have names, or ports that are mapped."""
+    named = asks_metadata(300, ["kafka.shop.example"])
+    told(found(tmp_path, named), "metadata-storm", client="gateway")
+    mapped = asks_metadata(300, ["10.0.0.99"])
+    others = produced(Talk("others", 41000), 24, 0)
+    others.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+    told(found(tmp_path, mapped, others), "metadata-storm", client="gateway")
+
+
+@pytest.mark.parametrize("error", [0, 3])
+def test_a_name_that_may_be_the_listener_s_own(error: int, tmp_path: Path) -> None:
+    """Nobody works there, and a client that is told of its topic well asks again; without the topic it has to."""
+    talk = Talk("till")
+    broker = {"nodeId": 1, "host": "kafka.shop.example", "port": 9092, "rack": None}
+    parts = [] if error else [{"partitionIndex": 0, "leaderId": 1, "replicaNodes": [1], "isrNodes": [1]}]
+    topic = {"name": "orders", "errorCode": error, "partitions": parts}
+    for _ in range(12):
+        talk.call(3, 12, {"topics": [{"name": "orders"}]}, {"brokers": [broker], "topics": [topic]}, SECOND)
+    told(found(tmp_path, talk), "unknown-topic" if error else "wrong-advertised-listener")
+
+
+def test_attempts_at_a_name_are_those_at_its_port(tmp_path: Path) -> None:
+    asking = asks_metadata(1, ["kafka.shop.example"], port=9999)
+    told(found(tmp_path, asking, *refused(4, port=9999)), "wrong-advertised-listener", client=["gateway"])
+    assert not found(tmp_path, asking, *refused(4, port=9998))
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_connection_without_a_packet_of_the_broker(seen: bool, tmp_path: Path) -> None:
+    """Its requests may have been answered: its client hangs up on nobody."""
+
+    def leaving(number: int) -> Wire:
+        port, start = 43000 + number, Wire().now + 2 * number * SECOND
+        wire = Wire(client=("10.0.0.7", port), seq=(port, 2 * port), start=start).open()
+        wire.client(request(1, 11, 1, {"maxWaitMs": 3000}, "hasty")).add(1, ACK)
+        wire.client(request(1, 11, 2, {"maxWaitMs": 3000}, "hasty")).add(1, ACK)
+        wire.now += 400 * MILLISECOND
+        wire.add(0, FIN)
+        client = [packet for packet in wire.packets if packet.data[26:30] == bytes([10, 0, 0, 7])]
+        wire.packets = wire.packets if seen else client
+        return wire
+
+    causes = [each.finding for each in found(tmp_path, produced(Talk("others"), 24, 0), *map(leaving, range(6)))]
+    assert causes == ["request-timeout-too-short"] * seen
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_broker_that_takes_connections_is_not_gone(taken: bool, tmp_path: Path) -> None:
+    """It resets each, one a second; now and then one is refused."""
+
+    def reset(number: int) -> Wire:
+        port = 44000 + number
+        start = Wire().now + number * SECOND if taken else Wire().now + number * MILLISECOND
+        wire = Wire(client=("10.0.0.7", port), seq=(port, 2 * port), start=start).open()
+        wire.client(b"\x16\3\1\0\4\1\0\0\0")
+        wire.now += 0 if taken else SECOND
+        wire.add(1, RST | ACK)
+        return wire
+
+    wires = [*map(reset, range(12)), *refused(12, "10.0.0.2")[3::4]]
+    causes = {each.finding for each in found(tmp_path, produced(Talk("others"), 30, 0), *wires)}
+    assert causes == {"tls-on-plaintext"} | ({"broker-crash"} if not taken else set())

@@ -6,6 +6,9 @@ from kcli.rules.rule import CRITICAL, Rule
 # for Metadata hardly more than once; there a listener counts only if none of its addresses can be reached.
 # The same holds if nobody tried: a capture of one broker's port shows no connection to the others. Some clients
 # (franz-go, kafka-python 3) ask once, and connect again and again: there the refused attempts count.
+# A name is told by its port, as a capture has its address alone. Where other clients of the listener work, an address
+# that nobody tried is another one in the capture (a name, a port that is mapped). A client that is told of errors alone
+# has nowhere to go, and one that asks for all topics may want no more; that counts if the name may be the listener's.
 RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",
@@ -13,17 +16,25 @@ RULE = Rule(
     when="unreached > 0",
     sql="""
 WITH tried AS (
-  SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS accepted,
+  SELECT place, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS accepted,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
          sum(CASE WHEN s_rst_ns IS NULL AND NOT accepted THEN last_ns - first_ns ELSE 0 END) / 1e9 AS waited_seconds,
-         array_agg(DISTINCT host) AS hosts, min(first_ns) AS first_ns
-  FROM conns
-  GROUP BY server
+         array_agg(DISTINCT host) AS hosts
+  FROM (
+    SELECT server AS place, accepted, requests, s_rst_ns, first_ns, last_ns, host FROM conns
+    UNION ALL
+    SELECT concat('port ', split_part(server, ':', -1)), accepted, requests, s_rst_ns, first_ns, last_ns, host
+    FROM conns
+  ) AS c
+  GROUP BY place
 ),
 asking AS (
-  SELECT server, coalesce(client_id, '') AS client_id, count(*) AS asked, min(completed_ns) AS began_ns,
-         max(completed_ns) AS ended_ns
-  FROM metadata_calls
+  SELECT m.server, coalesce(m.client_id, '') AS client_id, count(*) AS asked, min(m.completed_ns) AS began_ns,
+         max(m.completed_ns) AS ended_ns,
+         sum(CASE WHEN e.connection IS NULL THEN 1 ELSE 0 END) AS told_well,
+         sum(CASE WHEN e.connection IS NULL AND NOT m.all_topics THEN 1 ELSE 0 END) AS told_of_topics
+  FROM metadata_calls m LEFT JOIN (SELECT DISTINCT connection, correlation_id FROM metadata_topics) AS e
+    ON m.connection = e.connection AND m.correlation_id = e.correlation_id
   GROUP BY 1, 2
 ),
 working AS (
@@ -32,33 +43,44 @@ working AS (
   WHERE api NOT IN ('API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE',
                     'GET_TELEMETRY_SUBSCRIPTIONS')
 ),
+proven AS (SELECT DISTINCT server FROM asking WHERE client_id IN (SELECT client_id FROM working)),
 sent AS (
-  SELECT a.node_id, a.address, array_agg(DISTINCT a.server) AS listeners
-  FROM advertised a
-  WHERE a.address != a.server
-  GROUP BY a.node_id, a.address
+  SELECT a.server, node_id, address, named, attempts, refused, waited_seconds, hosts, coalesce(accepted, 0) AS accepted,
+         p.server IS NOT NULL AS proven
+  FROM (
+    SELECT server, node_id, address, named,
+           CASE WHEN named THEN concat('port ', split_part(address, ':', -1)) ELSE address END AS place
+    FROM (
+      SELECT server, node_id, address, address NOT LIKE '[%' AND lower(address) != upper(address) AS named
+      FROM advertised
+    ) AS n
+  ) AS a LEFT JOIN tried t USING (place) LEFT JOIN proven p ON a.server = p.server
 ),
 blind AS (
-  SELECT a.server
-  FROM advertised a LEFT JOIN tried t ON t.address = a.address
-  GROUP BY a.server
-  HAVING sum(coalesce(t.accepted, 0)) = 0
+  SELECT server, sum(accepted) > 0 AS maybe
+  FROM sent
+  WHERE NOT proven
+  GROUP BY server
+  HAVING sum(CASE WHEN named THEN 0 ELSE accepted END) = 0
 ),
 lost AS (
-  SELECT s.node_id, s.address, s.listeners, t.attempts, t.refused, t.waited_seconds, t.hosts
-  FROM sent s JOIN tried t ON t.address = s.address
-  WHERE t.accepted = 0 AND (t.attempts >= 2 OR t.waited_seconds >= 3)
+  SELECT node_id, address, max(attempts) AS attempts, max(refused) AS refused, max(waited_seconds) AS waited_seconds,
+         max(hosts) AS hosts, array_agg(DISTINCT server) AS listeners
+  FROM sent
+  WHERE address != server AND accepted = 0 AND (attempts >= 2 OR waited_seconds >= 3)
+  GROUP BY node_id, address
   UNION ALL
-  SELECT s.node_id, s.address, s.listeners, 0, 0, 0, NULL
-  FROM sent s
-  WHERE s.address NOT IN (SELECT address FROM tried)
+  SELECT node_id, address, 0, 0, 0, NULL, array_agg(DISTINCT server)
+  FROM sent
+  WHERE address != server AND (attempts IS NULL OR (named AND accepted > 0 AND NOT proven))
+  GROUP BY node_id, address
 ),
 away AS (
   SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
-  FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
+  FROM lost l JOIN asking k ON array_contains(l.listeners, k.server) LEFT JOIN blind b ON k.server = b.server
   WHERE k.client_id NOT IN (SELECT client_id FROM working)
-    AND CASE WHEN k.server IN (SELECT server FROM blind) THEN k.asked >= 3 OR l.attempts > 0
-             ELSE k.asked >= 3 AND l.attempts > 0 END
+    AND CASE WHEN l.attempts > 0 THEN b.server IS NOT NULL OR k.asked >= 3
+             ELSE b.server IS NOT NULL AND CASE WHEN b.maybe THEN k.told_of_topics ELSE k.told_well END >= 3 END
 )
 SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,

@@ -3,6 +3,7 @@
 from kcli.rules.rule import OF_TOPIC, Rule
 
 # Half of the bytes; of three partitions 70 %; or 40 % if every other partition that is written to gets little.
+# A capture without the traffic of a broker that leads partitions of the topic lacks what is written there.
 RULE = Rule(
     finding="hot-partition",
     title="partitions that take far more than their share",
@@ -29,21 +30,27 @@ uneven AS (
     AND (most / bytes >= 0.5 OR (most / bytes >= 0.4 AND most >= 4 * (bytes - most) / (used - 1)))
 ),
 counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
-everyone AS (
-  SELECT topic, count(DISTINCT partition) AS seen
-  FROM (
-    SELECT topic, partition FROM fetched WHERE topic IN (SELECT topic FROM uneven)
-    UNION
-    SELECT topic, partition FROM produced WHERE topic IN (SELECT topic FROM uneven)
-  ) AS p
-  GROUP BY topic
+asked AS (
+  SELECT topic, partition FROM fetched WHERE topic IN (SELECT topic FROM uneven)
+  UNION
+  SELECT topic, partition FROM produced WHERE topic IN (SELECT topic FROM uneven)
+),
+everyone AS (SELECT topic, count(DISTINCT partition) AS seen FROM asked GROUP BY topic),
+leaders AS (
+  SELECT m.topic, leader, count(a.partition) + count(s.server) AS seen
+  FROM partition_states m
+  LEFT JOIN asked a ON m.topic = a.topic AND m.partition = a.partition
+  LEFT JOIN server_spans s ON m.leader_address = s.server
+  WHERE m.topic IN (SELECT topic FROM uneven) AND leader >= 0
+  GROUP BY m.topic, leader
 )
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
        t.used, t.first_ns, t.last_ns, greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 100.0 * t.most / t.bytes AS percent,
        100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
 FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
-WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)
+WHERE t.topic NOT IN (SELECT topic FROM leaders WHERE seen = 0)
+  AND t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
