@@ -17,7 +17,12 @@ NO_WORD = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(c
 def columns_of(sql: str) -> dict[str, str]:
     """Return the columns of a query without a WITH: name -> SQL."""
     listed = sql.strip().removeprefix("SELECT ").partition("\nFROM ")[0]
-    every = [each.strip() for each in re.split(r",(?![^()]*\))", listed)]
+    every: list[str] = []
+    for piece in listed.split(","):
+        if every and every[-1].count("(") > every[-1].count(")"):
+            every[-1] += f",{piece}"
+        else:
+            every.append(piece.strip())
     return {re.split(r"[ .]", each)[-1]: each for each in every}
 
 

@@ -238,7 +238,7 @@ GROUP BY connection
 SELECT {", ".join(f"t.{each}" for each in RULE_FACTS["tcp"].names if each != "accepted")},
        t.accepted OR t.c_data_segments > 0 AS accepted,
        l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
-       {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host,
+       coalesce(l.address, {address_sql("t.client")}) AS host, {address_sql("t.server")} AS broker_host,
        coalesce(l.request_bytes, 0) AS request_bytes, coalesce(l.response_bytes, 0) AS response_bytes
 FROM tcp t LEFT JOIN links l ON t.connection = l.connection
 """,

@@ -21,7 +21,12 @@ def test_columns_are_found_by_their_names() -> None:
     columns = columns_of(PREPARED["fetched"])
     assert columns["client_id"] == "coalesce(p.client_id, '') AS client_id" and columns["partition"] == "p.partition"
     columns = columns_of(PREPARED["conns"])
-    assert columns["host"].endswith("'[]', '') AS host") and columns["s_repeats"] == "t.s_repeats"
+    assert columns["host"].endswith("'[]', '')) AS host") and columns["s_repeats"] == "t.s_repeats"
+
+
+def test_commas_inside_of_parentheses_separate_no_columns() -> None:
+    columns = ["coalesce(a, split(concat(b, c), ',')[1]) AS one", "two", "greatest(coalesce(c, d), e) AS three"]
+    assert [*columns_of(f"SELECT {', '.join(columns)}\nFROM rows").values()] == columns
 
 
 def test_columns_are_needed_by_queries_and_by_tables_that_they_make() -> None:
