@@ -7,6 +7,9 @@ behind the last do not count.
 
 A round trip is that of the whole line, from the client to where the capture was taken and from there to the broker. The
 shortest is the line's: acknowledgements wait up to 40 ms for data that they can go with, the longer the less there is.
+
+A lag that grows differs most from itself: how fast it grows is what two captures can be compared by. It is known when a
+group commits; between two commits it grows evenly.
 """
 
 from __future__ import annotations
@@ -104,6 +107,27 @@ FROM batches WHERE api = 'PRODUCE' GROUP BY ALL
 """, least=1.0, counts=True,
     ),
     Measure(
+        "lag-growth", "records a second that are written{topic} and not committed by {group_id}", "/s", """
+WITH places AS (SELECT group_id, topic, partition, unix_micros(timestamp) * 1000 AS ns, max(committed_offset) AS place
+                FROM commits WHERE error IS NULL AND topic IS NOT NULL GROUP BY ALL),
+     seen AS (SELECT topic, partition, ns, high_watermark AS top FROM fetched WHERE high_watermark >= 0
+              UNION ALL SELECT topic, partition, ns, base_offset FROM produced WHERE base_offset >= 0),
+     ends AS (SELECT topic, partition, max(ns) AS ns,
+                     max(max(top)) OVER (PARTITION BY topic, partition ORDER BY max(ns)) AS top
+              FROM seen WHERE topic IN (SELECT topic FROM places) GROUP BY topic, partition, ns // 250000000),
+     marks AS (SELECT p.*, greatest(e.top - p.place, 0) AS behind
+               FROM places p ASOF JOIN ends e ON p.topic = e.topic AND p.partition = e.partition AND p.ns >= e.ns),
+     steps AS (SELECT group_id, topic, block_of(ns) AS block, behind - lag(behind) OVER w AS growth,
+                      block - lag(block) OVER w AS blocks
+               FROM marks WINDOW w AS (PARTITION BY group_id, topic, partition ORDER BY ns))
+SELECT group_id, topic, block, sum(growth) / (60 * minutes()) AS value
+FROM (SELECT group_id, topic, growth / greatest(blocks, 1) AS growth,
+             unnest(range(block - greatest(blocks, 1) + 1, block + 1)) AS block
+      FROM steps WHERE growth IS NOT NULL) AS spread
+GROUP BY ALL
+""", HIGHER, least=2.0, excuse=("load", "topics"),
+    ),
+    Measure(
         "partition-share", "share of the bytes written{topic} that its fullest partition gets", "", """
 WITH parts AS (SELECT topic, partition, block_of(ns) AS block, sum(size_in_bytes) AS bytes
                FROM batches WHERE api = 'PRODUCE' GROUP BY ALL),
@@ -161,7 +185,7 @@ MEASURED = {
     "slow-broker": "latency", "slow-replication": "latency", "slow-network": "round-trip", "packet-loss": "resent",
     "rebalance-storm": "rebalances", "connection-churn": "connections", "throttled": "throttling",
     "tiny-batches": "batching", "errors-again": "errors", "fetch-session-evictions": "full-fetches",
-    "hot-partition": "partition-share",
+    "hot-partition": "partition-share", "lagging-consumer": "lag-growth",
 }  # fmt: skip
 # The API whose rate a finding is a limit of: likewise, where both captures have that rate.
 RATED = {"metadata-storm": "METADATA", "busy-fetch": "FETCH", "commit-per-record": "OFFSET_COMMIT"}

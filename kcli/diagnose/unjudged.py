@@ -11,6 +11,7 @@ from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
+from kcli.rules.judgement import NAMELESS
 from kcli.rules.second_hops import SecondHop
 
 NAMED = 3  # servers
@@ -26,6 +27,15 @@ class Unjudged:
     see: str = ""
 
 
+# Where no name is known, the id stands for it.
+OF_CLIENTS = f"""
+SELECT DISTINCT topic
+FROM (SELECT topic, client_id FROM fetched UNION ALL SELECT topic, client_id FROM produced) AS p
+WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND topic IN ({NAMELESS})
+ORDER BY topic
+"""
+
+
 def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
     """Name them, the largest first. seconds: how long the captures are. files: for commands."""
     return [
@@ -34,6 +44,7 @@ def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudge
         *one_way(store),
         *mid_stream(store),
         *unknown_schemas(store),
+        *nameless(store),
         *short(store, seconds),
     ]
 
@@ -168,6 +179,18 @@ SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread
         yield Unjudged(
             f"{counted(row['payloads'], 'key or value', 'keys and values')} of {of}, whose schema is not known",
             "--schema-registry URL, or --schemas DIR",
+        )
+
+
+def nameless(store: FactStore) -> Iterator[Unjudged]:
+    """Yield the topics that clients write and read by an id of which no message says the name."""
+    if not store.may_be_nameless():
+        return
+    ids = [row["topic"] for row in store.ask(OF_CLIENTS)]
+    if ids:
+        yield Unjudged(
+            f"{counted(len(ids), 'topic')} known by id alone: {few_of(ids, NAMED)}",
+            f"a capture that begins before the clients; their names: kafka-topics.sh --describe --topic-id {ids[0]}",
         )
 
 

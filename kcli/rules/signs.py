@@ -6,6 +6,7 @@ from kcli.rules.prepared import LOOKS, WORK
 
 # Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
 # seconds: from the first request to the last answer; left_seconds: between the ends of connections that clients closed;
+# cut_connections: those that servers closed first;
 # most_looks: the most inspecting requests of a client that does nothing else. A join that waits is answered late, or
 # never.
 SIGNS = f"""
@@ -69,6 +70,7 @@ lines AS (
          sum(CASE WHEN opened AND NOT accepted THEN 1 ELSE 0 END) AS refused_connections,
          sum(CASE WHEN c_fin_ns IS NOT NULL OR c_rst_ns IS NOT NULL THEN 1 ELSE 0 END) AS left_connections,
          coalesce(max(left_ns) - min(left_ns), 0) / 1e9 AS left_seconds,
+         sum(CASE WHEN opened AND cut_ns <= coalesce(left_ns, cut_ns) THEN 1 ELSE 0 END) AS cut_connections,
          sum(CASE WHEN c_alert IS NOT NULL OR s_alert IS NOT NULL OR s_first_bytes LIKE '1503%' THEN 1
                   ELSE 0 END) AS tls_alerts, sum(CASE WHEN c_first_bytes LIKE '1603%' THEN 1 ELSE 0 END) AS tls_hellos,
          sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
@@ -77,7 +79,9 @@ lines AS (
                       coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms,
          max(greatest(coalesce(c_rtt_p50_ms, 0), coalesce(s_rtt_p50_ms, 0))) AS usual_trip_ms
   FROM (
-    SELECT *, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS left_ns FROM tcp
+    SELECT *, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS left_ns,
+           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS cut_ns
+    FROM tcp
   ) AS ends
 ),
 told AS (

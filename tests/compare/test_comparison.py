@@ -146,6 +146,34 @@ def test_a_partition_that_gets_more_than_its_share_is_worse(tmp_path: Path) -> N
     assert verdicts(compare(hot, even), "partition-share") == {BETTER}
 
 
+def committed(path: Path, share: float) -> list[str]:
+    """A producer that writes ten records a second for 30 s, and a group that commits that share of them each 2 s."""
+    writer, reader = Talk("shop"), Talk("billing", 41000)
+    for number in range(300):
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        answer = {"name": "orders", "partitionResponses": [{"index": 0, "baseOffset": number}]}
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
+        writer.call(0, 9, asked, {"responses": [answer]}, SECOND // 10)
+    for second in range(0, 30, 2):
+        parts = [{"partitionIndex": 0, "committedOffset": int(10 * second * share)}]
+        asked = {"groupId": "bills", "memberId": "m", "topics": [{"name": "orders", "partitions": parts}]}
+        taken = [{"name": "orders", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}]
+        reader.call(8, 7, asked, {"topics": taken}, 2 * SECOND)
+    path.write_bytes(pcap(sorted(writer.wire.packets + reader.wire.packets)))
+    return [str(path)]
+
+
+def test_a_group_that_falls_behind_is_worse(tmp_path: Path) -> None:
+    well, slow = committed(tmp_path / "well.pcap", 1.0), committed(tmp_path / "slow.pcap", 0.4)
+    assert verdicts(compare(well, well), "lag-growth") == {SAME}
+    [change] = [each for each in compare(well, slow).changes if each.measure.name == "lag-growth"]
+    assert (change.verdict, change.title) == (
+        WORSE, "records a second that are written to orders and not committed by bills",
+    )  # fmt: skip
+    assert change.before == pytest.approx(0, abs=0.5) and change.after == pytest.approx(6, abs=1)
+    assert verdicts(compare(slow, well), "lag-growth") == {BETTER}
+
+
 def test_what_clients_meet_as_they_start_is_not_new() -> None:
     """Members of the one are asked for their ids, and librdkafka's first version is refused."""
     incidents = DATA.parent.parent / "diagnose" / "data"

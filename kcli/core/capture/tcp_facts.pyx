@@ -248,10 +248,14 @@ cdef bint note_id(Sender* own, uint16_t id) noexcept:
 
 
 cdef bint is_twice(const Sender* own, const Segment* s) noexcept:
-    """Return whether the packet before was the same one, captured at another place of this machine."""
+    """Return whether the packet before was the same one, captured at another place of this machine. An acknowledgement and the reset
+    right behind it differ in their flags alone."""
+    cdef bint again = (
+        s.length or s.flags & KC_SYN and own.syn_ts or s.flags & KC_FIN and own.fin_ts or s.flags & KC_RST and own.rst_ts
+    )
     return (
-        own.segments and own.last_seq == s.seq and own.last_ack == s.ack and own.last_length == s.length and own.last_window == s.window
-        and s.ts - own.last_ts < TWICE_NS and (s.length or s.flags & (KC_SYN | KC_FIN | KC_RST))
+        again and own.segments and own.last_seq == s.seq and own.last_ack == s.ack and own.last_length == s.length
+        and own.last_window == s.window and s.ts - own.last_ts < TWICE_NS
     )
 
 

@@ -6,7 +6,7 @@ from kcli.rules.rule import Rule
 # The same batch is written twice, byte for byte. Or, if the client packs records anew, offsets grow by more than all
 # producers' answered batches. Each such jump is at most as many records as the client sent just before in requests that
 # nobody answered: the broker had written these, too. A request whose answer is missing in the capture does not count as
-# unanswered.
+# unanswered. A batch that is sent again though the client had its answer is no retry.
 RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",
@@ -19,12 +19,29 @@ WITH sent AS (
   WHERE b.topic IN (SELECT topic FROM batches WHERE api = 'PRODUCE' AND producer_id < 0)
 ),
 taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
-twice AS (
-  SELECT client_id, topic, partition, crc, count(*) AS sent, max(records) AS records, min(ns) AS first_ns,
-         max(ns) AS last_ns, sum(CASE WHEN written THEN 1 ELSE 0 END) AS written
+repeated AS (
+  SELECT client_id, topic, partition, crc, size_in_bytes
   FROM taken
   GROUP BY client_id, topic, partition, crc, size_in_bytes
   HAVING count(*) > 1 AND count(DISTINCT concat(connection, ' ', correlation_id)) > 1
+),
+copies AS (
+  SELECT t.client_id, t.topic, t.partition, t.crc, t.records, t.ns, t.written,
+         t.ns > lag(CASE WHEN t.written AND coalesce(k.c_fin_ns, k.c_rst_ns, c.completed_ns) >= c.completed_ns
+                         THEN c.completed_ns END)
+                  OVER (PARTITION BY t.client_id, t.topic, t.partition, t.crc ORDER BY t.ns) AS anew
+  FROM taken t
+  JOIN repeated r
+    ON r.client_id = t.client_id AND r.topic = t.topic AND r.partition = t.partition AND r.crc = t.crc
+    AND r.size_in_bytes = t.size_in_bytes
+  JOIN calls c ON c.connection = t.connection AND c.correlation_id = t.correlation_id
+  LEFT JOIN tcp k ON k.connection = t.connection
+),
+twice AS (
+  SELECT client_id, topic, partition, crc, max(records) AS records, min(ns) AS first_ns, max(ns) AS last_ns,
+         sum(CASE WHEN written AND NOT coalesce(anew, false) THEN 1 ELSE 0 END) AS written
+  FROM copies
+  GROUP BY client_id, topic, partition, crc
 ),
 lost AS (
   SELECT client_id, topic, partition, t.ns, records

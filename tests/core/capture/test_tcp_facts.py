@@ -12,7 +12,7 @@ import zstandard
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.sink import Sink
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
-from tests.capture.wires import MILLISECOND, Packet, pcap
+from tests.capture.wires import ACK, MILLISECOND, RST, Packet, Wire, pcap
 
 LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
 RAW = 101  # link type: IP alone
@@ -79,6 +79,20 @@ def test_two_taps_count_what_one_does(apart: int, tmp_path: Path) -> None:
     [twice] = counted(path)
     names = ("syns", "segments", "bytes", "data_segments", "resent", "holes", "sacks", "repeats", "duplicate_acks")
     assert {name: twice[name] for name in names} == {name: once[name] for name in names}
+
+
+def test_a_reset_right_behind_an_acknowledgement_is_another_packet(tmp_path: Path) -> None:
+    """It has the same numbers and the same window: only the flag is new."""
+    wire = Wire().open().client(b"asked")
+    for flags in (ACK, RST | ACK):
+        wire.add(1, flags)
+        wire.now -= MILLISECOND * 9 // 10
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(wire.packets))
+    [row] = counted(path)
+    assert (row["segments"], row["rst_ns"]) == (6, wire.packets[-1].ns)
+    path.write_bytes(pcap([*wire.packets, wire.packets[-1]]))
+    assert counted(path) == [row], "captured again"
 
 
 def test_identifications_that_are_all_alike_tell_nothing(tmp_path: Path) -> None:
