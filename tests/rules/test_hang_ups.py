@@ -9,11 +9,11 @@ import pytest
 from tests.capture.messages import request
 from tests.capture.wires import ACK, FIN, RST, Wire
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_by_hand import SECOND, Talk, fetched, found, produced, told
+from tests.rules.test_by_hand import SECOND, Body, Talk, fetched, found, produced, told
 from tests.rules.test_sharing import later
 
-ASKED = {"topics": [{"name": "orders"}]}
-ANSWER = {"brokers": [], "topics": []}
+ASKED: Body = {"topics": [{"name": "orders"}]}
+ANSWER: Body = {"brokers": [], "topics": []}
 
 
 def working(port: int = 49000) -> Talk:
