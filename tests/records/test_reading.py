@@ -84,3 +84,10 @@ def test_batches_and_records_in_a_notebook() -> None:
 def test_another_kind_of_file_is_named() -> None:
     with pytest.raises(InputError, match=r"no record batches \(looks like a capture: kcli decode pcap reads that\)"):
         list(read_segment(SAMPLES / "java44-txn.pcap"))
+
+
+@pytest.mark.parametrize(("kind", "text"), [({}, ""), ({"transactional": True}, "transactional")])
+def test_a_batch_s_kind_in_a_notebook(kind: dict[str, Any], text: str) -> None:
+    (batch,) = read_segment(io.BytesIO(build_batch([(1, b"k", b"v", ())], producer_id=3, producer_epoch=0, **kind)))
+    shown = batch._repr_html_()
+    assert ("kind" in shown) == bool(text) and text in shown

@@ -203,3 +203,14 @@ def test_one_fetcher_alone_is_told_to_look_again() -> None:
     broker.mark_for(requests[0], A)
     broker.mark_for(requests[0], B)  # not one of its partitions
     assert [[key for key, _ in broker.candidates(each)] for each in requests] == [[A], []]
+
+
+def test_a_fetcher_that_the_broker_does_not_know_is_refused() -> None:
+    """As after its restart."""
+    client, before = DraftClient(replica_id=1), DraftBroker()
+    client.want(A, Position(0))
+    ends = dict.fromkeys(PARTITIONS, 0)
+    exchange(client, before, ends)
+    request = client.build()
+    assert request.uuid is not None
+    assert answer(DraftBroker(), request, ends) == DraftResponse(UUID_MISMATCH)

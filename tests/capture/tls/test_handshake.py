@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import struct
 
 from kcli.capture.tls.handshake import CLIENT_HELLO, SERVER_HELLO, Handshake, Messages, alert_text
@@ -65,3 +66,13 @@ def test_what_no_key_log_opens() -> None:
     assert Handshake(version=0x0300).unread == "kcli decrypts TLS 1.2 and 1.3, not SSL 3.0"
     assert Handshake(version=0x0303, suite=0x0041).unread == "kcli does not decrypt this cipher suite"
     assert [Handshake(version=version, suite=0x1301).unread for version in (0x0303, 0x0304)] == ["", ""]
+
+
+def test_alerts_have_the_names_that_python_knows() -> None:
+    unnamed = set()
+    for known in ssl.AlertDescription:
+        name = known.name.removeprefix("ALERT_DESCRIPTION_").lower().replace("cancelled", "canceled")
+        if alert_text(known) != f"alert {name} ({known:d})":
+            assert alert_text(known) == f"alert unknown ({known:d})"
+            unnamed.add(name)
+    assert unnamed == {"certificate_unobtainable", "bad_certificate_hash_value"}  # of RFC 6066 alone

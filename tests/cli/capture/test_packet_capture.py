@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.capture import packet_capture
-from kcli.cli.capture.packet_capture import PacketCapture, Piece, PieceReader, capture_filter, capture_words
+from kcli.cli.capture.packet_capture import PacketCapture, Piece, PieceReader, capture_filter, capture_words, why_ended
 from kcli.errors import NetworkError, UsageError
 
 
@@ -156,3 +156,9 @@ def stop_at(packets: PacketCapture, dropped: list[int], count: int) -> None:
     dropped.append(count)
     if len(dropped) == 2:
         packets.stop()
+
+
+def test_how_a_tool_that_says_nothing_ended() -> None:
+    assert [why_ended("", code) for code in (0, 1, -9)] == [
+        "ended with exit code 0", "ended with exit code 1", "ended by SIGKILL",
+    ]  # fmt: skip

@@ -13,6 +13,9 @@ from kcli.cli.main import main
 from kcli.grammar import frames
 from kcli.schemas.catalog import catalog
 from tests.cli.decode.test_message import FETCH, PRODUCE, REFUSED
+from tests.inside import kcli
+
+HEX = "00120000000000010001" + "63"
 
 REQUEST = {"topics": [{"name": "orders"}]}
 
@@ -162,3 +165,10 @@ def test_a_template_needs_an_api(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["encode", "request", "--template"]) == 2
     assert main(["encode", "request", "--template", "--api", "Fetch", "--api-version", "99"]) == 2
     assert "Fetch has 0-18" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("to", "line"), [([], HEX), (["--to", "hex"], HEX), (["--to", "base64"], "ABIAAAAAAAEAAWM=")])
+def test_lines_are_answered_in_the_form_that_was_chosen(to: list[str], line: str) -> None:
+    head = {"requestApiKey": 18, "requestApiVersion": 0, "correlationId": 1, "clientId": "c"}
+    done = kcli("encode", "request", "--lines", *to, stdin=json.dumps({"requestHeader": head, "request": {}}) + "\n")
+    assert (done.returncode, done.stdout) == (0, line + "\n")

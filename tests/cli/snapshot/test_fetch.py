@@ -205,3 +205,13 @@ def test_ids() -> None:
     assert parse_id("100-2") == parse_id(NAME) == SnapshotId(100, 2)
     with pytest.raises(UsageError, match="OFFSET-EPOCH"):
         parse_id("100")
+
+
+def test_nothing_of_the_lost_node_s_file_stays(node: Node, tmp_path: Path) -> None:
+    """The next node's file may be shorter, and of other batches."""
+    node.data, node.lose_after = snapshot(most_batch=150), 3
+    other = Node(2)
+    assert len(node.data) > len(DATA)
+    assert fetch(f"{node.address},{other.address}", tmp_path, "--max-bytes", str(len(node.data) // 3 - 1), "-q") == 0
+    assert (tmp_path / NAME).read_bytes() == DATA
+    other.listener.close()

@@ -93,3 +93,8 @@ def test_a_release_promises_only_what_it_has() -> None:
     assert rules(with_field("sessionId", type="int64"), "2.4") != set()
     assert rules(changed(flexibleVersions="13+"), "2.4") == set()
     assert str(released_versions(FETCH, "2.4")) == "0-11"
+
+
+def test_what_a_version_is_in_the_release_is_said() -> None:
+    for since, text in (("11+", "versions 11 are not flexible in 4.4"), ("13+", "versions 12 are flexible in 4.4")):
+        assert text in [said for _, _, said in broken_promises(FETCH, build(changed(flexibleVersions=since)), "4.4")]

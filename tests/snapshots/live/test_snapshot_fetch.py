@@ -12,6 +12,7 @@ from kcli.snapshots.reading.names import SnapshotId
 A, B = Endpoint("a", 1), Endpoint("b", 2)
 ID = SnapshotId(500, 3)
 DATA = bytes(range(256)) * 4
+NOT_LEADER = 6
 
 
 def found(
@@ -208,3 +209,14 @@ def test_it_does_not_go_on_for_ever() -> None:
             machine.take(found(6, None, (-1, 3), nodeEndpoints=[]))
     with pytest.raises(SnapshotFetchError, match="no controller answers"):
         machine.lost()
+
+
+def test_a_leader_whose_number_is_0() -> None:
+    """Kafka's numbers of nodes begin with it; -1 is none."""
+    machine = SnapshotFetch([A])
+    nodes = [{"nodeId": 0, "host": "b", "port": 2}]
+    machine.take(found(code=NOT_LEADER, offered=None, leader=(0, 3), nodeEndpoints=nodes))
+    assert machine.target == B
+    machine = SnapshotFetch([A, B])
+    machine.take(found(code=NOT_LEADER, offered=None, leader=(-1, 3), nodeEndpoints=[]))
+    assert machine.leader is None

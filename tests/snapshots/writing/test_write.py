@@ -72,3 +72,11 @@ def test_voters_are_written_where_the_log_has_them() -> None:
     found.voters = [voter | {"kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 1}}]
     again = load_snapshot(memoryview(snapshot(found)))
     assert (again.kraft_version, again.voters) == (1, found.voters)
+
+
+def test_the_first_producer_id_is_kept() -> None:
+    """It is 0 before a broker has asked for a block; -1 where there is no record of it."""
+    for number in (0, -1, 1000):
+        made = image()
+        made.next_producer_id = number
+        assert load_snapshot(memoryview(snapshot(made))).next_producer_id == number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.cli.decode.pcap.summaries.groups import leave_group
+from kcli.cli.decode.pcap.summaries.groups import find_coordinator, leave_group
 from tests.capture.wires import SAMPLES
 from tests.cli.decode.pcap.summaries.exchanges import summary_of
 
@@ -31,3 +31,8 @@ def test_who_leaves_and_why() -> None:
     asked, _ = leave_group(left, {})
     assert asked == f"g: m-1 ({reason[:80]}… (100 characters)), i-2"
     assert leave_group({"groupId": "g", "memberId": "m"}, {}) == ("g: m", "")
+
+
+@pytest.mark.parametrize(("kind", "word"), [({}, "group"), ({"keyType": 0}, "group"), ({"keyType": 2}, "share group")])
+def test_whose_coordinator_is_looked_for(kind: dict[str, int], word: str) -> None:
+    assert find_coordinator({"key": "g"} | kind, {}) == (f"{word} g", "")
