@@ -85,11 +85,20 @@ class EmbeddedBroker:
             raise self._failure
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        """Stop the broker. Raises UsageError where a callback of `intercept` failed and nothing has said so yet.
+
+        An error of the block gets a note of it instead.
+        """
         if self._loop is not None and self._end is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end.set)
         if self._thread.ident is not None:
             self._thread.join()
+        if error is None:
+            self.control.raise_failure()
+        else:
+            for each in self.control.failures:
+                error.add_note(str(each))
 
     def call(self, function: Callable[[Broker], T]) -> T:
         """Call a function with the broker, in the broker's own thread; return its result.

@@ -19,7 +19,7 @@ class Control:
     def __init__(self) -> None:
         self.journal = Journal()
         self.watches: list[Watch] = []
-        self.failures: list[Exception] = []
+        self.failures: list[UsageError] = []
 
     def meet(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
         """Keep and count a request of so many bytes; return its entry and the interceptions that match."""
@@ -43,8 +43,8 @@ class Control:
                 except HangUpError:
                     raise
                 except Exception as error:
-                    self.failures.append(error)
-                    raise HangUpError(f"intercept {kept.api}: {error}") from error
+                    self.failures.append(failure_of(kept.api, error))
+                    raise HangUpError(str(self.failures[-1])) from error
                 if body is not None:
                     return body
             outcome = handle(request)
@@ -91,5 +91,12 @@ class Control:
     def raise_failure(self) -> None:
         """Raise the first error of a program that intercepted, so that its test fails where it looks next."""
         if self.failures:
-            first = self.failures.pop(0)
-            raise UsageError(str(first)) from first
+            raise self.failures.pop(0)
+
+
+def failure_of(api: str, error: Exception) -> UsageError:
+    """Return the error of a callback as one that names the API, and the kind of an error that is none of kcli's."""
+    text = str(error) if isinstance(error, UsageError) else f"intercept {api}: {type(error).__name__}: {error}"
+    failure = UsageError(text)
+    failure.__cause__ = error
+    return failure

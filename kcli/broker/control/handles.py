@@ -24,6 +24,7 @@ def wait_until(kafka: EmbeddedBroker, look: Callable[[Broker], str], timeout: fl
     until = time.monotonic() + timeout
     while lacks := kafka.call(look):
         if time.monotonic() >= until:
+            kafka.call(lambda _broker: kafka.control.raise_failure())  # a callback that failed may be why
             latest = "".join(f"\n  {line}" for line in kafka.latest())
             said = f"\nthe latest requests:{latest}" if latest else "\nno client has sent anything"
             raise TimeoutError(f"after {timeout:g} s: {lacks}{said}")

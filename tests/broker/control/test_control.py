@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kcli import UsageError, embedded_broker
+from kcli import EmbeddedBroker, UsageError, embedded_broker
 from kcli.broker.control.journal import MOST, ClientRequest, Journal
 from kcli.errors import NetworkError
 from kcli.schemas import apikeys as keys
@@ -326,3 +326,23 @@ def test_the_journal_is_bounded() -> None:
     assert list(journal) == [last]
     journal.grow(first, 1 << 30)
     assert list(journal) == [last]
+
+
+def test_a_callback_that_fails_is_told_where_the_test_looks_next() -> None:
+    def wrong(_request: ClientRequest) -> None:
+        raise ValueError("mine")
+
+    def asked(kafka: EmbeddedBroker) -> None:
+        with kafka.intercept("Metadata", wrong), pytest.raises(NetworkError):
+            ask(kafka, METADATA, 9, {"topics": None})
+
+    with pytest.raises(UsageError, match="intercept Metadata: ValueError: mine"), embedded_broker() as kafka:
+        asked(kafka)
+    with embedded_broker() as kafka:
+        asked(kafka)
+        with pytest.raises(UsageError, match="intercept Metadata: ValueError: mine"):
+            kafka.wait(group="g", members=1, timeout=0.1)
+    with pytest.raises(ZeroDivisionError) as caught, embedded_broker() as kafka:
+        asked(kafka)
+        raise ZeroDivisionError
+    assert caught.value.__notes__ == ["intercept Metadata: ValueError: mine"]
