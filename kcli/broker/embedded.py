@@ -85,7 +85,7 @@ class EmbeddedBroker:
             raise self._failure
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+    def __exit__(self, _kind: object = None, error: BaseException | None = None, _trace: object = None) -> None:
         """Stop the broker. Raises UsageError where a callback of `intercept` failed and nothing has said so yet.
 
         An error of the block gets a note of it instead.

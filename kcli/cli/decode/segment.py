@@ -60,7 +60,6 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
     DIR a folder of them. Records of __consumer_offsets, __transaction_state, __share_group_state and __cluster_metadata
     are decoded to their own form with --records full.
 
-    \b
     Columns: position in the file (bytes), offsets, records, magic, codec, whose time
     (create or append), the latest time, size (bytes), checksum, and what is special.
 

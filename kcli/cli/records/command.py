@@ -70,7 +70,6 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     With --bootstrap and --topic the records of a live topic, from its beginning to its present end; --since: from the
     first record that is as new.
 
-    \b
     Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and
     which API and client it was seen with.
 

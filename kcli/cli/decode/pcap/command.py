@@ -87,10 +87,11 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     pcap -`; DIR a directory with captures in it or below. Several files are read as one capture, in order of time. Exit
     code 1: the options that choose exchanges leave none.
 
-    \b
     Columns: time of the request; conn, a label that the last lines explain; the
     client id; API and version; what is asked -> answered; ms until the response;
     bytes of request / response.
+
+    \b
     Events, which are rows of the table and lines of JSON, too:
       gap                bytes that were not captured
       truncated          a packet, file or message that is cut short
