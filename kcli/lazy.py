@@ -10,8 +10,6 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-LOADING = RLock()
-
 
 def importing(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[str], Any]:
     """Return a package's lazy `__getattr__`. homes: module below the package -> its names, with spaces between.
@@ -46,13 +44,22 @@ def postpone(*names: str) -> None:
 
 
 def loader_of(module: ModuleType) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module that is not loaded yet."""
+    """Return the `__getattr__` of a module that is not loaded yet. Other threads wait until it is."""
+    lock, begun = RLock(), False
 
     def load(name: str) -> Any:
-        with LOADING:
+        nonlocal begun
+        with lock:
             spec = module.__spec__
-            if vars(module).pop("__getattr__", None) is load and spec is not None and spec.loader is not None:
-                spec.loader.exec_module(module)
-        return getattr(module, name)
+            if not begun and spec is not None and spec.loader is not None:
+                begun = True
+                try:
+                    spec.loader.exec_module(module)
+                finally:
+                    if vars(module).get("__getattr__") is load:
+                        del module.__getattr__
+        if vars(module).get("__getattr__") is not load:
+            return getattr(module, name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")  # its own code asks, too early
 
     return load

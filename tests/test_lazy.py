@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import importlib.util
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -104,3 +106,35 @@ def test_a_postponed_module_is_loaded_when_something_of_it_is_asked_for(monkeypa
         _ = module.nothing
     postpone("colorsys")
     assert sys.modules["colorsys"] is module and vars(module)["hsv_to_rgb"] is hsv_to_rgb
+
+
+def test_other_threads_wait_for_a_postponed_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One that asked meanwhile was told that there is no such name."""
+    (tmp_path / "slow_to_load.py").write_text(
+        "import builtins, sys\nbegun, go = builtins.begun_and_go\nbegun.set()\ngo.wait(60)\n"
+        "early = hasattr(sys.modules[__name__], 'thing')\nthing = 1\n"
+    )
+    begun, go, asks = threading.Event(), threading.Event(), threading.Event()
+    monkeypatch.setattr(builtins, "begun_and_go", (begun, go), raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    postpone("slow_to_load")
+    module = sys.modules["slow_to_load"]
+    found: list[object] = []
+
+    def ask() -> None:
+        asks.set()
+        found.append(getattr(module, "thing", "there is none"))
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    threads[0].start()
+    assert begun.wait(60)
+    asks.clear()
+    threads[1].start()
+    threads[2].start()
+    assert asks.wait(60)
+    threads[1].join(0.2)  # it waits, or has been told the wrong thing by now
+    go.set()
+    for each in threads:
+        each.join(60)
+    assert found == [1, 1, 1] and not module.early
+    del sys.modules["slow_to_load"]
