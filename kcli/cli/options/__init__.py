@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they choose."""
+"""Options that several commands share, and the values that they choose."""
 
 from __future__ import annotations
 

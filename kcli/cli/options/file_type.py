@@ -1,4 +1,4 @@
-"""Checks of the kind of a file: one of another kind than the command reads is refused by what it is."""
+"""Checks the kind of a file: a command refuses other kinds than its own, and names them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcli.cli.terminal.streams import standard_input
 from kcli.errors import InputError
 from kcli.input_names import STDIN, name_of
 
-LOOKED_AT = 1 << 12  # bytes of a file, to say what it is, as in kcli.records.recognition
+LOOKED_AT = 1 << 12  # bytes of a file to recognize its kind, as in kcli.records.recognition
 HEADER = 61  # bytes, of a record batch
 
 
@@ -17,7 +17,7 @@ def refuse_others(data: bytes, name: str, why: str = "neither a message nor reco
     """Raise InputError where a message or record batches are expected, and the data is a capture, JSON, or text without
     --hex.
 
-    why: what it is not.
+    why: the kinds that were expected.
     """
     if data[:1] == b"\0":
         return  # as most messages and batches begin: they are spared the import

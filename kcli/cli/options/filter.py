@@ -33,7 +33,7 @@ FORMS = (
     "seconds since 1970, or +22.4 or +1m30s after the first packet expected"
 )
 MOST_IDS = 8  # topics in a line
-# What a filter asks for, by the column of `kcli stats` that has what there is.
+# The choices of a filter, by the column of `kcli stats` that shows the available values.
 ASKED = (
     ("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"),
     ("errors", "error"),
@@ -123,7 +123,7 @@ def time_options(command: Command) -> Command:
 
 
 def choosing_findings(*, sides: bool = False) -> Callable[[Command], Command]:
-    """Return what adds the options that choose what is told by time. sides: of two captures."""
+    """Return a decorator that adds the options that choose findings by time. sides: of two captures."""
     return partial(with_options, options=times_of("what was seen", ", of both sides" if sides else ""))
 
 
@@ -139,9 +139,8 @@ def words_of(options: dict[str, Any], word: Callable[[str], str] = str) -> list[
 
 
 def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
-    """Return the filter of those options, and --dialect. files: that times like +22.4 are counted from.
-
-    Raises UsageError for an unknown API or error, or a time that is none.
+    """Return the filter of those options, and --dialect. files: the origin of times like +22.4. Raises UsageError for
+    an unknown API or error, or an invalid time.
     """
     choice = Choice(
         api=options["apis"],
@@ -220,8 +219,8 @@ def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, An
 
 
 def say_nameless(source: CaptureDecoder[Any], topic: str | None, *, quiet: bool = False) -> None:
-    """Print on stderr how many exchanges --topic could not judge, as nothing had named their topic yet, and what shows
-    them.
+    """Print on stderr the number of exchanges that --topic could not judge, as their topics had no names yet, and the
+    option that shows them.
     """
     if not source.tally.nameless or topic is None:
         return

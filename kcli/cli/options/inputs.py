@@ -103,7 +103,7 @@ def format_option(
     """
 
     def by_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-        # What was given is taken before what was not, so that OUT is known here.
+        # Given parameters are processed before missing ones, so that OUT is known here.
         output = ctx.params.get("output")
         if output is None or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
             return value
@@ -195,7 +195,7 @@ def key_log_option(command: Command) -> Command:
 
 
 def memory_option(command: Command) -> Command:
-    """Add --memory: what a reader of captures may hold of connections."""
+    """Add --memory: the limit of data of connections that a reader of captures holds."""
     return click.option(
         "--memory",
         type=Memory(),
@@ -237,7 +237,7 @@ def dialect_option(command: Command) -> Command:
 
 
 def records_option(default: str | None = "none") -> Callable[[Command], Command]:
-    """Add --records for what is shown of records fields. default: None leaves it to the command."""
+    """Add --records: the form of records fields. default: None leaves it to the command."""
     return click.option(
         "--records", type=click.Choice(FIELD_FORMS), default=default, show_default=default is not None,
         help="Detail of records fields, besides their size.",
@@ -245,7 +245,7 @@ def records_option(default: str | None = "none") -> Callable[[Command], Command]
 
 
 def batch_records_option(default: str) -> Callable[[Command], Command]:
-    """Add --records for what is shown of batches."""
+    """Add --records: the form of batches."""
     return click.option(
         "--records", type=click.Choice(BATCH_FORMS), default=default, show_default=True,
         help="Batches alone, or with their records.",
@@ -253,7 +253,7 @@ def batch_records_option(default: str) -> Callable[[Command], Command]:
 
 
 def jobs_option(text: str) -> Callable[[Command], Command]:
-    """Add --jobs, as `jobs`: how many processes work. text: what they do."""
+    """Add --jobs, as `jobs`: the number of processes. text: their work."""
     return click.option(
         "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help=f"Processes that {text}."
     )

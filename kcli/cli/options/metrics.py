@@ -1,4 +1,4 @@
-"""--metrics HOST:PORT: figures of what is read, for Prometheus."""
+"""--metrics HOST:PORT: figures of the traffic, for Prometheus."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ def payload_options(command: Command) -> Command:
 
 
 def encoding_options(command: Command) -> Command:
-    """Add the options of a command that writes payloads: all but those that are about reading alone."""
+    """Add the options of a command that writes payloads: all except those for reading alone."""
     return with_options(command, OPTIONS[1:-1])
 
 
 def encoder_of(options: dict[str, Any]) -> PayloadDecoder | None:
-    """Return what writes payloads by a command's options; None: they ask for nothing. UsageError, InputError."""
+    """Return the encoder of payloads for a command's options; None without any. UsageError, InputError."""
     return decoder_of(options | {"payloads": False, "flatten": False, "secrets": True})
 
 
@@ -78,7 +78,7 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
 
 
 def payloads_of(options: dict[str, Any]) -> PayloadOptions | None:
-    """Return what a command's options say of payloads; None: nothing. UsageError: a library is missing."""
+    """Return a command's options of payloads; None without any. UsageError: a library is missing."""
     given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
     if not (options["payloads"] or any(given.values())):
         return None

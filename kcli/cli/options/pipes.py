@@ -1,7 +1,6 @@
-"""Named pipes among the files of a command, as `<(zcat night.pcap.gz)` or /dev/stdin: what they hold is read once.
-
-Commands look at the start of a file, and some read it twice. They know how for standard input ("-"), which the first
-pipe becomes. Others are copied to temporary files, which are gone when the command ends.
+"""Named pipes among the files of a command, as `<(zcat night.pcap.gz)` or /dev/stdin, which can be read only once.
+Commands look at the start of a file, and some read it twice. They handle that for standard input ("-"), so the first
+pipe becomes that. Others are copied to temporary files, removed when the command ends.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def with_input_aside(files: Sequence[str], is_read_once: Callable[[bytes], bool]
 
 
 def copied(file: str, name: str | None = None) -> str:
-    """Copy what a pipe holds, or standard input. name: of the copy in its folder. Returns the copy's path."""
+    """Copy the contents of a pipe or standard input. name: of the copy in its folder. Returns the copy's path."""
     import shutil  # a start without pipes is spared it
 
     path = Path(lasting_folder("kcli-pipe-")) / (name or Path(name_of(file)).name)

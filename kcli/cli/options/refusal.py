@@ -13,8 +13,9 @@ from kcli.errors import UsageError
 
 
 def refused(why: str, *names: str) -> Callable[[Command], Command]:
-    """Return what refuses options, which other commands that read captures have. why: it is so here, and what to use in
-    their place."""
+    """Return a decorator that refuses options of other commands for captures. why: the reason here, and the option to
+    use instead.
+    """
 
     def refuse(_context: click.Context, param: click.Parameter, value: Any) -> None:
         if value is not None:

@@ -89,7 +89,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     unread = Counter[str]()
 
     def end() -> None:
-        """Raise what was wrong where no record was shown: then nothing is written, not even headings."""
+        """Raise the error if no record was shown: then nothing is written, not even headings."""
         if not choice.count:
             conclude(problems.failures, options["quiet"], count=problems.count)
 
@@ -160,8 +160,9 @@ def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:
 def with_payloads(
     rows: Iterator[Row], decoder: PayloadDecoder, unread: Counter[str], told: Sequence[str]
 ) -> Iterator[Row]:
-    """Add what keys and values say, as `_key` and `_value`. unread: counts the reasons of those of `told` that can't be
-    read."""
+    """Add the decoded keys and values, as `_key` and `_value`. unread: counts the reasons of unreadable ones of
+    `told`.
+    """
     for row in rows:
         if "_control" not in row:
             decoder.add_to(row, row["topic"])

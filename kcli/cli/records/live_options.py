@@ -1,4 +1,6 @@
-"""The options of `kcli records` for a live topic, apart from what reads one: files start without a client."""
+"""The options of `kcli records` for a live topic, apart from their reader: so files are read without importing a
+client.
+"""
 
 from __future__ import annotations
 

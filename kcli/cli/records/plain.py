@@ -129,7 +129,7 @@ class Gathered:
         return True
 
     def taken(self, choice: RecordChoice) -> Iterator[Any]:
-        """Yield what was added as record batches, and begin anew."""
+        """Yield the added rows as record batches, and begin anew."""
         from kcli.records.columns import record_arrays
 
         data, groups, starts = self.data, self.groups, self.starts

@@ -50,11 +50,10 @@ class Problems:
 
 @dataclass(slots=True)
 class RecordGroup:
-    """Records that have a place in common: those of a field of an exchange, or of a piece of a segment.
-
-    place, seen: the columns that all have, before and behind their own. data: their batches. unfold: decompresses.
-    next_offset: of the first, below 0: they have none; None: those of their batches. timestamp: of all; None: their
-    own. is_plain: no batch says of another what its records are, and none is left out by its time.
+    """Records with a common place: a field of an exchange, or a piece of a segment. place, seen: their common columns,
+    before and after the record's own. data: their batches. unfold: decompresses. next_offset: of the first, below 0:
+    they have none; None: those of their batches. timestamp: of all; None: their own. is_plain: each batch is decoded by
+    itself, and none is left out by its time.
     """
 
     place: Row
@@ -86,11 +85,9 @@ def record_groups(
     options: DecodeOptions,
     quiet: bool = False,
 ) -> Iterator[RecordGroup]:
-    """Yield the records of all files, captures first: they are read as one, in order of time.
-
-    topics: takes those that captures have records of. topic, partition: of captures alone, as segments have one each,
-    whose records have times of their own. Raises UsageError if exchanges are chosen, and there is a log segment, which
-    has none.
+    """Yield the records of all files, captures first: they are read as one, in order of time. topics: receives the
+    topics of captured records. topic, partition: for captures alone, as segments have one each, and records with times
+    of their own. Raises UsageError if exchanges are chosen, and there is a log segment, which has none.
     """
     chosen, secrets = options.chosen, options.secrets
     captures, segments = list[str](), list[str]()
@@ -209,8 +206,8 @@ def captured_group(captured: CapturedField, problems: Problems, secrets: bool, u
 
 @dataclass(slots=True)
 class SegmentGroup(RecordGroup):
-    """The records of a piece of a log segment. base: where it is in the file. chosen: has the times of those that are
-    wanted.
+    """The records of a piece of a log segment. base: its position in the file. chosen: has the range of wanted
+    times.
     """
 
     base: int = 0

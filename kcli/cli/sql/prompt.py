@@ -38,8 +38,9 @@ WORDS = (
 
 
 def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
-    """Answer queries until the end of input, `.quit`, or an error where nobody types. A query ends with `;` or, where
-    it stands alone, with its line. `.tables` shows what there is, `help` what else can be typed."""
+    """Answer queries until the end of input, `.quit`, or an error outside of a terminal. A query ends with `;`, or with
+    its line if that is all of it. `.tables` lists the tables, `help` the commands.
+    """
     typed = is_terminal(sys.stdin)
     stop_paging()
     if typed and not quiet:
@@ -60,7 +61,7 @@ def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
 
 
 def answer(engine: Engine, query: str, form: str, *, quiet: bool, escaped: bool = False) -> None:
-    """Write the answer to what was typed. escaped: see `write_answer`. Raises UsageError."""
+    """Write the answer to an input. escaped: see `write_answer`. Raises UsageError."""
     word, _, name = query.partition(" ")
     if word in SHOWN:
         for line in HELP if word in ("help", ".help", "?") else list_lines(terminal_room()):

@@ -21,7 +21,7 @@ from kcli.legible import legible
 if TYPE_CHECKING:
     from kcli.sql.engine import Engine
 
-MEASURED = 500  # rows whose values say how wide the columns of a table are
+MEASURED = 500  # rows that determine the widths of a table's columns
 WIDEST = 60  # cells of a column on a terminal
 LEAST = 6  # ... where many columns have to share it
 WORDS = 20  # ... of a text beside others
@@ -35,7 +35,7 @@ def write_answer(
     """Write the answer's rows.
 
     room: cells of a line of the terminal; None: no table is cut to fit one. escaped: in CSV no text begins a formula.
-    UsageError: the query is wrong. InputError at the end: what is wrong with the inputs.
+    UsageError: the query is wrong. InputError at the end: the inputs have faults.
     """
     with engine.answer(query) as reader:
         if form == "table":

@@ -146,7 +146,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
 
 
 def reader_of(source: CaptureDecoder[StatisticsSink], jobs: int) -> Callable[[Callable[[int], None]], Iterator[None]]:
-    """Return what reads captures: as many processes as are asked for, where they can."""
+    """Return the reader of captures: in the requested number of processes, if they can be split."""
     if jobs > 1 and "file" not in source.sink.columns:  # processes share connections, whatever file these are in
         from kcli.capture.parallel.processes import can_share
 
@@ -220,8 +220,8 @@ def made_of(
 
 
 def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
-    """Return the seconds whose exchanges a row counts: the shortest interval, or the part of the capture that was asked
-    for. None: no time at all.
+    """Return the seconds that a row covers: the shortest interval, or the chosen part of the capture. None: no time at
+    all.
     """
     widths = [source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths]
     if widths:

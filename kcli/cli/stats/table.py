@@ -14,7 +14,7 @@ from kcli.legible import legible
 LEAST = 8  # cells of a column of text that is cut
 LONGEST = 60  # ... where lines are not cut
 LEAST_NAMES = 28  # cells of errors by name that is cut
-LAST = 9  # rank of what has room when all else has
+LAST = 9  # rank of columns that get room last
 NAMES = 3  # errors shown by name, where lines are not cut
 BY_NAME = "errors by name"
 INDENT = "  "  # of errors by name below their row, where there is no room for a column
@@ -57,7 +57,7 @@ def table_lines(
 def fitted_columns(
     names: Sequence[str], rows: Sequence[Row], room: int | None, kept: Sequence[str] = ()
 ) -> tuple[list[StatisticsColumn], list[str]]:
-    """Return the columns that fit, and the titles of those that do not. See `table_lines`."""
+    """Return the columns that fit, and the titles of the others. See `table_lines`."""
     groups = [group_column(name, rows) for name in names]
     every = figure_columns(rows, kept)
     if room is None:

@@ -1,4 +1,4 @@
-"""A file that is written in a thread of its own, so that a slow disk does not hold up what is written."""
+"""A file that is written in a thread of its own, so that a slow disk does not delay the command."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ class BackgroundWriter:
 
 
 class PausingWriter(BackgroundWriter):
-    """As a BackgroundWriter of whole pieces, that goes on when a disk is full: what comes meanwhile is left out.
+    """A BackgroundWriter of whole pieces that goes on when a disk is full: pieces that come meanwhile are left out.
 
-    note: gets a line when writing pauses, and when it goes on. The first piece is the file's beginning: it comes before
-    any other, however late. Only a pipe that nobody reads any more is a failure.
+    note: called with a line when writing pauses, and when it resumes. The first piece is the file's beginning: it comes
+    before any other, however late. Only a closed pipe is a failure.
     """
 
     def __init__(self, out: BinaryIO, failed: Callable[[], object], note: Callable[[str], None]) -> None:
         super().__init__(out, failed)
-        self.raw = getattr(out, "raw", out)  # a buffer would keep what can't be written
+        self.raw = getattr(out, "raw", out)  # a buffer would keep unwritable bytes
         self.note = note
         self.left_out = 0  # bytes since writing paused
         self._beginning: bytes | None = None

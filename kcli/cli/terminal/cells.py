@@ -69,8 +69,8 @@ def broken(text: str, room: int | None, indent: str = "") -> Iterator[str]:
 
 
 def hanging(head: str, text: str, room: int | None) -> Iterator[str]:
-    """Yield a text behind a head, broken between words; what goes on stands below its beginning. room: cells of a line;
-    None: as many as it takes.
+    """Yield a text after a head, broken between words, further lines aligned with its beginning. room: cells of a line;
+    None: unlimited.
     """
     lines = broken(text, room, " " * len(head))
     yield f"{head}{next(lines)[len(head) :]}"
@@ -85,7 +85,7 @@ def fit(text: str, size: int) -> str:
 
 
 def align(rows: Iterable[Sequence[str]], right: Container[str] = ()) -> list[str]:
-    """Return rows of as many values each as lines of columns. right: first values of those that are aligned right."""
+    """Return rows of equal length as lines of columns. right: headings of columns that are aligned right."""
     cells = [[legible(cell) for cell in row] for row in rows]
     sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
     ends = [name in right for name in cells[0]] if cells else []
@@ -107,7 +107,7 @@ def line_size(sizes: Collection[int]) -> int:
 
 
 def without_spared(sizes: Mapping[str, int], spared: Iterable[str], room: int) -> dict[str, int]:
-    """Return the columns that fit into `room` cells. spared: those that are left out where they do not, in order."""
+    """Return the columns that fit into `room` cells. spared: columns to leave out for that, in order."""
     kept = dict(sizes)
     for name in spared:
         if line_size(kept.values()) > room:

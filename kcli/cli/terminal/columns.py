@@ -15,7 +15,7 @@ from kcli.legible import legible
 
 Row = Sequence[str]
 
-NARROW = 12  # cells of a column whose texts go on below, at least
+NARROW = 12  # minimum cells of a column with wrapped texts
 WHERE_ALL_IS = "all: | less -S"
 
 
@@ -34,9 +34,7 @@ def first_of(lines: Sequence[str], most: int) -> list[str]:
 
 
 def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "", right: Container[str] = ()) -> None:
-    """Print rows of text, each as long as the headings. right: headings of the columns whose values end below each
-    other.
-    """
+    """Print rows of text, each as long as the headings. right: headings of right-aligned columns."""
     room, colour = terminal_room(), shows_colour(sys.stdout)
     if title:
         print_line(paint(title, colour, bold=True))
@@ -45,8 +43,8 @@ def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "", right: Co
 
 
 def row_lines(headings: Row, rows: Sequence[Row], room: int | None, right: Container[str] = ()) -> Iterator[str]:
-    """Yield the lines of rows. room: cells of a line, None: as many as it takes; what is too long for its column goes
-    on below, and the last columns are left out, which is said, where all would be too narrow.
+    """Yield the lines of rows. room: cells of a line, None: unlimited. Texts too long for their column are wrapped; if
+    all columns would be too narrow, the last ones are left out, with a note.
     """
     if room is None:
         yield from align([headings, *rows], right)

@@ -13,7 +13,7 @@ END = " \\"
 
 
 class ShownCommand(NamedTuple):
-    """A command behind what it is good for, as "and 3 more:"."""
+    """A command after its purpose, such as "and 3 more:"."""
 
     label: str
     command: str
@@ -50,7 +50,7 @@ def command_lines(command: str, room: int | None) -> Iterator[str]:
         line = indent + part
         while width(line) > max(room, LEAST) - len(END) and "'" not in part:
             head = line[: max(room, LEAST) - 1]
-            yield head + "\\"  # within a word: what follows begins its line
+            yield head + "\\"  # within a word: the next part begins its line
             line = line[len(head) :]
     yield line
 
@@ -73,9 +73,8 @@ def with_values(parts: Iterable[str], room: int) -> Iterator[str]:
 
 
 def parts_of(command: str) -> Iterator[str]:
-    """Yield what stays on one line: words, and those of a query in double quotes, whose white space may be any.
-
-    The command is one whose words `kcli.shell.quoted` has quoted.
+    """Yield the parts that stay on one line: words, and those of a query in double quotes, where white space is free.
+    The words of the command are quoted by `kcli.shell.quoted`.
     """
     start, quote, literal, is_query = 0, "", False, False
     for at, char in enumerate(command):

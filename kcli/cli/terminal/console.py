@@ -74,7 +74,7 @@ def warn(text: str, quiet: bool = False) -> None:
 
 
 def note_room() -> int | None:
-    """Return the cells of a line on standard error's terminal; None where it is none."""
+    """Return the cells of a line on standard error's terminal; None if it is no terminal."""
     return terminal_width() if is_terminal(sys.stderr) else None
 
 
@@ -98,7 +98,7 @@ def has_bars() -> bool:
 
 
 def is_pipe(stream: IO[str]) -> bool:
-    """Return whether another process reads what is written to the stream."""
+    """Return whether the stream is a pipe to another process."""
     try:
         return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):

@@ -1,8 +1,7 @@
-"""Lines of text: what commands show to people passes here, and nothing in it steers the terminal.
-
-What bytes, servers and file names bring is escaped (see `kcli.legible`), in a pipe as on a terminal. A line that is
-written stays one line, whatever its values hold; colours are only those of `paint`. `guard_streams` does the same for
-whatever is written to sys.stdout and sys.stderr by other ways, line feeds and tabs aside.
+"""Lines of text: the output of commands for people passes here, so that no value can control the terminal. Characters
+from bytes, servers and file names are escaped (see `kcli.legible`), in a pipe as on a terminal. A line stays one line,
+whatever its values; colours are only those of `paint`. `guard_streams` does the same for other writes to sys.stdout and
+sys.stderr, except for line feeds and tabs.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def paint(text: str, colour: bool, **style: Any) -> str:
 
 
 def line_of(parts: tuple[str, ...]) -> str:
-    """Join the parts of a line; those that are not painted are made legible."""
+    """Join the parts of a line; unpainted parts are made legible."""
     text = parts[0] if len(parts) == 1 else "".join(parts)
     if text.isprintable():
         return text
@@ -89,7 +88,7 @@ class Lines:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered lines."""
         texts, self.waiting = self.waiting, []
         self.put(texts)
 

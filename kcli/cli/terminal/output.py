@@ -27,7 +27,7 @@ from kcli.shell import quoted
 Name = str | Path | None  # of a file; None and "-": standard output
 
 OUTPUTS = ("output", "record", "page", "traces")  # options that name a file to write
-PRIVATE, SEALED = 0o600, 0o400  # modes of raw traffic and of what has secrets, and of snapshots, which are Kafka's own
+PRIVATE, SEALED = 0o600, 0o400  # file modes: of raw traffic and files with secrets; of snapshots, as Kafka's own
 LINKS = 40  # that a name may lead through, as in Linux
 
 # Files that commands read out of a folder: a partition's, KRaft's, the pipeline's. Compiled where it is needed.
@@ -60,12 +60,12 @@ def open_output(
     """Open the output: standard output for None or "-", a pipe or a device as it is, else a file.
 
     A file is written under a temporary name beside `output`, which it replaces at the end: mode and links of the old
-    file stay. It does so too when InputError ends the writing and something was written: that is what could be read.
-    Every other exception leaves the old file. inputs: names of what the data is made of ("-": standard input), beside
-    the files that the command line names anyway.
+    file stay. So does a partial file when InputError ends the writing: it has the part that could be read. Every other
+    exception leaves the old file. inputs: names of the data's sources ("-": standard input), besides the files on the
+    command line.
 
-    sealed: it is worth nothing unless whole; it goes down to the disk, and is read-only then. private: it holds raw
-    traffic; as what --show-secrets writes, it is for its owner alone, and no link leads to it.
+    sealed: it is useless unless complete; it is synced to the disk, and read-only then. private: it holds raw traffic;
+    like output of --show-secrets, it is for its owner alone, and written through no link.
 
     Raises UsageError if the output is one of the inputs, OSError with the name as it was given.
     """
@@ -207,8 +207,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
-    """Raise UsageError where the output is an input, by whatever name; is in a folder that is one, as what is read of
-    it; or lies beside an input of the same log segment. Any other file that the command line names is an input, too.
+    """Raise UsageError if the output is an input, by any name; is an input file of a folder; or belongs to the log
+    segment of an input. Any other file on the command line is an input, too.
     """
     refuse_second(output)
     there = status_of(output, STDOUT)

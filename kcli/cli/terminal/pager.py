@@ -1,4 +1,4 @@
-"""Pages what a command prints on a terminal once it is longer than that: with PAGER, or less."""
+"""Pages a command's output on a terminal once it is longer than that: with PAGER, or less."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ NONE = ("", "cat")  # values of PAGER that ask for no pager
 
 
 class PagedFile(NamedFile):
-    """Standard output on a terminal: what fits is held until the end, and goes to a pager if more comes.
-
-    at_start: called when that takes the terminal.
+    """Standard output on a terminal: a screenful is held until the end, and goes to a pager if more comes. at_start:
+    called when the pager takes the terminal.
     """
 
     def __init__(self, rows: int, words: list[str]) -> None:
@@ -38,7 +37,7 @@ class PagedFile(NamedFile):
         self.at_start: list[Callable[[], object]] = []
 
     def hold(self) -> None:
-        """Hold what comes, and notes with it: they stand behind it."""
+        """Hold output, and the notes after it."""
         self.held, self.lines = bytearray(), 0
         if sys.stderr.isatty():
             hold_notes()
@@ -74,7 +73,7 @@ class PagedFile(NamedFile):
             rest = rest[super().write(rest) :]
 
     def start(self) -> None:
-        """Begin the pager with what was held; go on without one where it can't begin."""
+        """Start the pager with the held output; go on without one if it can't start."""
         import subprocess
 
         for call in self.at_start:
@@ -86,13 +85,13 @@ class PagedFile(NamedFile):
         self.release()
 
     def release(self) -> None:
-        """Hand on what was held, and hold nothing any more."""
+        """Pass on the held output, and hold no more."""
         held, self.held = self.held, None
         if held:
             self.put(held)
 
     def end(self) -> None:
-        """Write what is still held, or wait until the pager is left; then the notes."""
+        """Write the held output, or wait until the pager is left; then write the notes."""
         if self.held is not None:
             self.release()
         if self.pager is not None and self.pager.stdin is not None:
@@ -156,7 +155,7 @@ def terminal_rows() -> int:
 
 
 def stop_paging() -> None:
-    """Write what is held, and page nothing but `page` does: somebody is asked something."""
+    """Write the held output, and page no more, except by `page`: a question follows."""
     if current is not None:
         sys.stdout.flush()
         current.end()
@@ -164,7 +163,7 @@ def stop_paging() -> None:
 
 @contextlib.contextmanager
 def page() -> Iterator[None]:
-    """Page what is printed here by itself, where pages are wanted at all; a pager that is left early ends no more."""
+    """Page the output of this block alone, if paging is on; leaving the pager early ends only the block."""
     file = current
     if file is None or file.held is not None:
         yield

@@ -1,4 +1,4 @@
-"""rich's console, which shows what it is given and obeys none of it."""
+"""rich's console, with markup and control codes in values shown as they are."""
 
 from __future__ import annotations
 

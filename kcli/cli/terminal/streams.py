@@ -15,7 +15,7 @@ STANDARD_OUTPUT = "standard output"  # its name in errors
 
 
 def write_all(out: BinaryIO, pieces: Sequence[memoryview]) -> None:
-    """Write pieces of bytes behind what was written to `out` before."""
+    """Write pieces of bytes after earlier writes to `out`."""
     raw = getattr(out, "raw", None)
     if isinstance(raw, NamedFile):
         out.flush()
@@ -25,7 +25,7 @@ def write_all(out: BinaryIO, pieces: Sequence[memoryview]) -> None:
 
 
 class Notes(io.FileIO):
-    """Standard error. Where nobody can read it, a command goes on all the same, and ends as it would have."""
+    """Standard error. If it can't be written, a command goes on, and ends as it would have."""
 
     def write(self, data: Any) -> int:
         try:
@@ -35,11 +35,11 @@ class Notes(io.FileIO):
 
 
 def mend_streams() -> None:
-    """Replace missing standard streams: errors in writing standard output name it, those of standard error are passed
-    over.
+    """Replace missing standard streams: errors in writing standard output name it, those of standard error are
+    ignored.
 
-    A closed one would be None, and its number go to the next file that is opened, which then got what was meant for the
-    stream. Closed input is empty; closed output refuses what is written, so that no data is lost in silence.
+    A closed one would be None, and the next opened file would get its number and the stream's output. Closed input is
+    empty; closed output refuses writes, so that no data is lost silently.
     """
     stand_in(STDIN, os.O_RDONLY)
     stand_in(STDOUT, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""`kcli top`: who asks what, how long it takes and what is wrong, on the whole terminal."""
+"""`kcli top`: clients, requests, latencies and errors, on the whole terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def top(files: tuple[str, ...], **options: Any) -> None:
 
 @contextlib.contextmanager
 def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
-    """Let these signals end the block as Ctrl-C does: the terminal is as before, what feeds the screen ends, too."""
+    """Let these signals end the block as Ctrl-C does: the terminal is restored, and the feeding process ends, too."""
     before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
     try:
         yield
@@ -72,7 +72,7 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
 
 
 def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
-    """Return the command line of what feeds the screen; none where it reads files.
+    """Return the command line of the process that feeds the screen; empty if it reads files.
 
     UsageError: the options don't go together.
     """
@@ -131,7 +131,7 @@ def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict
 
 
 def show(terminal: Any, view: Any, reader: Any, feeder: Any) -> None:
-    """Draw the screen and follow keys, until "q". KcliError: what reads has failed."""
+    """Draw the screen and follow keys, until "q". KcliError: reading has failed."""
     due = 0.0
     while True:
         if feeder is not None:
@@ -151,7 +151,7 @@ def show(terminal: Any, view: Any, reader: Any, feeder: Any) -> None:
 
 
 def source_text(files: Sequence[str], words: Sequence[str]) -> str:
-    """Name what is read."""
+    """Name the source."""
     if not words:
         return ", ".join(map(name_of, files))
     return "kcli proxy" if words[0] == "proxy" else " ".join(words)

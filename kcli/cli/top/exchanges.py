@@ -28,7 +28,7 @@ HEADINGS = ("time", "conn", "client", "api", "ms", "bytes", "what")
 NUMBERS = ("ms", "bytes")
 SPARED = ("bytes", "conn", "client")  # columns that go first where there is little room
 WIDEST = 24  # cells of a column
-LEAST = 32  # cells of what was said
+LEAST = 32  # cells of the last message
 
 Wanted = Callable[[Exchange], bool]
 
@@ -79,8 +79,7 @@ def exchanges_of(
 
 
 def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
-    """Return headings, a line for each exchange, with what was said last, which is cut where it is too long, and which
-    columns had no room."""
+    """Return headings, a line for each exchange with its last message, cut to fit, and the columns without room."""
     table = Table(lambda *_parts: None, width=width, absolute=True)
     rows = [HEADINGS, *(cells_of(each, table) for each in exchanges)]
     sizes = {name: min(max(cell_width(row[at]) for row in rows), WIDEST) for at, name in enumerate(HEADINGS[:-1])}

@@ -12,13 +12,13 @@ MOST_BYTES = 16 << 20
 PCAP_HEADER, PCAP_RECORD, BLOCK = 24, 16, 12
 SECTION, INTERFACE, SECRETS = 0x0A0D0D0A, 1, 10  # blocks of pcapng that later ones refer to
 SECTION_MAGIC = b"\x0a\x0d\x0d\x0a"
-LARGEST = 1 << 24  # bytes of a packet or block; what claims more is no capture
+LARGEST = 1 << 24  # bytes of a packet or block; a larger size is no capture's
 
 
 class RecentPackets(io.RawIOBase):
     """A stream of pcap or pcapng that is read through this; `recent` gives a capture of its latest packets.
 
-    pipe: what it is read from. In a stream of any other form nothing is kept.
+    pipe: the source. In a stream of any other form nothing is kept.
     """
 
     def __init__(self, pipe: Any, most: int = MOST_BYTES) -> None:
@@ -39,7 +39,7 @@ class RecentPackets(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int | None:
-        """Read what has come, see io.RawIOBase."""
+        """Read the available bytes, see io.RawIOBase."""
         count = self.pipe.readinto(room)
         if count and self.is_known:
             with self.lock:

@@ -41,8 +41,9 @@ class Line(NamedTuple):
 
 
 def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, folded: bool) -> list[Line]:
-    """Return the rows of a tab, whose figures are of so many seconds. folded: Fetches without news, and those of
-    brokers, are counts of their own, and no requests."""
+    """Return the rows of a tab, with figures of so many seconds. folded: Fetches without records, and Fetches of
+    brokers, are counted apart from requests.
+    """
     loads: dict[str, Load] = {}
     kinds: dict[str, dict[str, int]] = {}
     for name, kind, load in named_loads(figures, counts, tab):
@@ -101,7 +102,7 @@ def values_of(load: Load, seconds: float) -> dict[str, Any]:
 
 
 def sorted_lines(lines: list[Line], sort: str, *, reverse: bool, wanted: str = "") -> list[Line]:
-    """Return the rows in order, the most first, names from a; those that have a text in their name."""
+    """Return the rows with a text in their name in order: the largest figures first, names from a."""
     kept = [line for line in lines if wanted.casefold() in line.name.casefold()]
     if sort == "name":
         return sorted(kept, key=lambda line: line.name, reverse=reverse)

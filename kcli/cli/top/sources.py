@@ -38,7 +38,7 @@ class Feeder:
         )  # fmt: skip
 
     def lines(self) -> list[str]:
-        """Return what it has said."""
+        """Return the lines of its standard error."""
         return os.pread(self.said.fileno(), 1 << 16, 0).decode(errors="replace").splitlines()
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class ReaderStoppedError(Exception):
 
 
 class StoppableFollower(MeasuringFollower):
-    """A follower that ends when it is told to."""
+    """A follower that ends on request."""
 
     stopped: threading.Event
 
@@ -80,7 +80,7 @@ class StoppableFollower(MeasuringFollower):
 class Reader(threading.Thread):
     """Fills figures in a thread of its own. given: files or streams; read: options of DecodeOptions.
 
-    failure: what has ended it before its end.
+    failure: the error that ended it early.
     """
 
     def __init__(self, figures: LiveFigures, given: Sequence[str | Stream], read: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ class Terminal:
         return max(found.columns, 20), max(found.lines, 6)
 
     def draw(self, lines: Sequence[Shown]) -> None:
-        """Show lines in place of what is there."""
+        """Show lines in place of the present ones."""
         texts = [self.painted(each) + REST_OF_LINE for each in lines]
         self.put(HOME + "\r\n".join(texts) + REST_OF_SCREEN)
 
@@ -99,7 +99,7 @@ def keys_in(text: str) -> Iterator[str]:
     while at < len(text):
         size = next((size for size in (4, 3, 1) if text[at : at + size] in NAMES), 1)
         key = text[at : at + size]
-        if key == "\x1b" and text[at + 1 : at + 2] in ("[", "O"):  # a key that nobody knows here
+        if key == "\x1b" and text[at + 1 : at + 2] in ("[", "O"):  # an unknown key
             end = at + 2
             while end < len(text) and not text[end].isalpha() and text[end] != "~":
                 end += 1

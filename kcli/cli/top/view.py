@@ -79,7 +79,7 @@ class View:
     lines: list[Line] = field(default_factory=list)
     height: int = 24
 
-    # --- what is shown
+    # --- display
 
     def refresh(self) -> None:
         """Take the figures as they are now, unless it stands still."""
@@ -106,7 +106,7 @@ class View:
         head = [Shown(self.headline(columns), bold=True), *self.finding_lines(columns), Shown(self.tab_line())]
         yield from head
         folded = self.folded_text(columns)
-        room = max(rows - len(head) - 3 - bool(folded), 1)  # headings, what is folded, what is left out, keys
+        room = max(rows - len(head) - 3 - bool(folded), 1)  # headings, folded rows, omitted columns, keys
         first = max(0, min(self.cursor - room + 1, len(self.lines) - room)) if self.cursor >= room else 0
         tab = TABS[self.tab]
         shown = self.lines[first : first + room]
@@ -129,7 +129,7 @@ class View:
         yield Shown(f"filter: {self.wanted}_" if self.typing else KEYS)
 
     def page_lines(self, columns: int, rows: int) -> Iterator[Shown]:
-        """Yield the screen of what is opened."""
+        """Yield the screen of the opened row or exchange."""
         page = self.pages[-1]
         yield Shown(page.title, bold=True)
         lines = page.make(columns - 2)
@@ -148,7 +148,7 @@ class View:
         yield Shown(OPEN_KEYS if page.exchanges else BACK_KEYS)
 
     def headline(self, columns: int) -> str:
-        """Return what is read, and how much of it there is."""
+        """Return the source, and the amount read."""
         seconds = self.figures.total_seconds() if self.whole else self.figures.latest_seconds()
         count = sum(line.load.exchanges for line in self.totals)
         state = "paused  " if self.paused else "ended  " if self.over else ""
@@ -174,7 +174,7 @@ class View:
         return f"{tabs}   by {order}" + (f"   with {self.wanted!r}" if self.wanted else "")
 
     def folded_text(self, columns: int) -> str:
-        """Return what is folded."""
+        """Return the line of folded rows."""
         rates = {kind: sum(line.values.get(kind) or 0 for line in self.totals) for kind in (IDLE, REPLICATION)}
         if not self.folded or not any(rates.values()):
             return ""
@@ -183,7 +183,7 @@ class View:
             columns,
         )
 
-    # --- what keys do
+    # --- keys
 
     def key(self, key: str) -> bool:
         """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ...; False: the end."""
@@ -222,7 +222,7 @@ class View:
             self.wanted += key
 
     def choose(self, key: str) -> None:
-        """Change what rows are shown, and how."""
+        """Change the rows shown, and their form."""
         if key in ("tab", "back tab") or (key.isdecimal() and 0 < int(key) <= len(TABS)):
             step = {"tab": self.tab + 1, "back tab": self.tab - 1}.get(key)
             self.tab = int(key) - 1 if step is None else step % len(TABS)
