@@ -26,7 +26,7 @@ from kcli.schemas.errors import error_code
 from kcli.schemas.model import release_order
 
 
-class Verdict(NamedTuple):
+class RequestVerdict(NamedTuple):
     """place: topic and partition of refused records, "" for the request. error: Kafka's name; "": the connection is
     closed; "NONE": accepted; the reason names odd values."""
 
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
         return error_code(self.error) if self.error else None
 
 
-TAKEN = Verdict("", "NONE", "")
+TAKEN = RequestVerdict("", "NONE", "")
 COMPACT_SINCE = 9  # of Produce: its lengths are written as one more
 PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
 Explain = Callable[[bytes], str]  # refused records -> text appended to the reason
@@ -53,7 +53,7 @@ Explain = Callable[[bytes], str]  # refused records -> text appended to the reas
 
 def request_verdicts(
     frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
-) -> list[Verdict]:
+) -> list[RequestVerdict]:
     """Return the verdicts of a broker of that release on a request frame at `now` (ms): one, or one for each refused
     records field; `explain` adds to the reason of these. Raises UsageError for an unknown release.
     """
@@ -63,13 +63,13 @@ def request_verdicts(
         known = tables.release_versions(release, "broker").get(api_key)
         if (known is None or version not in known) and not is_drafted(api_key, version, dialect):
             if api_key == API_VERSIONS:
-                return [Verdict("", "UNSUPPORTED_VERSION", f"{release} has ApiVersions {known}")]
+                return [RequestVerdict("", "UNSUPPORTED_VERSION", f"{release} has ApiVersions {known}")]
             api = tables.api(api_key)
             what = f"{api.name} v{version}" if api else f"API key {api_key}"
-            return [Verdict("", "", f"{release} has no {what}" + (f" (it has {known})" if known else ""))]
+            return [RequestVerdict("", "", f"{release} has no {what}" + (f" (it has {known})" if known else ""))]
         request = frames.decode_request(frame, dialect=dialect)
     except DecodeError as error:
-        return [Verdict("", "", str(error))]
+        return [RequestVerdict("", "", str(error))]
     found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
     left = left_over(request.body)
     return [TAKEN._replace(reason=left)] if left and not found[0].reason else found
@@ -87,9 +87,11 @@ def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
     return mine is not None and version in mine.versions and (stock is None or version not in stock.versions)
 
 
-def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int, explain: Explain) -> list[Verdict]:
+def produce_verdicts(
+    body: dict[str, Any], version: int, release: str, now: int, explain: Explain
+) -> list[RequestVerdict]:
     if refused := produce_refusal(body):
-        return [Verdict("", refused.error, str(refused))]
+        return [RequestVerdict("", refused.error, str(refused))]
     notes = "; ".join(odd_numbers(body))
     found = [TAKEN._replace(reason=notes)] if notes else []
     for topic in body["topicData"]:
@@ -127,7 +129,7 @@ def one_short(records: bytes, version: int) -> str:
     return f"; the batch says {says} bytes: was the field's compact length written as {says}, not {says + 1}?"
 
 
-def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdict:
+def batch_verdict(records: bytes, version: int, release: str, now: int) -> RequestVerdict:
     """Return the verdict of a broker of that release on one partition's records in a Produce request.
 
     Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030).
@@ -137,9 +139,11 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdi
             records, MOST_BYTES, version=version, times=TimeLimits(now) if release_order(release) >= (4, 0) else None
         )
     except RefusedError as refused:
-        return Verdict("", refused.error, str(refused))
+        return RequestVerdict("", refused.error, str(refused))
     if version >= MAGIC_2_SINCE and is_transactional(records) and not has_producer(records):
-        return Verdict("", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "a transactional batch without a producer id")
+        return RequestVerdict(
+            "", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "a transactional batch without a producer id"
+        )
     odd = odd_payloads([each.head for each in taken])
     return TAKEN._replace(reason="; ".join(odd)) if odd else TAKEN
 

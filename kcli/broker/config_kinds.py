@@ -12,7 +12,7 @@ from kcli.schemas.field_codes import CODECS as BATCH_CODECS
 FOREVER = (1 << 63) - 1
 
 
-class Kind(NamedTuple):
+class ConfigType(NamedTuple):
     """A type of value: its number in DescribeConfigs, its name, and how text becomes a value (ValueError)."""
 
     number: int
@@ -74,27 +74,31 @@ def throttled(text: str) -> str:
     return text
 
 
-def int_from(lo: int, hi: int = (1 << 31) - 1) -> Kind:
+def int_from(lo: int, hi: int = (1 << 31) - 1) -> ConfigType:
     """Return the type of an int32 within limits."""
-    return Kind(3, "int", whole(lo, hi))
+    return ConfigType(3, "int", whole(lo, hi))
 
 
-def long_from(lo: int) -> Kind:
+def long_from(lo: int) -> ConfigType:
     """Return the type of an int64 of at least this."""
-    return Kind(5, "long", whole(lo, FOREVER))
+    return ConfigType(5, "long", whole(lo, FOREVER))
 
 
-def text_of(*names: str) -> Kind:
+def text_of(*names: str) -> ConfigType:
     """Return the type of a text that is one of these."""
-    return Kind(2, "string", one_of(*names))
+    return ConfigType(2, "string", one_of(*names))
 
 
-BOOLEAN, STRING, PASSWORD = Kind(1, "boolean", boolean), Kind(2, "string", str), Kind(9, "password", str)
-INT, COUNT, SHORT = int_from(0), int_from(1), Kind(4, "short", whole(-(1 << 15), (1 << 15) - 1))
+BOOLEAN, STRING, PASSWORD = (
+    ConfigType(1, "boolean", boolean),
+    ConfigType(2, "string", str),
+    ConfigType(9, "password", str),
+)
+INT, COUNT, SHORT = int_from(0), int_from(1), ConfigType(4, "short", whole(-(1 << 15), (1 << 15) - 1))
 LONG, LIMIT, ANY_LONG = long_from(0), long_from(-2), long_from(-1 << 63)
-RATIO, LIST, POLICIES = Kind(6, "double", ratio), Kind(7, "list", str), Kind(7, "list", policies)
+RATIO, LIST, POLICIES = ConfigType(6, "double", ratio), ConfigType(7, "list", str), ConfigType(7, "list", policies)
 CODECS = text_of("producer", "uncompressed", *BATCH_CODECS[1:])
-GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = Kind(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
+GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = ConfigType(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
 TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
 # The types that rows of `unread_configs` name.
 MIGRATION = text_of("disabled", "downgrade", "upgrade", "bidirectional")
@@ -106,9 +110,9 @@ TYPES = {
         int_from(-1 << 31),
         SHORT,
         ANY_LONG,
-        Kind(6, "double", float),
+        ConfigType(6, "double", float),
         LIST,
-        Kind(8, "class", str),
+        ConfigType(8, "class", str),
         PASSWORD,
     )
 }

@@ -32,7 +32,7 @@ from kcli.broker.config_kinds import (
     TIMESTAMP_TYPES,
     TYPES,
     ZSTD_LEVEL,
-    Kind,
+    ConfigType,
     boolean,
     int_from,
     long_from,
@@ -61,7 +61,7 @@ class Config(NamedTuple):
 
     name: str
     default: str | None
-    kind: Kind
+    kind: ConfigType
     broker_name: str = ""
     dynamic: bool = True
     read: bool = True
@@ -77,11 +77,11 @@ def table(*rows: Config) -> dict[str, Config]:
     return {each.name: each for each in rows}
 
 
-def unread(name: str, default: str, kind: Kind, broker_name: str = "") -> Config:
+def unread(name: str, default: str, kind: ConfigType, broker_name: str = "") -> Config:
     return Config(name, default, kind, broker_name, read=False)
 
 
-def fixed(name: str, default: str | None, kind: Kind) -> Config:
+def fixed(name: str, default: str | None, kind: ConfigType) -> Config:
     """Make a broker config that only a restart changes."""
     return Config(name, default, kind, dynamic=False)
 
@@ -106,9 +106,9 @@ TOPIC: Mapping[str, Config] = table(
     unread("file.delete.delay.ms", "60000", LONG, "log.segment.delete.delay.ms"),
     unread("flush.messages", str(FOREVER), long_from(1), "log.flush.interval.messages"),
     unread("flush.ms", str(FOREVER), LONG, "log.flush.interval.ms"),
-    unread("follower.replication.throttled.replicas", "", Kind(7, "list", throttled)),
+    unread("follower.replication.throttled.replicas", "", ConfigType(7, "list", throttled)),
     Config("index.interval.bytes", "4096", INT, "log.index.interval.bytes"),
-    unread("leader.replication.throttled.replicas", "", Kind(7, "list", throttled)),
+    unread("leader.replication.throttled.replicas", "", ConfigType(7, "list", throttled)),
     Config("local.retention.bytes", "-2", LIMIT, "log.local.retention.bytes"),
     Config("local.retention.ms", "-2", LIMIT, "log.local.retention.ms"),
     Config("max.compaction.lag.ms", str(FOREVER), long_from(1), "log.cleaner.max.compaction.lag.ms"),
@@ -177,7 +177,7 @@ LISTENER_NAME = re.compile(r"listener\.name\.([^.]+)\.(.+)")
 BROKER: Mapping[str, Config] = table(
     *unread_rows(UNREAD),
     fixed("allow.everyone.if.no.acl.found", "false", BOOLEAN),
-    fixed("advertised.listeners", "", Kind(7, "list", read_advertised)),
+    fixed("advertised.listeners", "", ConfigType(7, "list", read_advertised)),
     fixed("authorizer.class.name", "", STRING),
     fixed("auto.create.topics.enable", "true", BOOLEAN),
     fixed("cluster.id", "", STRING),
@@ -279,7 +279,7 @@ BROKER: Mapping[str, Config] = table(
     Config("ssl.keystore.location", None, STRING),
     Config("ssl.keystore.password", None, PASSWORD),
     Config("ssl.keystore.type", "JKS", STRING),
-    fixed("ssl.principal.mapping.rules", "DEFAULT", Kind(2, "string", read_rules)),
+    fixed("ssl.principal.mapping.rules", "DEFAULT", ConfigType(2, "string", read_rules)),
     Config("ssl.truststore.certificates", None, PASSWORD),
     Config("ssl.truststore.location", None, STRING),
     Config("ssl.truststore.password", None, PASSWORD),

@@ -85,7 +85,7 @@ class FaultRule:
         moves, closes = self.move != NOWHERE, self.close >= 0
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
-    def matches(self, request: Asked) -> bool:
+    def matches(self, request: FaultSubject) -> bool:
         """Return whether a request is of the rule's APIs and client."""
         return (not self.apis or request.api.key in self.apis) and (not self.client or request.client_id == self.client)
 
@@ -115,7 +115,7 @@ class Api(Protocol):
         ...
 
 
-class Asked(Protocol):
+class FaultSubject(Protocol):
     """A request, as rules look at it."""
 
     @property
@@ -133,7 +133,7 @@ class Asked(Protocol):
         ...
 
 
-class Sink(Protocol):
+class ResponseConnection(Protocol):
     """The connection that a response goes to."""
 
     half_closed: asyncio.Event
@@ -164,7 +164,7 @@ class Plan:
             move_leaders(rule, request)
         return None if self.ignore else handler(request)
 
-    async def send(self, connection: Sink, pieces: Sequence[Piece]) -> None:
+    async def send(self, connection: ResponseConnection, pieces: Sequence[Piece]) -> None:
         """Send the response in the way that the rules want."""
         if self.delay:
             await asyncio.sleep(self.delay)
@@ -229,7 +229,7 @@ class Faults:
         """Remove all rules."""
         self.rules.clear()
 
-    def plan(self, request: Asked) -> Plan | None:
+    def plan(self, request: FaultSubject) -> Plan | None:
         """Return the faults of a request as a whole; None if no rule fires."""
         if not self.rules:
             return None
@@ -237,7 +237,9 @@ class Faults:
         met = [each for each in met if each.fires(self.chance)]
         return Plan(met) if met else None
 
-    def error(self, request: Asked, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
+    def error(
+        self, request: FaultSubject, topic: str = "", partition: int = -1, among: frozenset[int] | None = None
+    ) -> int:
         """Return the error code for a request as a whole, or for one partition in it; 0: none. among:
         only these codes.
         """
@@ -249,7 +251,7 @@ class Faults:
         return 0
 
     @staticmethod
-    def is_about(rule: FaultRule, request: Asked) -> bool:
+    def is_about(rule: FaultRule, request: FaultSubject) -> bool:
         """Return whether a rule that names a topic or partition is about any in this request."""
         if not rule.topic and rule.partition < 0:
             return True

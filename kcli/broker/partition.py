@@ -44,7 +44,7 @@ class LogOwner(Protocol):
         ...
 
 
-class Shown(NamedTuple):
+class VisibleOffsets(NamedTuple):
     """The offsets of a log that fetchers see: high watermark, last stable offset, first offset, and the end, for
     followers.
     """
@@ -88,7 +88,7 @@ class Partition:
         self.lagging = NOBODY
         self.elr: tuple[int, ...] = ()
         self._log: Log | None = None
-        self.visible: Shown | None = None
+        self.visible: VisibleOffsets | None = None
         self.fault = ""
         self.refused = 0
         self.unseen = OffsetRanges()
@@ -170,12 +170,12 @@ class Partition:
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 
-    def shown(self, log: Log) -> Shown:
+    def shown(self, log: Log) -> VisibleOffsets:
         """Return the offsets of its log that fetchers see."""
         if self.visible is not None:
             return self.visible
         end = log.end_offset
-        return Shown(end, log.producers.last_stable_offset(end), log.start_offset, end)
+        return VisibleOffsets(end, log.producers.last_stable_offset(end), log.start_offset, end)
 
     def break_at(self, offset: int) -> None:
         """End reads at this offset."""

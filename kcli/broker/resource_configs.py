@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, Kind, text_of
+from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, ConfigType, text_of
 from kcli.broker.configs import BROKER, Config, Configs, parse, table
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
@@ -61,7 +61,7 @@ def reset_duration(text: str) -> int | None:
     return ms if ms >= 0 else None
 
 
-def of_group(name: str, kind: Kind, broker_name: str = "") -> Config:
+def of_group(name: str, kind: ConfigType, broker_name: str = "") -> Config:
     """Make a config of groups, which follows the broker's `group.NAME` where there is one."""
     followed = broker_name or f"group.{name}"
     default = BROKER[followed].default if followed in BROKER else ""
@@ -75,7 +75,7 @@ GROUP: Mapping[str, Config] = table(
     Config("errors.deadletterqueue.copy.record.enable", "false", BOOLEAN),
     Config("errors.deadletterqueue.topic.name", "", STRING),
     of_group("share.assignment.interval.ms", INT),
-    Config("share.auto.offset.reset", "latest", Kind(STRING.number, STRING.name, share_reset)),
+    Config("share.auto.offset.reset", "latest", ConfigType(STRING.number, STRING.name, share_reset)),
     of_group("share.delivery.count.limit", INT),
     of_group("share.heartbeat.interval.ms", INT),
     Config("share.isolation.level", "read_uncommitted", text_of("read_committed", "read_uncommitted")),

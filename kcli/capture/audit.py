@@ -28,7 +28,7 @@ ALIKE = 1 << 10  # combinations of API and versions whose judgement is remembere
 
 
 @dataclass(slots=True)
-class Client:
+class AuditedClient:
     """A client id at an address, with the software that it names; its requests by API key and version."""
 
     client_id: str | None
@@ -102,9 +102,9 @@ def audited(
         yield from found
 
 
-def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
+def audit(items: Iterable[Exchange | Event | Overheard]) -> list[AuditedClient]:
     """Return every client of a capture in order of first appearance. Requests that can't be decoded do not count."""
-    clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
+    clients: dict[tuple[str | None, str, str | None, str | None], AuditedClient] = {}
     talks: dict[Link, ClientProfile] = {}
     for each in items:
         item = each.exchange if isinstance(each, Overheard) else each
@@ -123,7 +123,7 @@ def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
         key = item.client_id, item.link.client.rpartition(":")[0].strip("[]"), talk.software, talk.version
         client = clients.get(key)
         if client is None:
-            client = clients[key] = Client(*key)
+            client = clients[key] = AuditedClient(*key)
         client.negotiates = client.negotiates or talk.negotiates
         client.connections += talk.client != key
         talk.client = key
@@ -163,9 +163,9 @@ class ClientProfile:
             self.offered[api["apiKey"]] = api["maxVersion"]
 
 
-def merge(clients: Iterable[Client]) -> list[Client]:
+def merge(clients: Iterable[AuditedClient]) -> list[AuditedClient]:
     """Merge clients without a software name into the same client id and address with one, if there is exactly one."""
-    groups: dict[tuple[str | None, str], list[Client]] = {}
+    groups: dict[tuple[str | None, str], list[AuditedClient]] = {}
     found = list(clients)
     for client in found:
         groups.setdefault((client.client_id, client.address), []).append(client)
@@ -197,7 +197,7 @@ class Judge:
         taken = self.accepted.get(key)
         return key == API_VERSIONS or (taken is not None and version in taken)
 
-    def usages(self, client: Client) -> tuple[Usage, ...]:
+    def usages(self, client: AuditedClient) -> tuple[Usage, ...]:
         """Judge each API the client used, by key, against what the release accepts."""
         alike = frozenset(client.used.items()), frozenset(client.free), client.negotiates, client.software is None
         found = self._known.get(alike)
@@ -207,7 +207,7 @@ class Judge:
             found = self._known[alike] = tuple(self._usages(client))
         return found
 
-    def _usages(self, client: Client) -> Iterator[Usage]:
+    def _usages(self, client: AuditedClient) -> Iterator[Usage]:
         release, catalog = self.release, self.catalog
         by_key: dict[int, dict[int, int]] = {}
         for (key, version), count in sorted(client.used.items()):

@@ -84,7 +84,7 @@ class Values(Sink):
         return taken
 
 
-class Lines(Sink):
+class LineSink(Sink):
     """Writes exchanges and events as lines of JSON. The core writes what it reads by itself; the rest goes between.
 
     write, flush: called after each piece of the files; what was written is valid until `flush`.

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kcli.capture.audit import AuditSink, Client, Judge, Overheard, Usage, audit, audited
+from kcli.capture.audit import AuditedClient, AuditSink, Judge, Overheard, Usage, audit, audited
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
@@ -27,7 +27,7 @@ from kcli.schemas.catalog import catalog
 
 NARROWEST = 20  # cells of text in a line that is broken
 
-Judged = list[tuple[Client, tuple[Usage, ...]]]
+Judged = list[tuple[AuditedClient, tuple[Usage, ...]]]
 
 
 @click.command(name="audit", cls=FilterCommand)

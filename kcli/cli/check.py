@@ -14,7 +14,7 @@ from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines, message_
 from kcli.cli.decode.lines import frame_of
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.decode.message import begins_with_known_api, reads_request
-from kcli.cli.decode.message_input import Frame, Piece, frames_of, pieces
+from kcli.cli.decode.message_input import Frame, InputPart, frames_of, pieces
 from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, records_text, request_text
 from kcli.cli.options.inputs import binary_input, dialect_option, quiet_option, text_format_option
 from kcli.cli.terminal.error_summary import conclude
@@ -24,7 +24,7 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
-    from kcli.broker.acceptance import Verdict
+    from kcli.broker.acceptance import RequestVerdict
 
 Command = Callable[..., int]
 KEPT = 64  # cached lines with verdicts: most messages are accepted, in the same words
@@ -72,13 +72,13 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
     kcli check request produce.bin
     kcli encode request --to hex requests.jsonl | kcli check request --hex --release 3.9
     """
-    from kcli.broker.acceptance import Verdict, request_verdicts
+    from kcli.broker.acceptance import RequestVerdict, request_verdicts
 
     options = CheckOptions(**given)
     dialect, of = options.dialect, release_of(options)
     slips, batch_slips = (SlipNamer(text, most_slips(options)) for text in (request_text, records_text))
 
-    def judged(data: bytes, frame: Frame) -> list[Verdict]:
+    def judged(data: bytes, frame: Frame) -> list[RequestVerdict]:
         message, searched = data[slice(*frame)], 0
 
         def batch_slip(records: bytes) -> str:
@@ -106,17 +106,17 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
     def reads(data: bytes) -> bool:
         return reads_request(data, dialect)
 
-    def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
+    def verdicts() -> Iterator[tuple[str, list[RequestVerdict]]]:
         begins = partial(begins_with_known_api, dialect=dialect)
         for place, data in readable(pieces(file, options.hex_, options.base64_, reads, begins), file, bad):
             lengths: list[InputError] = []
             try:
                 for number, frame in enumerate(frames_of(data, framed, reads, lengths.append)):
                     where = place if frame == Frame(0, len(data)) else f"{place} message {number + 1}".strip()
-                    closed = [Verdict("", "", str(wrong)) for wrong in lengths]
+                    closed = [RequestVerdict("", "", str(wrong)) for wrong in lengths]
                     yield where, closed or judged(data, frame)
             except DecodeError as error:
-                yield place, [Verdict("", "", str(error))]
+                yield place, [RequestVerdict("", "", str(error))]
 
     code = show(verdicts(), options.form, options.quiet)
     conclude(bad, options.quiet)
@@ -136,7 +136,7 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
     kcli check batch batch.bin
     kcli encode batch --to hex batch.json | kcli check batch --hex
     """
-    from kcli.broker.acceptance import Verdict, batch_verdict
+    from kcli.broker.acceptance import RequestVerdict, batch_verdict
     from kcli.schemas.apikeys import PRODUCE
 
     options = CheckOptions(**given)
@@ -145,11 +145,11 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
     version = versions.hi if api_version is None else api_version
     slips = SlipNamer(batch_text, most_slips(options))
 
-    def verdict(data: bytes, now: int) -> Verdict:
+    def verdict(data: bytes, now: int) -> RequestVerdict:
         if version in versions:
             found = batch_verdict(data, version, of, now)
             return found if found.taken else found._replace(reason=found.reason + slips.text(data, 0, {}))
-        return Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")
+        return RequestVerdict("", "", f"{of} has no Produce v{version} (it has {versions})")
 
     if options.lines:
         check_answers(options)
@@ -157,7 +157,7 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
         return answer_lines(file, lambda text, n: reply([verdict(records_of(text, n, is_base64), now_ms())]))
     now, bad = now_ms(), list[InputError]()
 
-    def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
+    def verdicts() -> Iterator[tuple[str, list[RequestVerdict]]]:
         found = pieces(file, options.hex_, options.base64_, lambda data: False, is_batch, batches=True)
         for place, data in readable(found, file, bad):
             yield place, [verdict(data, now)]
@@ -208,18 +208,18 @@ def records_of(text: bytes, number: int, base64_: bool) -> bytes:
     return batch_bytes(loads(text, line=number), number)
 
 
-def reply(verdicts: list[Verdict]) -> Reply:
+def reply(verdicts: list[RequestVerdict]) -> Reply:
     """Return a line of JSON: the first verdict, and the others if there are some."""
     return Reply(line_of(tuple(verdicts)), is_no=not verdicts[0].taken)
 
 
 @lru_cache(KEPT)
-def line_of(verdicts: tuple[Verdict, ...]) -> bytes:
+def line_of(verdicts: tuple[RequestVerdict, ...]) -> bytes:
     first, *others = (verdict_row(each.place, each) for each in verdicts)
     return dumps(first | ({"others": others} if others else {})).encode()
 
 
-def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:
+def readable(found: Iterator[InputPart], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:
     """Yield (place, bytes) of pieces; errors in text that is no bytes are added to `bad`."""
     for piece in found:
         if isinstance(piece.data, InputError):
@@ -233,7 +233,7 @@ def is_batch(data: bytes) -> bool:
     return len(data) > 16 and int.from_bytes(data[8:12], "big") == len(data) - 12
 
 
-def show(found: Iterator[tuple[str, list[Verdict]]], form: str, quiet: bool) -> int:
+def show(found: Iterator[tuple[str, list[RequestVerdict]]], form: str, quiet: bool) -> int:
     """Print the verdicts; 1: not all are taken."""
     refused = False
     for place, verdicts in found:
@@ -246,11 +246,11 @@ def show(found: Iterator[tuple[str, list[Verdict]]], form: str, quiet: bool) -> 
     return int(refused)
 
 
-def verdict_row(where: str, verdict: Verdict) -> dict[str, Any]:
+def verdict_row(where: str, verdict: RequestVerdict) -> dict[str, Any]:
     row = {"taken": verdict.taken, "error": verdict.error or None, "errorCode": verdict.code}
     return ({"place": where} if where else {}) | row | ({"reason": verdict.reason} if verdict.reason else {})
 
 
-def text_line(where: str, verdict: Verdict) -> str:
+def text_line(where: str, verdict: RequestVerdict) -> str:
     said = f"{verdict.error} ({verdict.code})" if verdict.error else "the connection is closed"
     return ": ".join(part for part in (where, "taken" if verdict.taken else said, verdict.reason) if part)

@@ -42,7 +42,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True)
-class Written:
+class JsonRequest:
     """A request in JSON: its body, and what its header says of it."""
 
     api_key: int
@@ -89,7 +89,7 @@ def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
     return outgoing(frame, request.api_key, request.api_version, request.header["correlationId"], request.body, dialect)
 
 
-def from_json(data: bytes, api: str | None, version: int | None, dialect: str | None = None) -> list[Written]:
+def from_json(data: bytes, api: str | None, version: int | None, dialect: str | None = None) -> list[JsonRequest]:
     """Read requests in JSON. api, version: from the command line. Raises InputError, UsageError."""
     return [written(value, api, version, dialect) for value in list(values(data))]
 
@@ -112,7 +112,7 @@ def values(data: bytes) -> Iterator[Any]:
             yield loads(line, line=number)
 
 
-def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> Written:
+def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> JsonRequest:
     """Read a request of JSON: with its header, or the body alone under `api`. api and version given win over the
     header's. Raises InputError, UsageError.
     """
@@ -128,10 +128,12 @@ def written(value: Any, api: str | None, version: int | None, dialect: str | Non
         raise UsageError("which api? --api NAME, or requestApiKey (or requestApiKeyName) in the request's header")
     api_key = catalog(dialect).api_key(str(named))
     chosen = version if version is not None else header.get("requestApiVersion")
-    return Written(api_key, chosen, header, body)
+    return JsonRequest(api_key, chosen, header, body)
 
 
-def encoded(request: Written, choose: Choose, correlation: int, client_id: str, dialect: str | None = None) -> Outgoing:
+def encoded(
+    request: JsonRequest, choose: Choose, correlation: int, client_id: str, dialect: str | None = None
+) -> Outgoing:
     """Encode a request. Missing parts are filled in: the version by choose(api key), correlation id and client id, and
     in ApiVersions the client's name. Raises EncodeError, SchemaError.
     """

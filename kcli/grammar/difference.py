@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcli.grammar.codec import MessageCodec
 
 
-class Difference(NamedTuple):
+class FieldDifference(NamedTuple):
     """A field that is not the same in both; None: only the other has it."""
 
     path: str
@@ -20,7 +20,7 @@ class Difference(NamedTuple):
     got: Span | None
 
 
-def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other: bytes) -> Iterator[Difference]:
+def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other: bytes) -> Iterator[FieldDifference]:
     """Yield the fields with different bytes, in the order of the expected message, then those of the other alone.
 
     expected, got: the spans of the bytes `one` and `other`. A field that only stands elsewhere is the same.
@@ -29,9 +29,9 @@ def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other
     for key, span in numbered(expected):
         twin = found.pop(key, None)
         if twin is None or one[span.start : span.end] != other[twin.start : twin.end]:
-            yield Difference(span.path, span, twin)
+            yield FieldDifference(span.path, span, twin)
     for span in found.values():
-        yield Difference(span.path, None, span)
+        yield FieldDifference(span.path, None, span)
 
 
 def numbered(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, int], Span]]:
@@ -44,7 +44,7 @@ def numbered(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, int], Span]]:
 
 def core_differences(
     codec: MessageCodec, one: bytes, start: int, other: bytes, other_start: int
-) -> tuple[list[Difference], int, int] | None:
+) -> tuple[list[FieldDifference], int, int] | None:
     """Return (the fields that differ, end, the other's end) of the messages at both places, without the spans of all.
 
     They are those of `differences`, to be brought `in_order`; of records fields those in their batches, too. None: the
@@ -60,7 +60,7 @@ def core_differences(
     return None if made is None else (noted(*made[:2]), *made[2:])
 
 
-def core_batch_differences(one: bytes, other: bytes) -> list[Difference] | None:
+def core_batch_differences(one: bytes, other: bytes) -> list[FieldDifference] | None:
     """Return the fields that differ between record batches, those of the other alone at the end; None as
     `core_differences`.
     """
@@ -71,17 +71,17 @@ def core_batch_differences(one: bytes, other: bytes) -> list[Difference] | None:
     return None if made is None else noted(*made)
 
 
-def noted(found: list[Noted], added: list[Noted]) -> list[Difference]:
+def noted(found: list[Noted], added: list[Noted]) -> list[FieldDifference]:
     def span(path: str, side: NotedSide | None) -> Span | None:
         return None if side is None else Span(path, *side)
 
-    return [Difference(path, span(path, one), span(path, other)) for path, one, other in (*found, *added)]
+    return [FieldDifference(path, span(path, one), span(path, other)) for path, one, other in (*found, *added)]
 
 
-def in_order(found: list[Difference]) -> list[Difference]:
+def in_order(found: list[FieldDifference]) -> list[FieldDifference]:
     """Sort differences as `differences` does: by place, then those of the other alone."""
 
-    def place(each: Difference) -> tuple[bool, int, int]:
+    def place(each: FieldDifference) -> tuple[bool, int, int]:
         span = each.expected or each.got
         assert span is not None
         return each.expected is None, span.start, span.end

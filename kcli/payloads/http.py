@@ -23,7 +23,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """kind: X-Registry-ArtifactType, where it has one."""
 
     status: int
@@ -31,7 +31,7 @@ class Answer(NamedTuple):
     kind: str
 
 
-Pair = Callable[[Request, Answer], None]
+Pair = Callable[[Request, HttpResponse], None]
 
 
 class Message:
@@ -112,7 +112,7 @@ class Exchanges:
         elif isinstance(head, h11.Response) and self.requests:
             named = {bytes(name).lower(): bytes(value) for name, value in head.headers}
             kind = named.get(b"x-registry-artifacttype", b"").decode("ascii", "replace")
-            answer = Answer(head.status_code, unpacked(body, named.get(b"content-encoding", b"")), kind)
+            answer = HttpResponse(head.status_code, unpacked(body, named.get(b"content-encoding", b"")), kind)
             self.pair(self.requests.popleft(), answer)
 
 

@@ -22,7 +22,7 @@ from kcli.errors import InputError
 from kcli.jsontext import loads
 from kcli.payloads.entries import NEWEST, Entries, is_entry, native_path, native_references
 from kcli.payloads.framing import SchemaId
-from kcli.payloads.http import Answer, Exchanges, Request
+from kcli.payloads.http import Exchanges, HttpResponse, Request
 from kcli.payloads.schema import Schema
 from kcli.payloads.schema_files import type_of_text
 
@@ -90,7 +90,7 @@ class Tap(Sink):
 
         return TlsLayer(tapped, started, handover.keys, handover.tally.add_decrypted)
 
-    def pair(self, request: Request, answer: Answer) -> None:
+    def pair(self, request: Request, answer: HttpResponse) -> None:
         """Take what was asked of a registry and answered."""
         if answer.status != 200 or self.count >= MOST_ENTRIES or self.size >= MOST_TEXT:
             return
@@ -154,7 +154,7 @@ class HttpConnection(CapturedConnection):
             super().close(ns, why, extra)
 
 
-def entries_of(request: Request, answer: Answer) -> list[Row]:
+def entries_of(request: Request, answer: HttpResponse) -> list[Row]:
     """Return the schemas in an exchange with a registry, as entries."""
     if (native := NATIVE.fullmatch(request.path)) is not None:
         return native_entries(native, answer)
@@ -179,7 +179,7 @@ def entries_of(request: Request, answer: Answer) -> list[Row]:
     return []
 
 
-def native_entries(asked: re.Match[str], answer: Answer) -> list[Row]:
+def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
     """Return the schema that Apicurio's own API answers with. Version 3 has data about one where 2 has the schema."""
     version, path, kind, number, part = asked.groups()
     if part == "/references" or (part is None and kind is None and version != "2"):
@@ -189,7 +189,7 @@ def native_entries(asked: re.Match[str], answer: Answer) -> list[Row]:
     return [name | {"schema": text, "schemaType": type_of_text(text, answer.kind)}]
 
 
-def references_of(request: Request, answer: Answer) -> tuple[str, list[Row]] | None:
+def references_of(request: Request, answer: HttpResponse) -> tuple[str, list[Row]] | None:
     """Return the place of a schema in Apicurio's own API and what it refers to; None: the exchange is about others."""
     asked = NATIVE.fullmatch(request.path)
     if asked is None or asked[5] != "/references":

@@ -44,7 +44,7 @@ OVERRIDES = re.compile(r"^(producer|consumer|admin)\.(override\.)?")
 VERSION = 0
 
 
-class Kind(NamedTuple):
+class TopicFormat(NamedTuple):
     """The reading of keys and values of such a topic."""
 
     key: Callable[[bytes], Any]
@@ -152,18 +152,18 @@ class Struct:
         return made
 
 
-KINDS: dict[str, Kind] = {
-    "connect-offsets": Kind(offsets_key, json_of),
-    "connect-configs": Kind(lambda data: named_key(CONFIG_KEYS, data), json_of),
-    "connect-status": Kind(lambda data: named_key(STATUS_KEYS, data), json_of),
-    "mirror-checkpoints": Kind(
+KINDS: dict[str, TopicFormat] = {
+    "connect-offsets": TopicFormat(offsets_key, json_of),
+    "connect-configs": TopicFormat(lambda data: named_key(CONFIG_KEYS, data), json_of),
+    "connect-status": TopicFormat(lambda data: named_key(STATUS_KEYS, data), json_of),
+    "mirror-checkpoints": TopicFormat(
         Struct("group string", "topic string", "partition int32"),
         Struct("upstreamOffset int64", "offset int64", "metadata string", versioned=True),
     ),
-    "mirror-heartbeats": Kind(
+    "mirror-heartbeats": TopicFormat(
         Struct("sourceClusterAlias string", "targetClusterAlias string"), Struct("timestamp int64", versioned=True)
     ),
-    "mirror-offset-syncs": Kind(
+    "mirror-offset-syncs": TopicFormat(
         Struct("topic string", "partition int32"), Struct("upstreamOffset int64", "offset int64")
     ),
 }

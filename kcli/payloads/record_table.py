@@ -221,7 +221,7 @@ def count_batches(data: memoryview) -> int:
     return sum(1 for _ in scan(data, check=False))
 
 
-class Gathered:
+class CapturedBatches:
     """The batches of a capture, one behind another, until they are `taken`."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.storage import StoragePath
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 
 Progress = Callable[[str, int, int], None]  # the step, its tasks that are done, all its tasks
 
@@ -61,7 +61,7 @@ class Engine(Protocol):
     def hand_out(self, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None]) -> list[Any]:
         """Return work(task) of each task, in order. done: called with how many are ready. InputError from a task."""
 
-    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
+    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[WrittenFile]:
         """Write the tables that look across connections, as they are after this run. names: topic id -> name."""
 
 

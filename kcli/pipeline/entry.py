@@ -11,7 +11,7 @@ from kcli.input_names import RUNS_FOLDER
 from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import FILED
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 
 COMPACTED = "compacted"  # in the stats of a run that has brought no rows, only other files
 
@@ -61,13 +61,13 @@ class Entry:
         found: float | None = self.stats.get("options", {}).get("sample")
         return found
 
-    def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
+    def add(self, written: Iterable[WrittenFile], *, passing: bool = False) -> None:
         """Note files that were written. passing: the next run replaces them."""
         for each in written:
             where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
             self.files.append(where)
 
-    def keep(self, written: Sequence[Written]) -> None:
+    def keep(self, written: Sequence[WrittenFile]) -> None:
         """Note files of connections that are still open, for the next run."""
         self.add(written, passing=True)
         self.carry += [published(self.run, where) for where in self.files[len(self.files) - len(written) :]]

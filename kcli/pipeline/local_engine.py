@@ -15,7 +15,7 @@ from kcli.pipeline.derived.facts_task import FEW_ROWS, PARTS, READ, FactsTask, f
 from kcli.pipeline.derived.incremental_tables import AsRead
 from kcli.pipeline.forks import hand_out_forked
 from kcli.pipeline.storage import StoragePath
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 
 
 class LocalEngine:
@@ -37,7 +37,7 @@ class LocalEngine:
             done(number)
         return made
 
-    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
+    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[WrittenFile]:
         """Make all rows anew, out of the facts of all runs. Raises UsageError."""
         if has_older_runs(context.files):
             raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")

@@ -21,7 +21,7 @@ from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import StoragePath, StoredFile, gather
 from kcli.pipeline.tables import RECORDS, TABLES
 from kcli.pipeline.totals import totals_of
-from kcli.pipeline.writing import NO_DAY, Written, empty_file
+from kcli.pipeline.writing import NO_DAY, WrittenFile, empty_file
 
 AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin", "sample")  # options that rows depend on
 
@@ -186,11 +186,11 @@ def run_files(
     return summary
 
 
-def write_empty(context: RunContext) -> list[Written]:
+def write_empty(context: RunContext) -> list[WrittenFile]:
     """Give each table that has no file one without rows, so that every reader finds it."""
     wanted = [*(TABLES.values() if context.journal.runs.bare else ()), *([RECORDS] if context.options.records else ())]
     bare = [table for table in wanted if not context.files(table.name)]
-    made = [Written(each.name, NO_DAY if each.dated else None, f"{each.name}/empty.parquet", 0) for each in bare]
+    made = [WrittenFile(each.name, NO_DAY if each.dated else None, f"{each.name}/empty.parquet", 0) for each in bare]
     for each in made:
         (StoragePath(context.folder) / each.path).write(empty_file(each.table))
     return made

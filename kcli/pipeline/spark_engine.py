@@ -18,10 +18,10 @@ from kcli.pipeline.derived.facts_task import (
     hours_before,
     judging_task,
 )
-from kcli.pipeline.derived.incremental_tables import AsRead, Gathered
+from kcli.pipeline.derived.incremental_tables import AsRead, RunFiles
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.spark import hand_out
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,7 @@ class SparkEngine:
         """Run the tasks in Spark's workers."""
         return hand_out(self.spark, tasks, work, done)
 
-    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
+    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[WrittenFile]:
         """Make the tables: by DuckDB in a few tasks where the facts of all runs fit that, else by Spark's queries."""
         rows = sum(context.rows(table) for table in READ)
         read = AsRead.of(context.options)
@@ -59,10 +59,10 @@ class SparkEngine:
         count = 1 if rows < FEW_ROWS else self.cores
         return self.written(facts_tasks(context.files, context.folder, read, count, hours_before(context)))
 
-    def derive_changed(self, context: RunContext, names: Mapping[str, str], read: AsRead) -> list[Written]:
+    def derive_changed(self, context: RunContext, names: Mapping[str, str], read: AsRead) -> list[WrittenFile]:
         """Make the tables by Spark's queries, which copy keys that this run has not changed; one task judges."""
         journal = context.journal
-        gathered = Gathered(self.spark, context.files, context.folder, dict(names), read=read)
+        gathered = RunFiles(self.spark, context.files, context.folder, dict(names), read=read)
         if journal.entries and not context.entry.redone:  # else the last run's state is out of date
             before = TopicNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
             gathered = replace(
@@ -73,6 +73,6 @@ class SparkEngine:
             )
         return derive(gathered) + self.written([judging_task(context.files, context.folder, read)])
 
-    def written(self, tasks: Sequence[FactsTask]) -> list[Written]:
+    def written(self, tasks: Sequence[FactsTask]) -> list[WrittenFile]:
         """Return the files that the tasks wrote."""
         return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))

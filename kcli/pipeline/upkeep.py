@@ -15,7 +15,7 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.redo import again, from_run_on
 from kcli.pipeline.run import Summary, quiet, run_files
 from kcli.pipeline.storage import StoragePath
-from kcli.pipeline.writing import Written, stored_columns, written_schema
+from kcli.pipeline.writing import WrittenFile, stored_columns, written_schema
 from kcli.tables.parquet import parquet_writer
 
 FACTS = f"{RUNS_FOLDER}/facts"
@@ -81,11 +81,11 @@ def compact(output: str) -> Compacted:
     for (table, day, passing), uris in groups.items():
         path = f"{table}/{f'date={day}/' if day else ''}{'open' if passing else 'whole'}.parquet"
         rows = merge(uris, StoragePath(journal.folder(entry)) / path, table)
-        entry.add([Written(table, day, path, rows)], passing=passing)
+        entry.add([WrittenFile(table, day, path, rows)], passing=passing)
     for carried in entries[-1].carry:
         name = carried.rpartition("/")[2].partition("-")[2]
         (StoragePath(journal.folder(entry)) / name).write((journal.output / carried).read())
-        entry.keep([Written("", None, name, 0)])
+        entry.keep([WrittenFile("", None, name, 0)])
     journal.commit(entry)
     return Compacted(before, len(groups))
 

@@ -32,7 +32,7 @@ NAMED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """A new file, below the folder of the run. day: of a dated table. nameless: all its rows may lack topic names."""
 
     table: str
@@ -47,7 +47,7 @@ def day_of(us: int) -> str:
     return f"{datetime.fromtimestamp(us // 1_000_000, UTC):%Y-%m-%d}"
 
 
-class Sink:
+class OpenTableFile:
     """One file of one table and day. background: where it is written."""
 
     def __init__(
@@ -107,12 +107,12 @@ class Sink:
         rows = pyarrow.Table.from_batches(batches, self.schema)
         self.writer.write_table(rows.unify_dictionaries() if len(batches) > 1 else rows)
 
-    def close(self) -> Written:
+    def close(self) -> WrittenFile:
         """Write the remaining rows, and return the files."""
         self.flush()
         self.flush_batches()
         self.background.do(self.close_now)
-        return Written(self.table, self.day, self.path, self.count, self.nameless)
+        return WrittenFile(self.table, self.day, self.path, self.count, self.nameless)
 
     def close_now(self) -> None:
         self.writer.close()
@@ -197,7 +197,7 @@ class TableWriter:
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = StoragePath(folder), name
         self.background = Background()
-        self.sinks: dict[tuple[str, int, bool], Sink] = {}
+        self.sinks: dict[tuple[str, int, bool], OpenTableFile] = {}
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Write a row, in the order of the table's columns."""
@@ -209,20 +209,22 @@ class TableWriter:
         """Put rows that are columns. number: of the day since 1970."""
         self.sink(table, number, nameless).add_batch(batch)
 
-    def sink(self, table: str, number: int, nameless: bool) -> Sink:
+    def sink(self, table: str, number: int, nameless: bool) -> OpenTableFile:
         """Return the open file for rows of a table and day (since 1970; -1: not dated)."""
         return self.sinks.get((table, number, nameless)) or self.open(table, number, nameless)
 
-    def open(self, table: str, number: int, nameless: bool) -> Sink:
+    def open(self, table: str, number: int, nameless: bool) -> OpenTableFile:
         """Begin that file."""
         day = None if number < 0 else day_of(number * DAY_US)
         folder = table if day is None else f"{table}/date={day}"
         name = f"{self.name}-nameless" if nameless else self.name
         path = f"{folder}/{name}.parquet"
-        made = self.sinks[table, number, nameless] = Sink(self.background, self.folder, path, table, day, nameless)
+        made = self.sinks[table, number, nameless] = OpenTableFile(
+            self.background, self.folder, path, table, day, nameless
+        )
         return made
 
-    def close(self) -> list[Written]:
+    def close(self) -> list[WrittenFile]:
         """Finish all files, and list them."""
         made = [sink.close() for sink in self.sinks.values()]
         self.background.finish()

@@ -16,7 +16,7 @@ from kcli.proxy.recording import Recorder, Recording
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.proxy.response_stream import Planned, ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
-from kcli.proxy.side import Side
+from kcli.proxy.side import ProxySide
 
 Buffer = bytes | memoryview
 
@@ -68,7 +68,7 @@ class Services(Protocol):
 class Route(Protocol):
     """The destination of a listener's connections."""
 
-    async def dial(self, make: Callable[[], Side]) -> Address:
+    async def dial(self, make: Callable[[], ProxySide]) -> Address:
         """Connect to the broker; the address that was reached. NetworkError."""
         ...
 
@@ -79,8 +79,8 @@ class Connection:
     def __init__(self, services: Services, route: Route) -> None:
         self.services, self.route = services, route
         self.awaited: deque[Awaited] = deque()
-        self.client = Side(self, lambda: services.buffers.scratch, self.take_requests)
-        self.broker = Side(self, self.response_buffer, self.take_responses)
+        self.client = ProxySide(self, lambda: services.buffers.scratch, self.take_requests)
+        self.broker = ProxySide(self, self.response_buffer, self.take_responses)
         self.client.other, self.broker.other = self.broker, self.client
         self.requests = services.new_requests(self.awaited)
         self.faulted = services.faults  # as it began: rules may change
@@ -91,7 +91,7 @@ class Connection:
         self._dialing: asyncio.Task[None] | None = None
         self._faulting: asyncio.Task[None] | None = None
 
-    def made(self, side: Side) -> None:
+    def made(self, side: ProxySide) -> None:
         """Note that a side is connected: the client first, which has the broker's dialled."""
         if side is not self.client:
             return
@@ -199,12 +199,12 @@ class Connection:
 
     # --- the end
 
-    def ended(self, side: Side) -> None:
+    def ended(self, side: ProxySide) -> None:
         """Note that a side sends no more."""
         if self.recording is not None:
             self.recording.end(0 if side is self.client else 1)
 
-    def lost(self, side: Side, error: Exception | None) -> None:
+    def lost(self, side: ProxySide, error: Exception | None) -> None:
         """Close the other side of a lost one, once it has got what came before."""
         if error is not None and side is self.client:
             side.other.abort()

@@ -11,7 +11,7 @@ from kcli.client.address import WILDCARDS, Address
 from kcli.client.dialing import dial
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
-from kcli.proxy.side import Side
+from kcli.proxy.side import ProxySide
 
 MOST_NODES = 1000  # listeners that a response can make the proxy open
 
@@ -24,7 +24,7 @@ class BrokerRoute:
     def __init__(self, addresses: Sequence[Address], config: ClientConfig) -> None:
         self.addresses, self.config = tuple(addresses), config
 
-    async def dial(self, make: Callable[[], Side]) -> Address:
+    async def dial(self, make: Callable[[], ProxySide]) -> Address:
         """Connect; the address that was reached. NetworkError: that of the last address."""
         failure: NetworkError | None = None
         for address in self.addresses:

@@ -16,15 +16,15 @@ class SideListener(Protocol):
 
     stopping: bool
 
-    def made(self, side: Side) -> None:
+    def made(self, side: ProxySide) -> None:
         """Note that a side is connected."""
         ...
 
-    def ended(self, side: Side) -> None:
+    def ended(self, side: ProxySide) -> None:
         """Note that a side sends no more."""
         ...
 
-    def lost(self, side: Side, error: Exception | None) -> None:
+    def lost(self, side: ProxySide, error: Exception | None) -> None:
         """Note that a side is gone."""
         ...
 
@@ -32,7 +32,7 @@ class SideListener(Protocol):
 class FaultSink:
     """A client while a fault rule sends it a response (`kcli.broker.faults.Sink`)."""
 
-    def __init__(self, client: Side) -> None:
+    def __init__(self, client: ProxySide) -> None:
         assert client.transport is not None
         self.half_closed = asyncio.Event()
         if client.over:
@@ -41,10 +41,10 @@ class FaultSink:
         self.close = client.close
 
 
-class Side(asyncio.BufferedProtocol):
+class ProxySide(asyncio.BufferedProtocol):
     """One of the two sides. buffer: where its next bytes go; receive: gets how many came."""
 
-    other: Side
+    other: ProxySide
 
     def __init__(
         self, connection: SideListener, buffer: Callable[[], memoryview], receive: Callable[[int], None]

@@ -58,11 +58,11 @@ class Pseudonyms:
         """Return `size` bytes that follow from the key, a purpose (below 16 bytes) and the data alone."""
         return hashlib.shake_256(self.key + purpose.ljust(16, b"\0") + data).digest(size)
 
-    def make_order(self, size: int, purpose: bytes, before: bytes) -> Order:
+    def make_order(self, size: int, purpose: bytes, before: bytes) -> Permutation:
         """Return the key's order of the numbers below `size` for a purpose, behind certain units."""
         side = isqrt(size - 1) + 1
         drawn = struct.unpack(f">{ROUNDS * side}H", self.keyed(purpose, before, 2 * ROUNDS * side))
-        return Order(size, [drawn[at : at + side] for at in range(0, len(drawn), side)])
+        return Permutation(size, [drawn[at : at + side] for at in range(0, len(drawn), side)])
 
     def neighbour(self, unit: Unit, purpose: bytes, before: bytes) -> int:
         """Return the value that is next to the unit's in the key's order of its range: never the same one."""
@@ -187,7 +187,7 @@ class Pseudonyms:
         return shown + both + same_form(back, groups[8 - len(back.split(":")) :]) if both else shown
 
 
-class Order:
+class Permutation:
     """A permutation of the numbers below `size`: a Feistel network over two digits, walked until it is below again."""
 
     def __init__(self, size: int, rounds: list[tuple[int, ...]]) -> None:

@@ -39,7 +39,7 @@ LEAST_RECORD = 7  # bytes of a record without key and value, in a short batch
 Row = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
-class Piece(NamedTuple):
+class FillBatch(NamedTuple):
     """A batch to write. records: all in it; made_up: those of them that nobody saw."""
 
     data: bytes
@@ -154,7 +154,7 @@ async def write(client: Client, topic: str, index: int, data: bytes) -> None:
     await client.retrying(work)
 
 
-def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterator[Piece]:
+def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterator[FillBatch]:
     """Yield the batches of a partition from offset 0 up to `end`, without a gap. read: gives the bytes of one."""
     at = 0
     for each in seen.in_order():
@@ -168,7 +168,7 @@ def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterato
     yield from made_up(at, end, seen.cut)
 
 
-def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[Piece]:
+def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[FillBatch]:
     """Yield records for the offsets from `at` to `end`: of a batch whose beginning was captured as many bytes as it
     had.
     """
@@ -179,15 +179,15 @@ def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[Piece]:
         if begun is not None and at <= begun.last < at + count:
             count = begun.last - at + 1
         size = 0 if begun is None else (begun.size - HEADER_SIZE) // count - LEAST_RECORD
-        yield Piece(build_batch([(now, None, bytes(max(size, 0)), ())] * count), count, count)
+        yield FillBatch(build_batch([(now, None, bytes(max(size, 0)), ())] * count), count, count)
         at += count
 
 
-def writable(data: bytes, first: int, last: int) -> Piece:
+def writable(data: bytes, first: int, last: int) -> FillBatch:
     """Return a stored batch as a client may write it: a record for each of its offsets, without a producer."""
     batches = list(scan(data, damages=[]))
     if is_plain(batches, first, last):
-        return Piece(without_producer(data), last - first + 1, 0)
+        return FillBatch(without_producer(data), last - first + 1, 0)
     rows: dict[int, Row] = {}
     try:
         for batch in batches:
@@ -198,7 +198,7 @@ def writable(data: bytes, first: int, last: int) -> Piece:
     stand_in: Row = (max((row[0] for row in rows.values()), default=-1), None, b"", ())
     codec = CODECS[batches[0].codec] if batches and rows else "none"
     made = [rows.get(offset, stand_in) for offset in range(first, last + 1)]
-    return Piece(build_batch(made, codec=codec), len(made), len(made) - len(rows))
+    return FillBatch(build_batch(made, codec=codec), len(made), len(made) - len(rows))
 
 
 def is_plain(batches: list[Batch], first: int, last: int) -> bool:

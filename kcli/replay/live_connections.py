@@ -16,7 +16,7 @@ FROM_SERVER: Direction = 1
 Broker = TypeVar("Broker")
 
 
-class Line(NamedTuple):
+class OpenConnection(NamedTuple):
     """An open connection. recording: None where it is not saved."""
 
     session: Session
@@ -35,19 +35,19 @@ class Line(NamedTuple):
             self.recording.end(FROM_SERVER)
 
 
-class Lines(Generic[Broker]):
+class OpenConnections(Generic[Broker]):
     """Lines by broker, however brokers are told apart. comment: of each in what `recorder` saves."""
 
     def __init__(self, dialect: str | None, recorder: Recorder | None = None, comment: str = "") -> None:
         self.dialect, self.recorder, self.comment = dialect, recorder, comment
-        self.lines: dict[Broker, Line] = {}
+        self.lines: dict[Broker, OpenConnection] = {}
 
-    def open_to(self, broker: Broker) -> Line | None:
+    def open_to(self, broker: Broker) -> OpenConnection | None:
         """Return the line to a broker; None: there is none, or it was lost."""
         line = self.lines.get(broker)
         return line if line is not None and line.session.connection.error is None else None
 
-    async def open(self, broker: Broker, address: Address, config: ClientConfig) -> Line:
+    async def open(self, broker: Broker, address: Address, config: ClientConfig) -> OpenConnection:
         """Open a line to a broker, in the place of one that was lost. NetworkError."""
         if broker in self.lines:
             await self.lines.pop(broker).close()
@@ -55,7 +55,7 @@ class Lines(Generic[Broker]):
         recording = (
             None if self.recorder is None else self.recorder.begin(*session.connection.ends, comment=self.comment)
         )
-        line = self.lines[broker] = Line(session, recording)
+        line = self.lines[broker] = OpenConnection(session, recording)
         return line
 
     async def close(self) -> None:

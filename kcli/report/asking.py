@@ -38,7 +38,7 @@ class FleetEngine(Engine, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredQuestion:
     """A question with its answer: the names of the columns, and rows of texts, numbers, bools and None."""
 
     question: ReportQuestion
@@ -59,7 +59,7 @@ class Asked:
 class Answers:
     """All of them by name. first_ns, last_ns: of the exchanges, None without any. step: ns, a bucket of time."""
 
-    by_name: dict[str, Asked]
+    by_name: dict[str, AnsweredQuestion]
     first_ns: int | None
     last_ns: int | None
     step: int
@@ -82,9 +82,9 @@ def ask_all(engine: Engine, more: Sequence[ReportQuestion]) -> Answers:
     return Answers({each.name: ask(engine, each) for each in (*QUESTIONS, *more)}, first, last, step)
 
 
-def ask(engine: Engine, question: ReportQuestion) -> Asked:
+def ask(engine: Engine, question: ReportQuestion) -> AnsweredQuestion:
     columns, rows = engine.run(question.sql)
-    return Asked(question, tuple(columns), [tuple(map(plain, row)) for row in rows])
+    return AnsweredQuestion(question, tuple(columns), [tuple(map(plain, row)) for row in rows])
 
 
 def step_of(span: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.calendar import NS_IN_MS
 from kcli.errors import InputError
-from kcli.report.asking import Answers, Asked, step_of
+from kcli.report.asking import AnsweredQuestion, Answers, step_of
 from kcli.report.metadata_questions import QUESTIONS, SERIES, SHORT
 from kcli.snapshots.history.projection import growth_by_type
 from kcli.snapshots.history.timeline import LAST_MS, STATES, Timeline, broker_state
@@ -54,7 +54,7 @@ def read_metadata(paths: Sequence[str], dialect: str | None = None) -> MetadataR
     problems += [InputError(text, file=node.name) for _, text in timeline.problems]
     span = [None if each is None else each * NS_IN_MS for each in (first, last)]
     rows = dict(answered(timeline, survey, nodes, step, span[0], span[1]))
-    asked = {each.name: Asked(each, columns, rows[each.name][:SHORT] if not each.drawn else rows[each.name])
+    asked = {each.name: AnsweredQuestion(each, columns, rows[each.name][:SHORT] if not each.drawn else rows[each.name])
              for each, columns in QUESTIONS}  # fmt: skip
     return MetadataReport(Answers(asked, span[0], span[1], step), timeline.image, survey, problems)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from kcli.counting import counted, rounded_bytes, span_text
 from kcli.legible import legible
-from kcli.report.asking import Answers, Asked
+from kcli.report.asking import AnsweredQuestion, Answers
 from kcli.report.verdict import Verdict, judge
 
 SCRIPTS = ("uPlot.iife.min.js", "page.js")
@@ -89,7 +89,7 @@ def data_of(answers: Answers) -> dict[str, Any]:
     }
 
 
-def answer_of(asked: Asked) -> dict[str, Any]:
+def answer_of(asked: AnsweredQuestion) -> dict[str, Any]:
     times = [name.endswith(NS) for name in asked.columns]
     rows = [[valued(value, time) for value, time in zip(row, times, strict=True)] for row in asked.rows]
     return {"columns": [name.removesuffix(NS) for name in asked.columns], "times": times, "rows": rows}

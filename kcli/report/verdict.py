@@ -21,7 +21,7 @@ from kcli.diagnose.telling import (
     told,
     unjudged_text,
 )
-from kcli.report.asking import Answers, Asked
+from kcli.report.asking import AnsweredQuestion, Answers
 from kcli.rules.judgement import checks
 
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
@@ -138,7 +138,7 @@ def named(rows: Sequence[dict[str, Any]]) -> str:
     return f": {few_of(names, NAMED)}" if names else ""
 
 
-def kinds_of(asked: Asked) -> Counter[str]:
+def kinds_of(asked: AnsweredQuestion) -> Counter[str]:
     kinds: Counter[str] = Counter()
     for row in asked.dicts():
         kinds[row["event"]] += row["events"]

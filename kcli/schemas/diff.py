@@ -10,7 +10,7 @@ from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 
 
-class Change(NamedTuple):
+class SchemaChange(NamedTuple):
     """message  "FetchRequest"
     path     the field, or "" for the message itself
     change   "added", "removed", "changed"
@@ -26,23 +26,23 @@ class Change(NamedTuple):
     versions: str = ""
 
 
-def between_versions(message: Message, one: int, other: int) -> list[Change]:
+def between_versions(message: Message, one: int, other: int) -> list[SchemaChange]:
     """Return the fields that differ between two versions of a message."""
     return between_forms(message, one, message, other)
 
 
-def between_forms(one: Message, one_version: int, other: Message, other_version: int) -> list[Change]:
+def between_forms(one: Message, one_version: int, other: Message, other_version: int) -> list[SchemaChange]:
     """Return the fields that differ between a version of one definition and a version of another."""
     found = []
     if one.is_flexible(one_version) != other.is_flexible(other_version):
         before, after = form(one, one_version), form(other, other_version)
-        found.append(Change(other.name, "", "changed", before, after))
+        found.append(SchemaChange(other.name, "", "changed", before, after))
     before_fields, after_fields = fields_of(one, one_version), fields_of(other, other_version)
     for path in merged(list(before_fields), list(after_fields)):
         before, after = before_fields.get(path, ""), after_fields.get(path, "")
         if before != after:
             change = "changed" if before and after else "added" if after else "removed"
-            found.append(Change(other.name, path, change, before, after))
+            found.append(SchemaChange(other.name, path, change, before, after))
     return found
 
 
@@ -90,7 +90,7 @@ def traits(field: Field, version: int) -> list[str]:
     return found
 
 
-def between_releases(catalog: Catalog, one: str, other: str) -> list[Change]:
+def between_releases(catalog: Catalog, one: str, other: str) -> list[SchemaChange]:
     """Return APIs and other messages whose versions differ between two releases."""
     found = []
     apis = {catalog.message(api.request).name: api.name for api in catalog.apis.values()}
@@ -101,7 +101,7 @@ def between_releases(catalog: Catalog, one: str, other: str) -> list[Change]:
         differs_alone = message.kind == "response" and bare(before) != bare(after)
         if before != after and not differs_alone:
             change = "changed" if before and after else "added" if after else "removed"
-            found.append(Change(apis.get(name, name), "", change, before, after))
+            found.append(SchemaChange(apis.get(name, name), "", change, before, after))
     return found
 
 

@@ -11,24 +11,24 @@ from typing import NamedTuple
 
 from kcli.errors import UsageError
 from kcli.schemas.dialects import SHIPPED, read_dialect, shipped
-from kcli.schemas.diff import Change, between_forms
+from kcli.schemas.diff import SchemaChange, between_forms
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message, release_order
 from kcli.schemas.ranges import Range, covering
 
 
-class Side(NamedTuple):
+class SchemaSide(NamedTuple):
     """messages: by name, each in the versions that this side has of it. whole: a message that is missing is gone."""
 
     messages: Mapping[str, Message]
     whole: bool
 
 
-def side_of(text: str, stock: Catalog) -> Side:
+def side_of(text: str, stock: Catalog) -> SchemaSide:
     """Return what "3.9", "kip-1018" or a folder means. UsageError: none of them."""
     if text in shipped() or (text and Path(text).is_dir()):
         found = read_dialect(SHIPPED / text if text in shipped() else Path(text))
-        return Side({message.name: message for message in found.messages}, whole=False)
+        return SchemaSide({message.name: message for message in found.messages}, whole=False)
     try:
         release = stock.release(text)
     except UsageError:
@@ -36,7 +36,7 @@ def side_of(text: str, stock: Catalog) -> Side:
         raise UsageError(f"{text}: {known}") from None
     messages = (stock.message(name) for name in stock.names)
     spoken = {message.name: said for message in messages if (said := as_spoken(message, release)) is not None}
-    return Side(spoken, whole=True)
+    return SchemaSide(spoken, whole=True)
 
 
 def as_spoken(message: Message, release: str) -> Message | None:
@@ -49,7 +49,7 @@ def as_spoken(message: Message, release: str) -> Message | None:
     return form._replace(name=message.name, versions=said.versions)
 
 
-def between_sides(one: Side, other: Side) -> list[Change]:
+def between_sides(one: SchemaSide, other: SchemaSide) -> list[SchemaChange]:
     """Return the messages, versions and fields that differ, by message."""
     names: set[str] = set()
     for side, facing in ((one, other), (other, one)):
@@ -58,7 +58,7 @@ def between_sides(one: Side, other: Side) -> list[Change]:
     return [change for name in sorted(names) for change in between(one.messages.get(name), other.messages.get(name))]
 
 
-def between(before: Message | None, after: Message | None) -> Iterator[Change]:
+def between(before: Message | None, after: Message | None) -> Iterator[SchemaChange]:
     """Yield the changes from one message to another: of versions that both have, those versions together; of new
     versions, each compared with the one before it. None: there is no such message.
     """
@@ -66,11 +66,13 @@ def between(before: Message | None, after: Message | None) -> Iterator[Change]:
         there = before or after
         assert there is not None
         said = str(there.versions)
-        yield Change(there.name, "", "removed" if before else "added", said if before else "", said if after else "")
+        yield SchemaChange(
+            there.name, "", "removed" if before else "added", said if before else "", said if after else ""
+        )
         return
     if before.versions != after.versions:
-        yield Change(after.name, "", "changed", str(before.versions), str(after.versions))
-    found: dict[Change, list[int]] = {}
+        yield SchemaChange(after.name, "", "changed", str(before.versions), str(after.versions))
+    found: dict[SchemaChange, list[int]] = {}
     for version in before.versions & after.versions:
         for change in between_forms(before, version, after, version):
             found.setdefault(change, []).append(version)

@@ -16,7 +16,7 @@ LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SessionDifference:
     """A difference between a live session and the captured one; fetch: its number, None for the whole session.
 
     partitions: those with other records or errors, by name; none if the session differs unknown: why the capture leaves
@@ -47,7 +47,7 @@ class Difference:
         }
 
 
-def compare(captured: SessionReport, live: SessionReport, level: Level = "shape") -> list[Difference]:
+def compare(captured: SessionReport, live: SessionReport, level: Level = "shape") -> list[SessionDifference]:
     """Return the differences of a live session from the captured one. Raises UsageError: no such level.
 
     shape: the same kinds of fetches over the same partitions, a session where there was one, records of each partition
@@ -66,53 +66,57 @@ def compare(captured: SessionReport, live: SessionReport, level: Level = "shape"
     return found
 
 
-def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Difference]:
+def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[SessionDifference]:
     """Yield how a live session differs in shape from the captured one: kinds of fetches, errors, requested partitions,
     partitions without records. A better live session is no difference.
     """
     label = captured.label
     for kind in ("full", "incremental", "close"):
         if captured.kinds[kind] != live.kinds[kind]:
-            yield Difference(label, f"{kind} fetches", captured.kinds[kind], live.kinds[kind])
+            yield SessionDifference(label, f"{kind} fetches", captured.kinds[kind], live.kinds[kind])
     if captured.granted and not live.granted:
-        yield Difference(label, "sessions granted", captured.granted, live.granted)
+        yield SessionDifference(label, "sessions granted", captured.granted, live.granted)
     for name in sorted(live.errors.keys() - captured.errors.keys()):
-        yield Difference(label, f"responses with {name}", 0, live.errors[name])
+        yield SessionDifference(label, f"responses with {name}", 0, live.errors[name])
     for partition, name in sorted(live.partition_errors.keys() - captured.partition_errors.keys()):
-        yield Difference(label, f"{name} of {partition}", 0, live.partition_errors[partition, name])
+        yield SessionDifference(label, f"{name} of {partition}", 0, live.partition_errors[partition, name])
     if captured.wanted != live.wanted:
         only = sorted(captured.wanted - live.wanted), sorted(live.wanted - captured.wanted)
-        yield Difference(label, "partitions asked for by one side only", shown(only[0]), shown(only[1]))
+        yield SessionDifference(label, "partitions asked for by one side only", shown(only[0]), shown(only[1]))
     silent = sorted(captured.delivered.keys() - live.delivered.keys())
     internal = [name for name in silent if is_internal(name)]
     for names in ([name for name in silent if name not in internal], internal):
         if names:
             size = sum(captured.delivered[name] for name in names)
-            yield Difference(label, f"records of {shown(names)}", size, 0, partitions=tuple(names))
+            yield SessionDifference(label, f"records of {shown(names)}", size, 0, partitions=tuple(names))
     if live.lost > captured.lost:
-        yield Difference(label, "fetches without an answer", captured.lost, live.lost)
+        yield SessionDifference(label, "fetches without an answer", captured.lost, live.lost)
 
 
-def compare_responses(captured: SessionReport, live: SessionReport) -> Iterable[Difference]:
+def compare_responses(captured: SessionReport, live: SessionReport) -> Iterable[SessionDifference]:
     for number, (one, other) in enumerate(zip(captured.responses, live.responses, strict=False)):
         if (one.kind, one.error) != (other.kind, other.error):
-            yield Difference(captured.label, "kind and error", (one.kind, one.error), (other.kind, other.error), number)
+            yield SessionDifference(
+                captured.label, "kind and error", (one.kind, one.error), (other.kind, other.error), number
+            )
         elif one.in_session != other.in_session:
-            yield Difference(captured.label, "in a session", one.in_session, other.in_session, number)
+            yield SessionDifference(captured.label, "in a session", one.in_session, other.in_session, number)
         else:
             yield from compare_partitions(captured.label, number, one, other)
 
 
-def compare_partitions(label: str, number: int, one: ResponseReport, other: ResponseReport) -> Iterable[Difference]:
+def compare_partitions(
+    label: str, number: int, one: ResponseReport, other: ResponseReport
+) -> Iterable[SessionDifference]:
     ones = {part.name: (part.error, part.records_bytes) for part in one.partitions}
     others = {part.name: (part.error, part.records_bytes) for part in other.partitions}
     if ones.keys() != others.keys():
         only = sorted(ones.keys() - others.keys()), sorted(others.keys() - ones.keys())
         names = (*only[0], *only[1])
-        yield Difference(label, "partitions of one response only", shown(only[0]), shown(only[1]), number, names)
+        yield SessionDifference(label, "partitions of one response only", shown(only[0]), shown(only[1]), number, names)
     for name in sorted(ones.keys() & others.keys()):
         if ones[name] != others[name]:
-            yield Difference(label, f"error and bytes of {name}", ones[name], others[name], number, (name,))
+            yield SessionDifference(label, f"error and bytes of {name}", ones[name], others[name], number, (name,))
 
 
 def is_internal(partition: str) -> bool:

@@ -13,14 +13,14 @@ from typing import Any
 
 from kcli.core.sessions.fetches import Counts, PartitionState, Timeline
 from kcli.sessions.figures import Latencies
-from kcli.sessions.sizes import FetchSizes, Side, count_bytes, fetch_sizes
+from kcli.sessions.sizes import FetchSizes, MessageSizes, count_bytes, fetch_sizes
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
 CHANGES = 256
 SILENT = 1000  # names kept of partitions that delivered nothing, once their session is over
 
 
-class Change:
+class SessionChange:
     """A change of a session's set of partitions: its time (ns), by how many, and how many there were then."""
 
     __slots__ = ("added", "forgotten", "ns", "partitions")
@@ -99,7 +99,7 @@ class ObservedSession(FetchStatistics):
         self.granted_ns = 0
         self.forgotten: set[Key] = set()
         self.added = self.dropped = self.most = self.first = 0
-        self.changes: list[Change] = []
+        self.changes: list[SessionChange] = []
         self.end: str | None = None
         self.last = self.silent_count = 0
         self.silent_keys: list[Key] = []
@@ -179,7 +179,7 @@ class ObservedSession(FetchStatistics):
         """Note partitions added and forgotten at a time (ns)."""
         self.added += added
         self.dropped += forgotten
-        self.changes.append(Change(ns, added, forgotten, self.size))
+        self.changes.append(SessionChange(ns, added, forgotten, self.size))
         if len(self.changes) > CHANGES:
             self.changes = merged(self.changes)
 
@@ -203,7 +203,7 @@ class ObservedSession(FetchStatistics):
             missing = self._missing(response, self.response_cost, x.reported)
             self.full_response_bytes += x.response_bytes + missing
 
-    def _missing(self, side: Side, cost: int, named: Sequence[tuple[Key, object]]) -> int:
+    def _missing(self, side: MessageSizes, cost: int, named: Sequence[tuple[Key, object]]) -> int:
         """Return by how many bytes a message with every partition (`cost` for their topics) is longer than one with
         these.
         """
@@ -238,7 +238,7 @@ def runs(partitions: Sequence[tuple[Key, object]]) -> list[tuple[str, int]]:
     return [(topic, sum(1 for _ in run)) for topic, run in groupby(key[0] for key, _ in partitions)]
 
 
-def merged(changes: list[Change]) -> list[Change]:
+def merged(changes: list[SessionChange]) -> list[SessionChange]:
     """Merge adjacent changes, so that a session that changes all the time still takes bounded memory."""
     made = []
     for first, second in zip(changes[::2], [*changes[1::2], None], strict=False):
@@ -246,6 +246,8 @@ def merged(changes: list[Change]) -> list[Change]:
             made.append(first)
         else:
             made.append(
-                Change(first.ns, first.added + second.added, first.forgotten + second.forgotten, second.partitions)
+                SessionChange(
+                    first.ns, first.added + second.added, first.forgotten + second.forgotten, second.partitions
+                )
             )
     return made

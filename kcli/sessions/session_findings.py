@@ -9,7 +9,7 @@ from kcli.counting import few_of
 from kcli.sessions.trace import FetchExchange, Key
 
 
-class Verdict(NamedTuple):
+class SessionRule(NamedTuple):
     """A rule: the side that breaks it, whether that is an error or only wasteful (a note), and its text."""
 
     side: str
@@ -19,48 +19,50 @@ class Verdict(NamedTuple):
 
 CLIENT, BROKER, ERROR, NOTE = "client", "broker", "error", "note"
 
-RULES: Mapping[str, Verdict] = {
-    "epoch-jump": Verdict(CLIENT, ERROR, "each fetch of a session has the epoch after the last one answered"),
-    "epoch-invalid": Verdict(CLIENT, ERROR, "an epoch is -1, 0, or positive with a session id"),
-    "two-in-flight": Verdict(CLIENT, ERROR, "a session has one fetch under way at a time"),
-    "session-unused": Verdict(CLIENT, ERROR, "a session that was granted is used or closed, not left behind"),
-    "closed-session-used": Verdict(CLIENT, ERROR, "after its end a session is not used; a full fetch follows"),
-    "session-shared": Verdict(CLIENT, ERROR, "a session belongs to one client, consumer or follower"),
-    "naming-switched": Verdict(CLIENT, ERROR, "a session goes by topic names (before v13) or by topic ids, not both"),
-    "asked-twice": Verdict(CLIENT, ERROR, "a request names a partition once"),
-    "asked-and-forgotten": Verdict(CLIENT, ERROR, "a partition is not asked for and forgotten in one request"),
-    "forgotten-unknown": Verdict(CLIENT, ERROR, "only partitions of the session are forgotten"),
-    "forgotten-in-full": Verdict(CLIENT, ERROR, "a full fetch has nothing to forget"),
-    "set-changed": Verdict(
+RULES: Mapping[str, SessionRule] = {
+    "epoch-jump": SessionRule(CLIENT, ERROR, "each fetch of a session has the epoch after the last one answered"),
+    "epoch-invalid": SessionRule(CLIENT, ERROR, "an epoch is -1, 0, or positive with a session id"),
+    "two-in-flight": SessionRule(CLIENT, ERROR, "a session has one fetch under way at a time"),
+    "session-unused": SessionRule(CLIENT, ERROR, "a session that was granted is used or closed, not left behind"),
+    "closed-session-used": SessionRule(CLIENT, ERROR, "after its end a session is not used; a full fetch follows"),
+    "session-shared": SessionRule(CLIENT, ERROR, "a session belongs to one client, consumer or follower"),
+    "naming-switched": SessionRule(
+        CLIENT, ERROR, "a session goes by topic names (before v13) or by topic ids, not both"
+    ),
+    "asked-twice": SessionRule(CLIENT, ERROR, "a request names a partition once"),
+    "asked-and-forgotten": SessionRule(CLIENT, ERROR, "a partition is not asked for and forgotten in one request"),
+    "forgotten-unknown": SessionRule(CLIENT, ERROR, "only partitions of the session are forgotten"),
+    "forgotten-in-full": SessionRule(CLIENT, ERROR, "a full fetch has nothing to forget"),
+    "set-changed": SessionRule(
         CLIENT, ERROR, "in the draft a full fetch brings another set of partitions, and nothing else"
     ),
-    "not-begun-anew": Verdict(CLIENT, ERROR, "in the draft a full fetch follows a fetch that nobody answered"),
-    "asked-again": Verdict(CLIENT, NOTE, "an incremental fetch names only what changed"),
-    "position-jump": Verdict(CLIENT, ERROR, "a position moves over records that were delivered"),
-    "epoch-accepted": Verdict(BROKER, ERROR, "a wrong epoch is refused with INVALID_FETCH_SESSION_EPOCH"),
-    "epoch-refused": Verdict(BROKER, ERROR, "the right epoch is not refused"),
-    "naming-accepted": Verdict(BROKER, ERROR, "such a switch is refused with FETCH_SESSION_TOPIC_ID_ERROR"),
-    "naming-refused": Verdict(BROKER, ERROR, "FETCH_SESSION_TOPIC_ID_ERROR answers only such a switch"),
-    "closed-session-answered": Verdict(BROKER, ERROR, "a session that has ended is refused"),
-    "session-not-wanted": Verdict(BROKER, ERROR, "a fetch with epoch -1 is granted no session"),
-    "session-id-kept": Verdict(
+    "not-begun-anew": SessionRule(CLIENT, ERROR, "in the draft a full fetch follows a fetch that nobody answered"),
+    "asked-again": SessionRule(CLIENT, NOTE, "an incremental fetch names only what changed"),
+    "position-jump": SessionRule(CLIENT, ERROR, "a position moves over records that were delivered"),
+    "epoch-accepted": SessionRule(BROKER, ERROR, "a wrong epoch is refused with INVALID_FETCH_SESSION_EPOCH"),
+    "epoch-refused": SessionRule(BROKER, ERROR, "the right epoch is not refused"),
+    "naming-accepted": SessionRule(BROKER, ERROR, "such a switch is refused with FETCH_SESSION_TOPIC_ID_ERROR"),
+    "naming-refused": SessionRule(BROKER, ERROR, "FETCH_SESSION_TOPIC_ID_ERROR answers only such a switch"),
+    "closed-session-answered": SessionRule(BROKER, ERROR, "a session that has ended is refused"),
+    "session-not-wanted": SessionRule(BROKER, ERROR, "a fetch with epoch -1 is granted no session"),
+    "session-id-kept": SessionRule(
         BROKER, ERROR, "the session that a full fetch names is closed; the new one has another id"
     ),
-    "session-id-taken": Verdict(BROKER, ERROR, "no two sessions have one id"),
-    "session-id-changed": Verdict(BROKER, ERROR, "a response in a session carries its id"),
-    "session-dropped": Verdict(BROKER, ERROR, "a session ends with session id 0 only when no partition is left"),
-    "full-incomplete": Verdict(BROKER, ERROR, "a full fetch is answered for each of its partitions"),
-    "not-asked-answered": Verdict(BROKER, ERROR, "only partitions that were asked for are answered"),
-    "forgotten-answered": Verdict(BROKER, ERROR, "forgotten partitions are answered no more"),
-    "answered-twice": Verdict(BROKER, ERROR, "a response names a partition once"),
-    "unchanged-answered": Verdict(BROKER, ERROR, "an incremental response leaves out what did not change"),
-    "added-unanswered": Verdict(BROKER, ERROR, "a partition added to a session is in the response"),
-    "records-withheld": Verdict(
+    "session-id-taken": SessionRule(BROKER, ERROR, "no two sessions have one id"),
+    "session-id-changed": SessionRule(BROKER, ERROR, "a response in a session carries its id"),
+    "session-dropped": SessionRule(BROKER, ERROR, "a session ends with session id 0 only when no partition is left"),
+    "full-incomplete": SessionRule(BROKER, ERROR, "a full fetch is answered for each of its partitions"),
+    "not-asked-answered": SessionRule(BROKER, ERROR, "only partitions that were asked for are answered"),
+    "forgotten-answered": SessionRule(BROKER, ERROR, "forgotten partitions are answered no more"),
+    "answered-twice": SessionRule(BROKER, ERROR, "a response names a partition once"),
+    "unchanged-answered": SessionRule(BROKER, ERROR, "an incremental response leaves out what did not change"),
+    "added-unanswered": SessionRule(BROKER, ERROR, "a partition added to a session is in the response"),
+    "records-withheld": SessionRule(
         BROKER, ERROR, "records below the high watermark are delivered; responses are not empty again and again"
     ),
-    "change-untold": Verdict(BROKER, ERROR, "a high watermark that moved is in the next response"),
-    "set-accepted": Verdict(BROKER, ERROR, "in the draft a partition that the full fetch did not name is refused"),
-    "error-with-partitions": Verdict(BROKER, ERROR, "an error response has no partitions"),
+    "change-untold": SessionRule(BROKER, ERROR, "a high watermark that moved is in the next response"),
+    "set-accepted": SessionRule(BROKER, ERROR, "in the draft a partition that the full fetch did not name is refused"),
+    "error-with-partitions": SessionRule(BROKER, ERROR, "an error response has no partitions"),
 }
 
 
@@ -93,7 +95,7 @@ class SessionFinding(NamedTuple):
         return cls(rule, exchange.connection, exchange.correlation_id, ns, who, session_id, text, partitions)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SessionRule:
         """The rule that was broken."""
         return RULES[self.rule]
 

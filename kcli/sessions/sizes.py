@@ -20,7 +20,7 @@ def count_bytes(count: int, flexible: bool) -> int:
     return -(-(count + 1).bit_length() // 7) if flexible else 4
 
 
-class Side:
+class MessageSizes:
     """Bytes on one side, request or response.
 
     partition: one entry, without its variable parts (records, aborted transactions, tags)
@@ -72,12 +72,12 @@ class FetchSizes:
         return len(one) - len(codec.write({})) - count_bytes(0, self.request.flexible)
 
 
-def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named: bool) -> Side:
+def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named: bool) -> MessageSizes:
     """Measure messages with no topic, one empty topic, and one topic with one partition."""
     none = len(codec.write({name: []}))
     empty = len(codec.write({name: [{**entry, "partitions": []}]}))
     one = len(codec.write({name: [{**entry, "partitions": [{}]}]}))
-    return Side(none, empty - none - count_bytes(0, flexible), one - empty, flexible=flexible, named=named)
+    return MessageSizes(none, empty - none - count_bytes(0, flexible), one - empty, flexible=flexible, named=named)
 
 
 @cache

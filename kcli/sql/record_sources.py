@@ -10,7 +10,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.record_fields import RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.errors import InputError, all_of
-from kcli.payloads.record_table import Gathered, RecordsOrigin, asked, count_batches, record_batches
+from kcli.payloads.record_table import CapturedBatches, RecordsOrigin, asked, count_batches, record_batches
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
 from kcli.topic_names import partition_of
@@ -74,7 +74,7 @@ def captured_records(paths: Sequence[str], options: dict[str, Any], reader: Payl
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         """Yield record batches with these columns. Raises what could not be read at the end, behind all that could."""
         decoder = asked(reader, wanted)
-        source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), Gathered()
+        source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), CapturedBatches()
         found: list[tuple[int, int, str]] = []
         failures: list[InputError] = []
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.broker.acceptance import Verdict, batch_verdict, request_verdicts
+from kcli.broker.acceptance import RequestVerdict, batch_verdict, request_verdicts
 from kcli.core.records.batches import LENGTH_END, SIZE_AT
 from kcli.grammar import frames
 from kcli.records import build_batch, build_message_set
@@ -31,14 +31,14 @@ def produce(*records: bytes, version: int = 9, **body: object) -> bytes:
 
 def test_what_is_sound_is_taken() -> None:
     asked = [frame("Metadata", 12, {"topics": None}), produce(batch("a"), batch("b")), frame("Fetch", 17, {})]
-    assert [each for one in asked for each in request_verdicts(one, "4.4", NOW)] == [Verdict("", "NONE", "")] * 3
+    assert [each for one in asked for each in request_verdicts(one, "4.4", NOW)] == [RequestVerdict("", "NONE", "")] * 3
 
 
 def test_a_broker_that_has_a_dialect_takes_its_drafts(tmp_path: Path) -> None:
     greet = greeting(tmp_path / "greet")
     header = {"requestApiKey": GREET, "requestApiVersion": 1, "correlationId": 1}
     asked = frames.encode_request(header, {"name": "world", "times": []}, greet)
-    assert request_verdicts(asked, "4.4", NOW, greet) == [Verdict("", "NONE", "")]
+    assert request_verdicts(asked, "4.4", NOW, greet) == [RequestVerdict("", "NONE", "")]
     assert request_verdicts(asked, "4.4", NOW)[0].reason == f"4.4 has no API key {GREET}"
     newer = newer_metadata(tmp_path / "newer")
     asked = frames.encode_request(header | {"requestApiKey": 3, "requestApiVersion": 14}, {"topics": None}, newer)

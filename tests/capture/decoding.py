@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
-from kcli.capture.sink import Item, Lines, Values
+from kcli.capture.sink import Item, LineSink, Values
 
 
 def as_values(paths: Sequence[Any], **options: Any) -> CaptureDecoder[Values]:
@@ -22,12 +22,12 @@ def pieces(source: CaptureDecoder[Any]) -> Iterator[list[Item]]:
             yield items
 
 
-def as_lines(paths: Sequence[Any], write: Any = None, **options: Any) -> CaptureDecoder[Lines]:
+def as_lines(paths: Sequence[Any], write: Any = None, **options: Any) -> CaptureDecoder[LineSink]:
     """A decoder that writes lines. options: of DecodeOptions."""
-    return CaptureDecoder(paths, Lines(write or (lambda text: None)), DecodeOptions(**options))
+    return CaptureDecoder(paths, LineSink(write or (lambda text: None)), DecodeOptions(**options))
 
 
-def write_lines(paths: Sequence[Any], write: Any, **options: Any) -> CaptureDecoder[Lines]:
+def write_lines(paths: Sequence[Any], write: Any, **options: Any) -> CaptureDecoder[LineSink]:
     """The decoder that has written all lines. InputError."""
     source = as_lines(paths, write, **options)
     for _ in source.read():

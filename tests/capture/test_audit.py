@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.capture.api import read_capture
-from kcli.capture.audit import Client, Judge, audit, merge
+from kcli.capture.audit import AuditedClient, Judge, audit, merge
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
@@ -18,7 +18,7 @@ from tests.capture.wires import DATA, SAMPLES
 TABLES = catalog()
 
 
-def refused(client: Client, release: str = "4.4") -> dict[str, tuple[int, ...]]:
+def refused(client: AuditedClient, release: str = "4.4") -> dict[str, tuple[int, ...]]:
     return {use.name: use.refused for use in Judge(TABLES, release).usages(client) if use.refused}
 
 
@@ -92,8 +92,8 @@ def test_what_cannot_be_decoded_does_not_count() -> None:
 
 
 def test_clients_without_software_join_those_of_their_name_in_order() -> None:
-    def made(name: str, software: str | None = None) -> Client:
-        return Client(name, "10.0.0.1", software, connections=1)
+    def made(name: str, software: str | None = None) -> AuditedClient:
+        return AuditedClient(name, "10.0.0.1", software, connections=1)
 
     clients = [made("a"), made("b", "java"), made("b"), made("a", "java"), made("c"), made("a")]
     found = merge(clients)

@@ -10,7 +10,7 @@ import pytest
 from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.statistics import Figures, StatisticsSink
 from kcli.cli.decode.pcap.closing import closing
-from kcli.cli.decode.pcap.table import Table
+from kcli.cli.decode.pcap.table import ExchangeTable
 from kcli.diagnose import diagnose
 from kcli.diagnose.telling import checked_text
 from tests.capture.decoding import as_values, pieces
@@ -52,7 +52,7 @@ def test_every_screen_has_the_same_counts(path: Path, tmp_path: Path) -> None:
         every.merge(each)
     assert [totals["p50_ms"], totals["p99_ms"]] == every.percentiles([0.5, 0.99])
     assert totals["with_errors"] == sum(each.errors for each in by_client.values())
-    table = Table(lambda *parts: None)
+    table = ExchangeTable(lambda *parts: None)
     for item in (item for items in pieces(as_values([str(path)])) for item in items):
         table.show(item)
     assert (len(table.clients), table.failed) == (size.clients, totals["with_errors"])
@@ -114,7 +114,7 @@ def test_the_time_between_two_files_was_not_captured(tmp_path: Path) -> None:
 
 def table_of(path: Path) -> list[str]:
     lines: list[str] = []
-    table = Table(lambda *parts: lines.append("".join(parts)))
+    table = ExchangeTable(lambda *parts: lines.append("".join(parts)))
     for item in (item for items in pieces(as_values([str(path)])) for item in items):
         table.show(item)
     return lines

@@ -10,7 +10,7 @@ import pytest
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.difference import Difference, core_differences, differences, in_order
+from kcli.grammar.difference import FieldDifference, core_differences, differences, in_order
 from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 from tests import messages as made
@@ -27,10 +27,10 @@ def spans(*paths: str) -> list[Span]:
 def test_bytes_that_differ_and_fields_that_one_side_lacks() -> None:
     one, other = spans("a", "b", "c"), spans("a", "c", "d")
     assert [*differences(one, b"123", other, b"134")] == [
-        Difference("b", one[1], None),
-        Difference("d", None, other[2]),
+        FieldDifference("b", one[1], None),
+        FieldDifference("d", None, other[2]),
     ]
-    assert [*differences(one, b"123", one, b"193")] == [Difference("b", one[1], one[1])]
+    assert [*differences(one, b"123", one, b"193")] == [FieldDifference("b", one[1], one[1])]
     assert [*differences(one, b"123", one, b"123")] == []
 
 

@@ -16,7 +16,7 @@ import pytest
 from kcli.capture.decoder import DecodeOptions
 from kcli.cli.main import main
 from kcli.payloads.framing import SchemaId
-from kcli.payloads.http import Answer, Exchanges, Request
+from kcli.payloads.http import Exchanges, HttpResponse, Request
 from kcli.payloads.http_schemas import CapturedSchemas, Tap, entries_of
 
 SHOP = Path(__file__).parent / "data" / "shop.pcap"
@@ -108,7 +108,7 @@ ENTRY = {**SCHEMA, "id": 7, "subject": "t-value", "version": 2}
     ],
 )  # fmt: skip
 def test_exchanges_with_a_registry(method: str, path: str, body: bytes, said: Any, entries: list[Any]) -> None:
-    answer = Answer(200, json.dumps(said).encode(), "")
+    answer = HttpResponse(200, json.dumps(said).encode(), "")
     assert entries_of(Request(method, path, body), answer) == entries
 
 
@@ -135,7 +135,7 @@ def test_references_come_from_exchanges_of_their_own(exchanges: list[tuple[str, 
     for method, path, asked, said in exchanges:
         answer = said if isinstance(said, str) else json.dumps(said)
         request = Request(method, "/apis/registry/v3" + path, json.dumps(asked).encode() if asked else b"")
-        tap.pair(request, Answer(200, answer.encode(), ""))
+        tap.pair(request, HttpResponse(200, answer.encode(), ""))
     tap.join()
     found = tap.entries.find(SchemaId("schemaId", 4))
     assert found is not None and (found.text, found.references) == (VISIT, (("shop.Who", WHO),))
@@ -145,8 +145,8 @@ def message(start: str, body: bytes, *headers: str) -> bytes:
     return "\r\n".join([start, f"Content-Length: {len(body)}", "Host: x", *headers, "", ""]).encode() + body
 
 
-def pairs(*bytes_of: tuple[bool, bytes], piece: int = 1 << 20) -> tuple[list[tuple[Request, Answer]], Exchanges]:
-    found: list[tuple[Request, Answer]] = []
+def pairs(*bytes_of: tuple[bool, bytes], piece: int = 1 << 20) -> tuple[list[tuple[Request, HttpResponse]], Exchanges]:
+    found: list[tuple[Request, HttpResponse]] = []
     exchanges = Exchanges(lambda request, answer: found.append((request, answer)))
     for from_client, data in bytes_of:
         for start in range(0, len(data), piece):
@@ -167,9 +167,9 @@ def test_http_is_read_in_any_pieces(piece: int) -> None:
         piece=piece,
     )
     assert found == [
-        (Request("GET", "/a", b""), Answer(200, b"abcde", "")),
-        (Request("POST", "/b", b"body"), Answer(200, b"packed", "")),
-        (Request("GET", "/c", b""), Answer(404, b"", "PROTOBUF")),
+        (Request("GET", "/a", b""), HttpResponse(200, b"abcde", "")),
+        (Request("POST", "/b", b"body"), HttpResponse(200, b"packed", "")),
+        (Request("GET", "/c", b""), HttpResponse(404, b"", "PROTOBUF")),
     ]
     assert not exchanges.failed and not exchanges.size
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kcli.pipeline.context import Options, RunContext
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 from tests.pipeline.outputs import Here
 
 
@@ -20,7 +20,7 @@ def test_steps_are_reported_and_files_found(tmp_path: Path) -> None:
     context = RunContext(Here(), journal, journal.begin(), Options("x"), note)
     assert context.hand_out("adding", [1, 2], lambda number: number + 1) == [2, 3]
     assert (reported[0], reported[-1]) == (("adding", 0, 2), ("adding", 2, 2))
-    context.entry.add([Written("lineage", None, "lineage/a.parquet", 1)])
+    context.entry.add([WrittenFile("lineage", None, "lineage/a.parquet", 1)])
     assert context.files("lineage") == [context.uri("lineage/a.parquet")]
     assert context.files("quorum") == []
     assert (context.rows("lineage"), context.rows("quorum")) == (1, 0)

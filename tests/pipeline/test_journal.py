@@ -12,7 +12,7 @@ from kcli.errors import InputError
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import Journal, fingerprint
 from kcli.pipeline.storage import StoredFile, gather
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 
 
 def entry_with(journal: Journal, name: str, *, passing: bool = False) -> Entry:
@@ -21,7 +21,7 @@ def entry_with(journal: Journal, name: str, *, passing: bool = False) -> Entry:
     path = Path(journal.folder(entry)) / "lineage" / name
     path.parent.mkdir(parents=True)
     path.write_bytes(b"rows")
-    entry.add([Written("lineage", None, f"lineage/{name}", 1)], passing=passing)
+    entry.add([WrittenFile("lineage", None, f"lineage/{name}", 1)], passing=passing)
     return entry
 
 

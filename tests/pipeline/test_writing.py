@@ -10,7 +10,7 @@ import pytest
 
 from kcli.pipeline import writing
 from kcli.pipeline.schemas import filed_schema
-from kcli.pipeline.writing import TableWriter, Written, day_of, stored_schema
+from kcli.pipeline.writing import TableWriter, WrittenFile, day_of, stored_schema
 from kcli.tables.arrays import batch_of_rows
 from tests.pipeline.outputs import filled
 
@@ -27,8 +27,8 @@ def test_a_file_for_each_day(tmp_path: Path) -> None:
     for us in (0, 1, DAY - 1, DAY):
         writer.put("undecodable", event(us))
     assert writer.close() == [
-        Written("undecodable", "1970-01-01", "undecodable/date=1970-01-01/x.parquet", 3),
-        Written("undecodable", "1970-01-02", "undecodable/date=1970-01-02/x.parquet", 1),
+        WrittenFile("undecodable", "1970-01-01", "undecodable/date=1970-01-01/x.parquet", 3),
+        WrittenFile("undecodable", "1970-01-02", "undecodable/date=1970-01-02/x.parquet", 1),
     ]
     table = pyarrow.parquet.read_table(tmp_path / "undecodable/date=1970-01-01/x.parquet", partitioning=None)
     assert table.schema.equals(filed_schema("undecodable"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.proxy.side import FaultSink, Side
+from kcli.proxy.side import FaultSink, ProxySide
 
 
 class Transport(asyncio.Transport):
@@ -47,19 +47,19 @@ class Connection:
     def __init__(self) -> None:
         self.happened: list[str] = []
 
-    def made(self, side: Side) -> None:
+    def made(self, side: ProxySide) -> None:
         self.happened.append("made")
 
-    def ended(self, side: Side) -> None:
+    def ended(self, side: ProxySide) -> None:
         self.happened.append("ended")
 
-    def lost(self, side: Side, error: Exception | None) -> None:
+    def lost(self, side: ProxySide, error: Exception | None) -> None:
         self.happened.append("lost")
 
 
-def pair() -> tuple[Side, Side, Connection, list[list[str]]]:
+def pair() -> tuple[ProxySide, ProxySide, Connection, list[list[str]]]:
     connection = Connection()
-    first, second = (Side(connection, lambda: memoryview(bytearray(8)), lambda count: None) for _ in range(2))
+    first, second = (ProxySide(connection, lambda: memoryview(bytearray(8)), lambda count: None) for _ in range(2))
     first.other, second.other = second, first
     transports = [Transport(), Transport()]
     for side, transport in zip((first, second), transports, strict=True):

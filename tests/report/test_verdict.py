@@ -10,7 +10,7 @@ from kcli.capture.captured_time import CapturedTime
 from kcli.diagnose import Diagnosis, Unjudged
 from kcli.diagnose.overview import Overview
 from kcli.diagnose.telling import told
-from kcli.report.asking import Answers, Asked
+from kcli.report.asking import AnsweredQuestion, Answers
 from kcli.report.questions import FOUND, QUESTIONS
 from kcli.report.verdict import judge, judge_captures
 
@@ -23,7 +23,7 @@ def answers(**given: list[dict[str, Any]]) -> Answers:
     for question in (*QUESTIONS, FOUND):
         found = rows.get(question.name, [])
         columns = tuple(found[0]) if found else ("lost", "not_granted", "changes")
-        made[question.name] = Asked(question, columns, [tuple(row.values()) for row in found])
+        made[question.name] = AnsweredQuestion(question, columns, [tuple(row.values()) for row in found])
     return Answers(made, 1, 2, 1)
 
 

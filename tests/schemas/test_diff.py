@@ -1,6 +1,6 @@
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import build
-from kcli.schemas.diff import Change, between_releases, between_versions, said_by
+from kcli.schemas.diff import SchemaChange, between_releases, between_versions, said_by
 from tests.schemas.definitions import field, message
 
 
@@ -18,11 +18,11 @@ def test_between_versions() -> None:
         )
     )
     assert between_versions(built, 1, 2) == [
-        Change("M", "", "changed", "not flexible", "flexible (compact lengths, tagged fields)"),
-        Change("M", "gone", "removed", "int32", ""),
-        Change("M", "s.y", "added", "", "int8 default -1"),
-        Change("M", "t", "changed", "string", "string nullable default null"),
-        Change("M", "u", "added", "", "uuid tag 0"),
+        SchemaChange("M", "", "changed", "not flexible", "flexible (compact lengths, tagged fields)"),
+        SchemaChange("M", "gone", "removed", "int32", ""),
+        SchemaChange("M", "s.y", "added", "", "int8 default -1"),
+        SchemaChange("M", "t", "changed", "string", "string nullable default null"),
+        SchemaChange("M", "u", "added", "", "uuid tag 0"),
     ]
     assert between_versions(built, 0, 1) == []
     assert [change.change for change in between_versions(built, 2, 1)] == [
@@ -36,15 +36,17 @@ def test_between_versions() -> None:
 
 def test_between_releases() -> None:
     changes = {change.message: change for change in between_releases(catalog(), "3.9", "4.0")}
-    assert changes["Fetch"] == Change("Fetch", "", "changed", "0-17", "4-17")
-    assert changes["LeaderAndIsr"] == Change("LeaderAndIsr", "", "removed", "0-7", "")
+    assert changes["Fetch"] == SchemaChange("Fetch", "", "changed", "0-17", "4-17")
+    assert changes["LeaderAndIsr"] == SchemaChange("LeaderAndIsr", "", "removed", "0-7", "")
     assert "LeaderAndIsrResponse" not in changes
     assert "Metadata" not in {change.message for change in between_releases(catalog(), "4.0", "4.1")}
 
 
 def test_a_layout_that_changed_under_one_version_is_told() -> None:
     changes = {change.message: change for change in between_releases(catalog(), "3.2", "3.3")}
-    assert changes["FeatureLevelRecord"] == Change("FeatureLevelRecord", "", "changed", "0, layout before 3.3", "0")
+    assert changes["FeatureLevelRecord"] == SchemaChange(
+        "FeatureLevelRecord", "", "changed", "0, layout before 3.3", "0"
+    )
 
 
 def test_a_release_without_the_message() -> None:

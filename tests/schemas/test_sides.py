@@ -8,22 +8,22 @@ import pytest
 
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
-from kcli.schemas.diff import Change
+from kcli.schemas.diff import SchemaChange
 from kcli.schemas.sides import between_sides, side_of
 from tests.greeting import greeting, newer_metadata
 
 
-def changes(one: str, other: str) -> list[Change]:
+def changes(one: str, other: str) -> list[SchemaChange]:
     return between_sides(side_of(one, catalog()), side_of(other, catalog()))
 
 
 def test_releases() -> None:
     """Versions that came and went, messages too, and in each new version the fields."""
     found = changes("3.9", "4.0")
-    assert Change("FetchRequest", "", "changed", "0-17", "4-17") in found
-    assert Change("LeaderAndIsrRequest", "", "removed", "0-7", "") in found
-    assert Change("ClearElrRecord", "", "added", "", "0") in found
-    assert Change("DescribeClusterRequest", "includeFencedBrokers", "added", "", "bool", "2") in found
+    assert SchemaChange("FetchRequest", "", "changed", "0-17", "4-17") in found
+    assert SchemaChange("LeaderAndIsrRequest", "", "removed", "0-7", "") in found
+    assert SchemaChange("ClearElrRecord", "", "added", "", "0") in found
+    assert SchemaChange("DescribeClusterRequest", "includeFencedBrokers", "added", "", "bool", "2") in found
     assert changes("4.0", "4.0") == []
 
 
@@ -40,10 +40,10 @@ def test_a_release_and_a_dialect() -> None:
     """Only what the dialect defines is compared."""
     found = changes("4.4", "kip-1018")
     assert found == [
-        Change("FetchRequest", "", "changed", "4-18", "18"),
-        Change("FetchRequest", "topics.partitions.highWatermark", "removed",
+        SchemaChange("FetchRequest", "", "changed", "4-18", "18"),
+        SchemaChange("FetchRequest", "topics.partitions.highWatermark", "removed",
                "int64 tag 1 default 9223372036854775807", "", "18"),
-        Change("FetchRequest", "topics.partitions.remotePartitionMaxBytes", "added", "", "int32", "18"),
+        SchemaChange("FetchRequest", "topics.partitions.remotePartitionMaxBytes", "added", "", "int32", "18"),
     ]  # fmt: skip
 
 
@@ -51,8 +51,8 @@ def test_a_new_version_in_a_folder(tmp_path: Path) -> None:
     found = changes("4.4", newer_metadata(tmp_path))
     fields = [each for each in found if each.path]
     assert fields == [
-        Change("MetadataRequest", "mood", "added", "", "int32 default 7", "14"),
-        Change("MetadataResponse", "mood", "added", "", "int32 default 7", "14"),
+        SchemaChange("MetadataRequest", "mood", "added", "", "int32 default 7", "14"),
+        SchemaChange("MetadataResponse", "mood", "added", "", "int32 default 7", "14"),
     ]
 
 
@@ -63,8 +63,8 @@ def test_two_folders(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"int16"', '"int32"'))
     (tmp_path / "other" / "GreetRequest.json").unlink()
     assert changes(one, other) == [
-        Change("GreetRequest", "", "removed", "0-1", ""),
-        Change("GreetResponse", "errorCode", "changed", "int16", "int32", "0-1"),
+        SchemaChange("GreetRequest", "", "removed", "0-1", ""),
+        SchemaChange("GreetResponse", "errorCode", "changed", "int16", "int32", "0-1"),
     ]
 
 

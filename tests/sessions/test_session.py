@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from kcli.grammar import messages
-from kcli.sessions.session import Change, ObservedSession, counts, merged, runs
+from kcli.sessions.session import ObservedSession, SessionChange, counts, merged, runs
 from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, fetches, follow, rows_of
 from tests.sessions.test_incremental_checks import session as session_of
@@ -102,7 +102,7 @@ def test_changes_are_told_in_bounded_memory() -> None:
         session.note_change(ns, 2, 1)
     assert len(session.changes) <= 257
     assert sum(c.added for c in session.changes) == session.added == 10_000
-    odd = [Change(n, 1, 0, n) for n in range(5)]
+    odd = [SessionChange(n, 1, 0, n) for n in range(5)]
     assert [(c.ns, c.added, c.partitions) for c in merged(odd)] == [(0, 2, 1), (2, 2, 3), (4, 1, 4)]
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import Topics
-from kcli.broker.partition import STORAGE_ERROR, Key, Partition, Shown
+from kcli.broker.partition import STORAGE_ERROR, Key, Partition, VisibleOffsets
 from kcli.broker.response import Lazy
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
@@ -46,7 +46,7 @@ class PartitionRead(NamedTuple):
 
 # The result of a partition without a log: shared, since there can be many.
 NOTHING = PartitionRead(Result(0, 0, 0))
-EMPTY = Shown(0, 0, 0, 0)
+EMPTY = VisibleOffsets(0, 0, 0, 0)
 
 
 class Limits(NamedTuple):
@@ -59,7 +59,7 @@ class Limits(NamedTuple):
     committed: bool
     follower: bool = False
 
-    def end(self, shown: Shown) -> int:
+    def end(self, shown: VisibleOffsets) -> int:
         """Return the offset at which to stop reading a partition."""
         return shown.end if self.follower else shown.stable if self.committed else shown.high
 

@@ -20,7 +20,7 @@ from functools import partial
 from kcli.broker.broker import Broker
 from kcli.broker.fetch.conversion import newest_magic
 from kcli.broker.fetch.purgatory import CapturedMoment
-from kcli.broker.partition import Partition, Shown
+from kcli.broker.partition import Partition, VisibleOffsets
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_partition import NOTHING_YET, Fetched, PartitionState, moved, state_behind
 from kcli.broker.rebuilt.captured_sessions import CapturedSessions, captured_key
@@ -241,7 +241,7 @@ class CapturedState:
     def _set(self, partition: Partition, state: PartitionState) -> None:
         if partition not in self._final:
             end = partition.end_offset
-            held = partition.visible or Shown(end, end, partition.start_offset, end)
+            held = partition.visible or VisibleOffsets(end, end, partition.start_offset, end)
             self._final[partition] = PartitionState(partition.epoch, partition.leader, partition.replicas, held)
         partition.epoch, partition.leader, partition.replicas, partition.visible, partition.refused = state
 

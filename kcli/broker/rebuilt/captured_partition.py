@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from kcli.broker.partition import Shown
+from kcli.broker.partition import VisibleOffsets
 from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.schemas.errors import error_code
 from kcli.sessions.trace import Reported
@@ -21,7 +21,7 @@ FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_L
 NOT_LEADER, OUT_OF_RANGE = error_code("NOT_LEADER_OR_FOLLOWER"), error_code("OFFSET_OUT_OF_RANGE")
 OF_EPOCHS = frozenset([FENCED, UNKNOWN_EPOCH, NOT_LEADER])
 # Other than any watermark: whatever comes next is news.
-NOTHING_YET = Shown(-1, -1, -1, -1)
+NOTHING_YET = VisibleOffsets(-1, -1, -1, -1)
 
 
 class PartitionState(NamedTuple):
@@ -30,7 +30,7 @@ class PartitionState(NamedTuple):
     epoch: int
     leader: int
     replicas: tuple[int, ...]
-    shown: Shown
+    shown: VisibleOffsets
     refused: int = 0
 
 
@@ -72,7 +72,7 @@ def state_behind(
         return PartitionState(epoch, leader, replicas, range_without(asked.offset, shown, seen))
     if error:
         return PartitionState(epoch, leader, replicas, shown, error)
-    shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end, asked.offset))
+    shown = VisibleOffsets(high, stable if stable >= 0 else high, max(start, 0), max(high, end, asked.offset))
     return PartitionState(epoch, leader, replicas, shown)
 
 
@@ -86,15 +86,15 @@ def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionS
     return state._replace(epoch=epoch, leader=leader, shown=shown)
 
 
-def range_without(offset: int, shown: Shown, seen: SeenPartition) -> Shown:
+def range_without(offset: int, shown: VisibleOffsets, seen: SeenPartition) -> VisibleOffsets:
     """Return a log range that lacks this offset: it ends before or begins after, whichever fits what
     else was captured.
     """
     if offset > max(shown.end, 0) and offset >= seen.start:
         end = max(min(seen.end, offset - 1), 0)
-        return Shown(min(shown.high, end), min(shown.stable, end), min(shown.start, end), end)
+        return VisibleOffsets(min(shown.high, end), min(shown.stable, end), min(shown.start, end), end)
     start = max(seen.start, offset + 1)
-    return Shown(shown.high, shown.stable, start, max(shown.end, start))
+    return VisibleOffsets(shown.high, shown.stable, start, max(shown.end, start))
 
 
 def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:

@@ -26,7 +26,7 @@ class Stage(IntEnum):
     AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
 
 
-class Span(NamedTuple):
+class BatchRange(NamedTuple):
     """The first and the last offset of a batch."""
 
     first: int
@@ -143,7 +143,7 @@ class SharePartition:
             self.records.setdefault(offset, InFlight())
         self._advance()
 
-    def archive(self, batches: Iterable[Span], limits: ShareLimits) -> None:
+    def archive(self, batches: Iterable[BatchRange], limits: ShareLimits) -> None:
         """Archive the records of batches that no member has acquired."""
         behind = self._first_beyond(limits)
         spans = (range(max(first, self.start), min(last + 1, behind)) for first, last in batches)
@@ -156,7 +156,7 @@ class SharePartition:
             self.keep(self)
 
     def acquire(
-        self, member: str, batches: Iterable[Span], most: int, limits: ShareLimits, *, strict: bool = False
+        self, member: str, batches: Iterable[BatchRange], most: int, limits: ShareLimits, *, strict: bool = False
     ) -> list[Acquired]:
         """Acquire records of batches for a member, up to about `most`.
 

@@ -42,7 +42,7 @@ ENTRY = fixed_layout(PRODUCER_ENTRY)
 ABORTED_ENTRY = fixed_layout(TRANSACTION_INDEX_ENTRY)
 
 
-class Written(NamedTuple):
+class AppendedBatch(NamedTuple):
     """A batch that was written: its sequences and its offsets."""
 
     first_sequence: int
@@ -75,7 +75,7 @@ class Known:
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.batches: deque[Written] = deque(maxlen=REMEMBERED)
+        self.batches: deque[AppendedBatch] = deque(maxlen=REMEMBERED)
         self.transaction_start = -1
         self.coordinator_epoch = -1
         self.last_timestamp = -1
@@ -92,7 +92,7 @@ class ProducerStates:
 
     def check(
         self, producer_id: int, epoch: int, first: int, last: int, *, complete: bool = False
-    ) -> tuple[str | None, Written | None]:
+    ) -> tuple[str | None, AppendedBatch | None]:
         """Return the error of such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written.
 
         complete: whether a producer without a batch here is a new one, which begins at 0.
@@ -129,7 +129,7 @@ class ProducerStates:
         known.last_timestamp = timestamp
         if first_sequence != NO_SEQUENCE:
             last = (first_sequence + last_offset - first_offset) % SEQUENCES
-            known.batches.append(Written(first_sequence, last, first_offset, last_offset))
+            known.batches.append(AppendedBatch(first_sequence, last, first_offset, last_offset))
         if transactional and known.transaction_start < 0:
             known.transaction_start = first_offset
 
@@ -196,12 +196,12 @@ class ProducerStates:
             known.transaction_start, known.coordinator_epoch = start, coordinator
             known.last_timestamp = timestamp
             if last != NO_SEQUENCE:
-                known.batches.append(Written((last - delta) % SEQUENCES, last, offset - delta, offset))
+                known.batches.append(AppendedBatch((last - delta) % SEQUENCES, last, offset - delta, offset))
         return True
 
 
 def row(producer_id: int, known: Known) -> tuple[int, ...]:
-    last = known.batches[-1] if known.batches else Written(NO_SEQUENCE, NO_SEQUENCE, -1, -1)
+    last = known.batches[-1] if known.batches else AppendedBatch(NO_SEQUENCE, NO_SEQUENCE, -1, -1)
     delta = last.last_offset - last.first_offset
     return (
         producer_id,

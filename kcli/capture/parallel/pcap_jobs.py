@@ -9,13 +9,13 @@ from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedErr
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
-    from kcli.capture.sink import Lines
+    from kcli.capture.sink import LineSink
 
 
 class SharedLines(SharedReading):
     """A capture whose lines other processes help to make."""
 
-    capture: CaptureDecoder[Lines]
+    capture: CaptureDecoder[LineSink]
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files, as `CaptureDecoder.read` does. InputError, too: another process ended early."""

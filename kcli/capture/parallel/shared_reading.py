@@ -13,7 +13,16 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.parallel.worker import Share
-from kcli.capture.parallel.worker_process import AHEAD, LARGE, Desk, Helper, Part, StoppedError, part_of, rooms_of
+from kcli.capture.parallel.worker_process import (
+    AHEAD,
+    LARGE,
+    Desk,
+    Helper,
+    StoppedError,
+    WorkerOutput,
+    part_of,
+    rooms_of,
+)
 from kcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +45,7 @@ class SharedReading(Share):
         self.jobs = jobs
         self.helpers: list[Helper] = []
         self.texts = rooms_of(LARGE)
-        self.own: deque[Part] = deque()  # this process's output for the current stretches
+        self.own: deque[WorkerOutput] = deque()  # this process's output for the current stretches
         self.dealt = 0  # stretches
         self.spent: list[int] = []  # processor time of each process at the last check
         self.learnt = b""  # topic names that the other processes do not have yet
@@ -117,7 +126,7 @@ class SharedReading(Share):
         order, spent = self.capture.engine.order, time.process_time_ns()
         sizes = order.close()
         if sizes is None:
-            order.take(lambda *part: self.own.append(Part._make([*map(copied, part), spent, False])))
+            order.take(lambda *part: self.own.append(WorkerOutput._make([*map(copied, part), spent, False])))
             return True
         self.own.append(part_of(self.texts[self.dealt % AHEAD], sizes, spent))
         return False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AHEAD = 4  # most stretches at a time
 LARGE = 1 << 24  # bytes of output for a stretch; larger output waits for its turn, in a file
 MESSAGE = struct.Struct("=Bqq")  # a Task; bytes of segments, and of the topic names after them
-SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; 1 if they are in the file; the rest of a `Part`
+SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; 1 if they are in the file; the rest of a `WorkerOutput`
 
 
 class Task(enum.IntEnum):
@@ -48,7 +48,7 @@ class Stretch(NamedTuple):
     last: bool
 
 
-class Part(NamedTuple):
+class WorkerOutput(NamedTuple):
     """The output of a process for a stretch, as `LineOrder.take` gives it.
 
     spent: processor time of the process until then, ns. exceeded: it holds more than its part of all.
@@ -93,7 +93,7 @@ class Helper:
         self.tell(Task.FINISH if last else Task.READ, size, len(names))
         self.dealt += 1
 
-    def take(self) -> Part:
+    def take(self) -> WorkerOutput:
         """Take the output of the oldest stretch; valid until `let_go`."""
         try:
             *sizes, large, spent, exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
@@ -222,11 +222,11 @@ def rooms_of(size: int) -> list[mmap.mmap]:
     return [mmap.mmap(-1, size) for _ in range(AHEAD)]
 
 
-def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> Part:
+def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> WorkerOutput:
     """Return an output in a buffer, as `LineOrder.close` gives it."""
     data = memoryview(room)
     text, marks, names = (data[start:end] for start, end in pairwise(accumulate(sizes, initial=0)))
-    return Part(text, marks, names, spent, exceeded)
+    return WorkerOutput(text, marks, names, spent, exceeded)
 
 
 def memory_file() -> IO[bytes]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Lines, learn_names, line_of
+from kcli.capture.sink import LineSink, learn_names, line_of
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import TEXT_BYTES, batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows
@@ -53,7 +53,7 @@ class ConditionalFeed(ColumnOwner):
     def __init__(self, decoder: CaptureDecoder[Any]) -> None:
         self.decoder, self.bodies, self.chosen = decoder, decoder.bodies, decoder.chosen
         self.sink = decoder.sink
-        self.lines = self.sink if isinstance(self.sink, Lines) else None
+        self.lines = self.sink if isinstance(self.sink, LineSink) else None
         assert self.chosen.where is not None
         self.condition = self.chosen.where
         self.wanted = self.condition.wanted

@@ -81,18 +81,18 @@ def role_of(message: str, parent: str, field: Field) -> str | None:
 # In values
 
 
-class Node(NamedTuple):
+class FieldNode(NamedTuple):
     """A field that names something, or has fields below it that do."""
 
     name: str
     role: str | None
-    below: tuple[Node, ...]
+    below: tuple[FieldNode, ...]
 
 
 class Tree(NamedTuple):
     """The fields of a message's value that are worth a look. indexes: it names partitions, not only topics."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[FieldNode, ...]
     indexes: bool
 
 
@@ -100,9 +100,9 @@ class Tree(NamedTuple):
 def tree_of(name: str, dialect: str | None) -> Tree:
     message = catalog(dialect).message(name)
 
-    def nodes(parent: str, fields: tuple[Field, ...]) -> Iterator[Node]:
+    def nodes(parent: str, fields: tuple[Field, ...]) -> Iterator[FieldNode]:
         for field in fields:
-            node = Node(field.name, role_of(name, parent, field), tuple(nodes(field.name, field.fields)))
+            node = FieldNode(field.name, role_of(name, parent, field), tuple(nodes(field.name, field.fields)))
             if node.role or node.below:
                 yield node
 
@@ -122,7 +122,7 @@ def names_in(name: str, dialect: str | None, value: dict[str, Any] | None, named
 
 
 def walk(
-    nodes: tuple[Node, ...],
+    nodes: tuple[FieldNode, ...],
     value: dict[str, Any],
     topic: Topic | None,
     named: Named,

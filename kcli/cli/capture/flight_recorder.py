@@ -10,7 +10,7 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.capture.packet_capture import PacketBlock
 from kcli.cli.terminal.output import open_private
 from kcli.named_file import NamedFile
 
@@ -21,7 +21,7 @@ KEPT_SECONDS = 60  # seconds kept after a moment without --last
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class Part(NamedTuple):
+class RecordedFile(NamedTuple):
     """A file that is full. end: time of its last packet, seconds since 1970."""
 
     path: Path
@@ -39,7 +39,7 @@ class FlightRecorder:
 
     def __init__(self, folder: Path, seconds: float | None, size: int | None, suffix: str = "pcap") -> None:
         self.folder, self.seconds, self.size, self.suffix = folder, seconds, size, suffix
-        self.parts: deque[Part] = deque()
+        self.parts: deque[RecordedFile] = deque()
         self._file: NamedFile | None = None
         self._path = folder
         self._start = self._end = self._written = self._header = self._number = 0
@@ -51,7 +51,7 @@ class FlightRecorder:
         """Make the directory, unless it is there. OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def write(self, header: bytes, piece: Piece) -> None:
+    def write(self, header: bytes, piece: PacketBlock) -> None:
         """Keep packets; on a full disk the oldest files are deleted for them.
 
         header: the header of a capture file. OSError: a full disk raises it only when no older packets are left to
@@ -68,7 +68,7 @@ class FlightRecorder:
         self._end = piece.time
         self._give_up()
 
-    def _put(self, header: bytes, piece: Piece) -> None:
+    def _put(self, header: bytes, piece: PacketBlock) -> None:
         """Write packets behind the others, or into a file of their own. OSError: nothing of them is there."""
         if self._file is not None and self._is_full(piece):
             self.close()
@@ -109,10 +109,10 @@ class FlightRecorder:
         """End the file that is being written."""
         if self._file is not None:
             file, self._file = self._file, None
-            self.parts.append(Part(self._path, self._written, self._end))
+            self.parts.append(RecordedFile(self._path, self._written, self._end))
             file.close()
 
-    def _is_full(self, piece: Piece) -> bool:
+    def _is_full(self, piece: PacketBlock) -> bool:
         late = self.seconds is not None and piece.time - self._start >= max(1, self.seconds / PARTS)
         return late or (self.size is not None and self._written >= max(self.size // PARTS, LEAST_BYTES))
 

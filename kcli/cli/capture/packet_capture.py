@@ -25,7 +25,7 @@ MOST_SAID = 1 << 16  # bytes of its messages that are kept
 USUAL = re.compile(r"Capturing on |File: |Packets |\d+ packets? |.*: (data link type|listening on) ")
 
 
-class Piece(NamedTuple):
+class PacketBlock(NamedTuple):
     """Whole packets as they stand in a pcap file; time: of the last one, seconds since 1970."""
 
     packets: bytes
@@ -62,7 +62,7 @@ class PieceReader:
         self.header = b""
         self._rest = bytearray()
 
-    def feed(self, data: bytes) -> Piece | None:
+    def feed(self, data: bytes) -> PacketBlock | None:
         """Return the packets that are whole now, none with the header; None: no more than before."""
         self._rest += data
         begins = not self.header
@@ -79,7 +79,7 @@ class PieceReader:
             at, seconds = at + RECORD.size + size, found
         if not at and not begins:
             return None
-        piece = Piece(bytes(self._rest[:at]), seconds)
+        piece = PacketBlock(bytes(self._rest[:at]), seconds)
         del self._rest[:at]
         return piece
 
@@ -95,7 +95,7 @@ class PacketCapture:
         self.reader = PieceReader()
         self._stopped = False
 
-    async def pieces(self) -> AsyncGenerator[Piece, None]:
+    async def pieces(self) -> AsyncGenerator[PacketBlock, None]:
         """Yield packets until `stop`. Raises NetworkError if it failed, at the start or later."""
         pipe = asyncio.subprocess.PIPE
         self.process = await asyncio.create_subprocess_exec(

@@ -13,7 +13,7 @@ import click
 
 from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
 from kcli.cli.capture.live_view import LiveView, reading_words
-from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.capture.packet_capture import PacketBlock
 from kcli.cli.options import Command, with_options
 from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import Size
@@ -95,7 +95,7 @@ class RingFile:
         packets = bytes(data).removeprefix(self.header)
         if packets:
             with self.lock:
-                self.kept.write(self.header, Piece(packets, int(time.time())))
+                self.kept.write(self.header, PacketBlock(packets, int(time.time())))
         return len(data)
 
     def flush(self) -> None:

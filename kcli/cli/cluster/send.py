@@ -28,7 +28,16 @@ from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import BrokerConnection, Frame
 from kcli.client.handshake import Session
-from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_bytes, from_json, looks_like_json, raw
+from kcli.client.outgoing import (
+    JsonRequest,
+    Outgoing,
+    answer_text,
+    encoded,
+    from_bytes,
+    from_json,
+    looks_like_json,
+    raw,
+)
 from kcli.client.properties import ClientConfig
 from kcli.client.routing import ask_leader
 from kcli.errors import InputError, NetworkError, UsageError
@@ -175,7 +184,7 @@ async def send_encoded(talk: Conversation, requests: list[Outgoing]) -> None:
         await converse(talk, session.connection, requests, partial(doubt_of, session))
 
 
-async def send_written(talk: Conversation, requests: list[Written]) -> None:
+async def send_written(talk: Conversation, requests: list[JsonRequest]) -> None:
     async with Client(talk.config, talk.dialect, talk.note) as client:
         session = await client.session(talk.node)
         numbered = enumerate(requests, 1)
@@ -184,7 +193,7 @@ async def send_written(talk: Conversation, requests: list[Written]) -> None:
         await converse(replace(talk, dialect=session.dialect), session.connection, outgoing, partial(doubt_of, session))
 
 
-def spoken(session: Session, request: Written) -> str | None:
+def spoken(session: Session, request: JsonRequest) -> str | None:
     """Return the dialect to write a request in. Raises NetworkError if only a dialect that the broker does not speak
     has it.
     """
@@ -203,14 +212,14 @@ def doubt_of(session: Session, request: Outgoing) -> str | None:
     return lack and f"it {lack}"
 
 
-async def send_to_leaders(talk: Conversation, requests: list[Written]) -> None:
+async def send_to_leaders(talk: Conversation, requests: list[JsonRequest]) -> None:
     """Send one request after the other, each to the leader of its partitions; print the last response to each."""
     async with Client(talk.config, talk.dialect, talk.note) as client:
         for number, each in enumerate(requests, 1):
             await send_to_leader(client, number, each, talk.show)
 
 
-async def send_to_leader(client: Client, number: int, request: Written, show: Show) -> None:
+async def send_to_leader(client: Client, number: int, request: JsonRequest, show: Show) -> None:
     text = ""
 
     async def ask(node: int) -> Mapping[str, Any] | None:

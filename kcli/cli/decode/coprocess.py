@@ -32,7 +32,7 @@ AWAKE = 100_000  # ns of busy waiting for a program's next line: waking a core t
 FORMS = ("hex", "base64")
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line of the input, without its end. text: None where it is longer than LONGEST."""
 
     number: int
@@ -106,7 +106,7 @@ def waiting(source: io.BufferedReader) -> Callable[[], None]:
     return wait
 
 
-def whole_lines(source: io.BufferedReader) -> Iterator[list[Line]]:
+def whole_lines(source: io.BufferedReader) -> Iterator[list[InputLine]]:
     """Yield the lines that came with each read, without a partial one; the last one need not have an end."""
     number, size = 0, 0  # of the lines that have ended; bytes of the one under way
     held = bytearray()  # the start of the current line; empty if it is too long
@@ -121,11 +121,11 @@ def whole_lines(source: io.BufferedReader) -> Iterator[list[Line]]:
             continue
         *whole, rest = others
         texts = [bytes(held) if size <= LONGEST else None, *whole]
-        yield [*map(Line, count(number + 1), texts)]
+        yield [*map(InputLine, count(number + 1), texts)]
         number += len(texts)
         size, held = len(rest), bytearray(rest)
     if size:
-        yield [Line(number + 1, bytes(held) if size <= LONGEST else None)]
+        yield [InputLine(number + 1, bytes(held) if size <= LONGEST else None)]
 
 
 def reply_to(text: bytes | None, number: int, answer: Callable[[bytes, int], Reply]) -> Reply:

@@ -27,7 +27,7 @@ class Frame(NamedTuple):
     end: int
 
 
-class Piece(NamedTuple):
+class InputPart(NamedTuple):
     """Bytes that contain messages. place: their position in the input ("line 3"); "": they are the whole input."""
 
     place: str
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 
 def pieces(
     file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads, *, batches: bool = False
-) -> Iterator[Piece]:
+) -> Iterator[InputPart]:
     """Yield the input as a whole, or each line of hex or base64 text where lines are messages of their own.
 
     reads: returns whether bytes are a whole message; begins: returns whether they start as one. batches: they may be
@@ -54,15 +54,15 @@ def pieces(
         refuse_others(data, name_of(file))
         if not batches and is_batch(data):
             raise InputError("no message (record batches: kcli decode segment reads that)", file=name_of(file))
-        yield Piece("", data)
+        yield InputPart("", data)
         return
     bytes_of = unhex if hex_ else unbase64
     lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
     if are_messages([line for _, line in lines], bytes_of, reads, begins):
         for number, line in lines:
-            yield Piece(f"line {number}", decoded(line, bytes_of))
+            yield InputPart(f"line {number}", decoded(line, bytes_of))
         return
-    yield Piece("", decoded(data, bytes_of))
+    yield InputPart("", decoded(data, bytes_of))
 
 
 def decoded(text: bytes, bytes_of: Callable[[bytes], bytes]) -> bytes | InputError:

@@ -9,7 +9,7 @@ import click
 
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
-from kcli.cli.diff.sides import Side, batch_side, message_side, unframed
+from kcli.cli.diff.sides import DecodedSide, batch_side, message_side, unframed
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
@@ -22,7 +22,7 @@ from kcli.cli.options.inputs import (
 )
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError
-from kcli.grammar.difference import Difference, differences
+from kcli.grammar.difference import FieldDifference, differences
 from kcli.grammar.secrets import Hidden
 from kcli.grammar.words.trace import Span
 from kcli.hex_text import unhex
@@ -112,7 +112,7 @@ def answer_pairs(file: str | None, other: str | None, reply: PairReply, options:
     return answer_lines(file or "-", lambda text, number: reply(text, number, options))
 
 
-def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[Side]:
+def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[DecodedSide]:
     """Return both sides; with --as java the first is what Kafka's Java client would send.
 
     kind: as for `java_bytes`. Raises UsageError.
@@ -127,7 +127,7 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
     what = "record batches" if kind == "batch" else "a message"
     other = read_message(got, options["hex_"], options["base64_"], what=what)
     one: Given = other if expected is None else read_given(expected, options, java, what)
-    sides: list[Side] = []
+    sides: list[DecodedSide] = []
     for file, given, as_java in ((expected or got, one, java), (got, other, False)):
         try:
             sides.append(side_of(given, kind, options, as_java))
@@ -151,7 +151,7 @@ def read_given(file: str, options: dict[str, Any], java: bool, what: str) -> Giv
         raise error.within(name_of(file)) from None
 
 
-def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Side:
+def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> DecodedSide:
     """Return the fields of one side. Raises InputError."""
     data = given
     if isinstance(data, bytes) and kind != "batch":
@@ -164,7 +164,7 @@ def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Sid
     return batch_side(data, options["secrets"]) if kind == "batch" else message_side(data, options)
 
 
-def show(sides: list[Side], form: str) -> int:
+def show(sides: list[DecodedSide], form: str) -> int:
     """Print the differences; return 1 if there are any."""
     (one, expected, wrong), (other, got, broken) = sides
     from kcli.cli.diff.lines import difference_row
@@ -179,7 +179,7 @@ def show(sides: list[Side], form: str) -> int:
     return int(bool(found or wrong or broken))
 
 
-def text_line(difference: Difference, one: bytes, other: bytes) -> str:
+def text_line(difference: FieldDifference, one: bytes, other: bytes) -> str:
     def side(span: Span | None, data: bytes) -> str:
         from kcli.cli.decode.spans import text_of
 
@@ -195,7 +195,7 @@ def text_line(difference: Difference, one: bytes, other: bytes) -> str:
     return found + first_bytes(difference, one, other)
 
 
-def first_bytes(difference: Difference, one: bytes, other: bytes) -> str:
+def first_bytes(difference: FieldDifference, one: bytes, other: bytes) -> str:
     """Return where the bytes of a long field begin to differ, if the shown ones are equal."""
     expected, got = difference.expected, difference.got
     if expected is None or got is None or isinstance(expected.value, Hidden) or isinstance(got.value, Hidden):

@@ -9,7 +9,7 @@ from kcli.cli.decode.coprocess import Reply, bytes_in, bytes_of
 from kcli.cli.decode.lines import api_in
 from kcli.cli.decode.message_formats import is_whole
 from kcli.cli.diff.sides import (
-    Side,
+    DecodedSide,
     batch_differences,
     batch_side,
     message_differences,
@@ -20,7 +20,7 @@ from kcli.cli.diff.sides import (
 from kcli.cli.encode.message import message_bytes
 from kcli.cli.encode.records import batch_bytes
 from kcli.errors import DecodeError, InputError
-from kcli.grammar.difference import Difference, differences
+from kcli.grammar.difference import FieldDifference, differences
 from kcli.grammar.secrets import Hidden
 from kcli.grammar.words.trace import Span
 from kcli.jsontext import dumps, loads
@@ -118,7 +118,7 @@ def reads_whole(data: bytes, options: dict[str, Any]) -> bool:
         return False
 
 
-def reply(*sides: Side) -> Reply:
+def reply(*sides: DecodedSide) -> Reply:
     """Return the answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
     (one, expected, wrong), (other, got, broken) = sides
     problems = [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
@@ -126,7 +126,7 @@ def reply(*sides: Side) -> Reply:
 
 
 def differences_reply(
-    found: Iterable[Difference], one: bytes, other: bytes, problems: list[dict[str, str]] | None = None
+    found: Iterable[FieldDifference], one: bytes, other: bytes, problems: list[dict[str, str]] | None = None
 ) -> Reply:
     rows = [*(difference_row(each, one, other) for each in found), *(problems or ())]
     if not rows:
@@ -134,7 +134,7 @@ def differences_reply(
     return Reply(dumps({"same": False, "differences": rows}).encode(), is_no=True)
 
 
-def difference_row(difference: Difference, one: bytes, other: bytes) -> dict[str, Any]:
+def difference_row(difference: FieldDifference, one: bytes, other: bytes) -> dict[str, Any]:
     """Return a difference as JSON: path, and offset and bytes of both sides. one, other: the messages."""
 
     def side(span: Span | None, data: bytes) -> dict[str, Any] | None:

@@ -9,13 +9,13 @@ from kcli.cli.decode.message_formats import Shape, hides_values, with_batches
 from kcli.cli.decode.message_input import Frame
 from kcli.errors import DecodeError
 from kcli.grammar.codec import TRAILING
-from kcli.grammar.difference import Difference, core_batch_differences, core_differences, differences, in_order
+from kcli.grammar.difference import FieldDifference, core_batch_differences, core_differences, differences, in_order
 from kcli.grammar.request_start import PREFIX, starts_with_length
 from kcli.grammar.secrets import hide_header, hide_span
 from kcli.grammar.words.trace import Span
 
 
-class Side(NamedTuple):
+class DecodedSide(NamedTuple):
     """One side: bytes, their fields, and the reason why there are no more fields."""
 
     data: bytes
@@ -28,7 +28,7 @@ def unframed(data: bytes) -> bytes:
     return data[PREFIX:] if starts_with_length(data) else data
 
 
-def message_side(data: bytes, options: dict[str, Any]) -> Side:
+def message_side(data: bytes, options: dict[str, Any]) -> DecodedSide:
     """Return a message's fields, with those of the batches in it. Raises DecodeError for an unknown API or version."""
     spans: list[Span] = []
     problem = ""
@@ -39,7 +39,7 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
         problem = str(error)
     spans[:] = [span._replace(path=f"header.{span.path}") for span in spans]
     if problem:
-        return Side(data, hide_header(spans) if hides_values(shape, 0, options) else spans, problem)
+        return DecodedSide(data, hide_header(spans) if hides_values(shape, 0, options) else spans, problem)
     start = spans[-1].end if spans else 0
     codec = shape.body(start)
     try:
@@ -50,10 +50,10 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
         problem = str(error)
         spans = hide_header(spans) if codec.guarded and not options["secrets"] else spans
     form = {"records": "full", "secrets": options["secrets"]}
-    return Side(data, with_batches(spans, form, codec.what)[0], problem)
+    return DecodedSide(data, with_batches(spans, form, codec.what)[0], problem)
 
 
-def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[Difference] | None:
+def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[FieldDifference] | None:
     """Return the differing fields, as `differences` of both sides would, without decoding the rest; None: the core
     can't tell. Raises DecodeError for an unknown API or version.
     """
@@ -75,21 +75,21 @@ def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> li
     return in_order(made)
 
 
-def inside(difference: Difference, path: str) -> Difference:
+def inside(difference: FieldDifference, path: str) -> FieldDifference:
     """Return the difference at that path."""
     expected, got = (span and span._replace(path=path) for span in difference[1:])
-    return Difference(path, expected, got)
+    return FieldDifference(path, expected, got)
 
 
-def hidden(found: list[Difference], one: bytes, other: bytes) -> list[Difference]:
+def hidden(found: list[FieldDifference], one: bytes, other: bytes) -> list[FieldDifference]:
     """Return the differences without the secrets in records of Kafka's metadata log."""
     from kcli.records.spans import shown_span
 
-    def shown(each: Difference) -> Difference:
+    def shown(each: FieldDifference) -> FieldDifference:
         if "batches[" not in each.path:
             return each
         expected = each.expected and shown_span(each.expected, one)
-        return Difference(each.path, expected, each.got and shown_span(each.got, other))
+        return FieldDifference(each.path, expected, each.got and shown_span(each.got, other))
 
     return [shown(each) for each in found]
 
@@ -99,7 +99,7 @@ def trailing(data: bytes, end: int) -> list[Span]:
     return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
 
 
-def batch_differences(one: bytes, other: bytes, secrets: bool) -> list[Difference] | None:
+def batch_differences(one: bytes, other: bytes, secrets: bool) -> list[FieldDifference] | None:
     """Return the fields of batches that differ, as `message_differences` does for messages."""
     found = core_batch_differences(one, other)
     return found if found is None or secrets else hidden(found, one, other)
@@ -110,9 +110,9 @@ def shape_of(data: bytes, options: dict[str, Any]) -> Shape:
     return (request_shape if options["api"] is None else response_shape)(data, Frame(0, len(data)), options)
 
 
-def batch_side(data: bytes, secrets: bool) -> Side:
+def batch_side(data: bytes, secrets: bool) -> DecodedSide:
     """Return the fields of batches."""
     from kcli.records.spans import batch_spans
 
     spans, problem = batch_spans(data, secrets)
-    return Side(data, spans, "" if problem is None else str(problem))
+    return DecodedSide(data, spans, "" if problem is None else str(problem))

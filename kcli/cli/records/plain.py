@@ -91,7 +91,7 @@ def row_groups(batches: Iterator[Any]) -> Iterator[Any]:
 
 def plain_batches(groups: Iterator[RecordGroup], choice: RecordChoice, schema: Any) -> Iterator[Any]:
     """Yield records as record batches."""
-    gathered = Gathered(schema)
+    gathered = GatheredBatches(schema)
     for group in groups:
         if not choice.wants_group(group):
             continue
@@ -104,7 +104,7 @@ def plain_batches(groups: Iterator[RecordGroup], choice: RecordChoice, schema: A
     yield from gathered.taken(choice)
 
 
-class Gathered:
+class GatheredBatches:
     """The batches of groups, one behind another, until they are columns."""
 
     def __init__(self, schema: Any) -> None:

@@ -38,7 +38,7 @@ from kcli.replay.engine import parse_speed
 from kcli.replay.topic_mapping import parse_topic_map
 from kcli.replay.traffic.choice import Choice
 from kcli.replay.traffic.comparison import LEVELS, Level
-from kcli.replay.traffic.outcome import Difference, Outcome
+from kcli.replay.traffic.outcome import ExchangeDifference, Outcome
 from kcli.replay.traffic.replaying import Setting, TrafficOptions, replay
 from kcli.replay.traffic.survey import Survey, survey
 from kcli.schemas.catalog import catalog
@@ -130,7 +130,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     problems: list[InputError] = []
     with TemporaryFolder("kcli-replay-") if "-" in files else nullcontext("") as folder:
         written = spooled(folder) if "-" in files else None
-        captures = Captures(files, written, read_of(given), given["since"], given["until"])
+        captures = ReplayedCaptures(files, written, read_of(given), given["since"], given["until"])
         seen = survey(captures.read(problems), choice, given["dialect"])  # type: ignore[arg-type]
         if not quiet:
             notify(seen)
@@ -186,7 +186,7 @@ def choice_of(given: Mapping[str, Any]) -> Choice:
 
 
 @dataclass(frozen=True)
-class Captures:
+class ReplayedCaptures:
     """The captures of a replay, which are read several times. written: what standard input held; reading: as
     `read_capture` takes it; since, until: as the options have them."""
 
@@ -260,7 +260,7 @@ def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Recorder | No
             recorder.flush()
 
 
-async def run(captures: Captures, setting: Setting) -> None:
+async def run(captures: ReplayedCaptures, setting: Setting) -> None:
     """Run the captures at the cluster; where none is named, at an embedded broker, which is empty."""
     from kcli.broker.broker import Broker
 
@@ -301,7 +301,7 @@ def show(outcome: Outcome, format_: str, seconds: float) -> None:
         print_line(dumps(each))
 
 
-def pair(difference: Difference) -> dict[str, Any]:
+def pair(difference: ExchangeDifference) -> dict[str, Any]:
     """Return both exchanges of a difference, for JSON."""
     live = difference.live
     return {

@@ -9,7 +9,7 @@ from kcli.cli.terminal.columns import first_of, print_rows
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted
-from kcli.replay.traffic.outcome import ApiOutcome, Difference, Outcome, Pace, Side
+from kcli.replay.traffic.outcome import ApiOutcome, ApiTotals, ExchangeDifference, Outcome, Pace
 
 LISTED = 20  # lines of differences
 HEADINGS = ("API", "", "exchanges", "errors", "asked", "answered", "records", "p50 ms", "p99 ms")
@@ -60,7 +60,7 @@ def texts_of(api: ApiOutcome, outcome: Outcome) -> list[str]:
     return found + [f"{text}" + (f" ({count} times)" if count > 1 else "") for text, count in api.differences.items()]
 
 
-def cells(side: str, figures: Side) -> list[str]:
+def cells(side: str, figures: ApiTotals) -> list[str]:
     """Return a row's cells after the API's name."""
     errors = ", ".join(f"{count} {name}" for name, count in sorted(figures.errors.items())) or "-"
     if figures.unanswered:
@@ -83,7 +83,7 @@ def list_lines(out: Console, lines: list[str]) -> None:
         out.print(shown(line))
 
 
-def show_pair(out: Console, difference: Difference) -> None:
+def show_pair(out: Console, difference: ExchangeDifference) -> None:
     """Print both exchanges in full, as `kcli decode pcap --format jsonl` does."""
     out.print(shown(f"{difference.api}: {difference.text}", "bold"))
     for side, exchange in (("captured", difference.captured), ("live", difference.live)):

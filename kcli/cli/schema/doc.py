@@ -10,7 +10,7 @@ import click
 from kcli.cli.options.inputs import dialect_option, quiet_option
 from kcli.cli.schema.choice import chosen
 from kcli.cli.terminal.lines import print_line
-from kcli.schemas.diff import Change, between_versions
+from kcli.schemas.diff import SchemaChange, between_versions
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 from kcli.schemas.vectors.notes import Notes
@@ -97,7 +97,7 @@ def changes(message: Message) -> Iterator[str]:
         yield f"| {version} | {'; '.join(said) or 'nothing in its fields'} |"
 
 
-def what(change: Change) -> str:
+def what(change: SchemaChange) -> str:
     return change.change if change.change == "removed" else f"{change.change}: {text_of(change.after)}"
 
 

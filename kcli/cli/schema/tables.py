@@ -24,7 +24,7 @@ from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Message
 
 if TYPE_CHECKING:
-    from kcli.schemas.diff import Change
+    from kcli.schemas.diff import SchemaChange
 
 
 FORMAT = format_option(
@@ -219,7 +219,7 @@ def is_number(word: str) -> bool:
     return word.isascii() and word.isdigit()
 
 
-def side_changes(tables: Catalog, one: str, other: str, names: tuple[str, ...]) -> list[Change]:
+def side_changes(tables: Catalog, one: str, other: str, names: tuple[str, ...]) -> list[SchemaChange]:
     from kcli.schemas.sides import between_sides, side_of
 
     sides = side_of(one, tables), side_of(other, tables)
@@ -237,14 +237,14 @@ def is_wanted_by(message: str, name: str) -> bool:
     return name in (message, message.removesuffix("request"), message.removesuffix("response"))
 
 
-def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Change]:
+def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[SchemaChange]:
     from kcli.schemas.diff import between_versions
 
     messages = with_versions([tables.message(each) for each in named(tables, name)], one, other)
     return [change for message in messages for change in between_versions(message, one, other)]
 
 
-def print_changes(changes: list[Change], form: str) -> None:
+def print_changes(changes: list[SchemaChange], form: str) -> None:
     if form != "table":
         rows = (change._asdict() for change in changes)
         print_json([{key: row[key] for key in row if key != "versions" or row[key]} for row in rows], form)

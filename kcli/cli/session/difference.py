@@ -9,7 +9,7 @@ from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.replay.sessions.outcome import Pair
 from kcli.schemas.errors import error_name
-from kcli.sessions.comparison import Difference
+from kcli.sessions.comparison import SessionDifference
 from kcli.sessions.trace import Captured, Key
 
 
@@ -34,7 +34,7 @@ def show_differences(found: list[Pair], most: int, names: Mapping[str, str], *, 
                     out.print(shown(f"    {line}"))
 
 
-def kind_of(difference: Difference) -> str:
+def kind_of(difference: SessionDifference) -> str:
     """Return what a difference is about, whichever partition has it."""
     return re.sub(r" of .*", "", difference.what) + difference.unknown
 

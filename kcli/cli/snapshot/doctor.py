@@ -23,7 +23,7 @@ from kcli.snapshots.quorum.node import QuorumNode, read_node
 from kcli.snapshots.quorum.quorum_findings import findings
 
 if TYPE_CHECKING:
-    from kcli.snapshots.quorum.answers import Answer
+    from kcli.snapshots.quorum.answers import ControllerAnswer
 
 PAUSE = 1.2  # seconds, in which a running controller writes something, if only that nothing was written
 
@@ -80,7 +80,9 @@ def look_again(nodes: list[QuorumNode], dialect: str | None) -> tuple[Quorum, bo
     return quorum_of(again), [node.place for node in again] != [node.place for node in nodes]
 
 
-def judge_live(addresses: list[str], settings: tuple[str, ...], quiet: bool) -> tuple[list[Answer], list[Finding]]:
+def judge_live(
+    addresses: list[str], settings: tuple[str, ...], quiet: bool
+) -> tuple[list[ControllerAnswer], list[Finding]]:
     """Ask the controllers, and judge their answers."""
     from kcli.cli.snapshot.doctor_live import ask_controllers
     from kcli.snapshots.quorum.answers import judge_answers
@@ -89,7 +91,7 @@ def judge_live(addresses: list[str], settings: tuple[str, ...], quiet: bool) -> 
     return answers, judge_answers(answers)
 
 
-def answer_table(answers: list[Answer]) -> list[list[str]]:
+def answer_table(answers: list[ControllerAnswer]) -> list[list[str]]:
     """Return the controllers in rows of columns."""
     rows = [["node", "controller", "answers", "leader", "epoch"]]
     for each in answers:

@@ -16,7 +16,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import CertificateError, NetworkError
 from kcli.schemas.apikeys import DESCRIBE_CLUSTER, DESCRIBE_QUORUM, FETCH
 from kcli.snapshots.live.fetch_messages import find_body, first_partition
-from kcli.snapshots.quorum.answers import Answer
+from kcli.snapshots.quorum.answers import ControllerAnswer
 from kcli.snapshots.quorum.described import described
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ CONTROLLERS = 2  # DescribeCluster.endpointType (KIP-919)
 PATIENCE = 10.0  # seconds for one controller
 
 
-def ask_controllers(addresses: Sequence[str], settings: Sequence[str], quiet: bool) -> list[Answer]:
+def ask_controllers(addresses: Sequence[str], settings: Sequence[str], quiet: bool) -> list[ControllerAnswer]:
     """Ask controllers, and the further ones in their answers."""
     return asyncio.run(ask_all(configure(",".join(addresses), settings, quiet=quiet)))
 
 
-async def ask_all(config: ClientConfig) -> list[Answer]:
+async def ask_all(config: ClientConfig) -> list[ControllerAnswer]:
     """Ask the bootstrap addresses, then whom they name besides."""
     client = Client(config)
     try:
@@ -51,9 +51,9 @@ def split(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def ask_one(client: Client, address: Address) -> Answer:
+async def ask_one(client: Client, address: Address) -> ControllerAnswer:
     """Ask one controller; a failure is in the answer."""
-    answer = Answer(str(address))
+    answer = ControllerAnswer(str(address))
     try:
         async with asyncio.timeout(PATIENCE):
             session = await client.session_at(address)
@@ -66,7 +66,7 @@ async def ask_one(client: Client, address: Address) -> Answer:
     return answer
 
 
-async def describe(session: Session, answer: Answer) -> None:
+async def describe(session: Session, answer: ControllerAnswer) -> None:
     """Ask for the cluster, the quorum and the log. NetworkError."""
     ranges = session.versions.ranges
     if DESCRIBE_CLUSTER in ranges and ranges[DESCRIBE_CLUSTER].hi >= 1:

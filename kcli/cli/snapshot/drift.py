@@ -26,7 +26,7 @@ from kcli.snapshots.survey_json import instant
 from kcli.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from kcli.snapshots.live.drift import Comparison, Drifting, Parting
+    from kcli.snapshots.live.drift import Drifting, NodeComparison, Parting
     from kcli.snapshots.reading.folders import FolderNode
 
 
@@ -154,7 +154,7 @@ class View:
     """The comparison of nodes, as lines of text and as rows of JSON."""
 
     nodes: Sequence[FolderNode]
-    compared: Sequence[Comparison]
+    compared: Sequence[NodeComparison]
     partings: dict[str, Parting]
 
     @property

@@ -24,7 +24,7 @@ from kcli.cli.terminal.output import refuse_inputs
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
 from kcli.schemas.apikeys import FETCH_SNAPSHOT
-from kcli.snapshots.live.extract import Assembly, Key, Piece, pieces_of
+from kcli.snapshots.live.extract import Assembly, FileRange, Key, pieces_of
 
 OF_SNAPSHOTS = Filter(frozenset({FETCH_SNAPSHOT}))
 
@@ -92,7 +92,7 @@ class Files:
         self.folder, self.stack, self.captures = folder, stack, captures
         self.parts: dict[Key, tuple[Path, IO[bytes], Assembly]] = {}
 
-    def write(self, piece: Piece) -> None:
+    def write(self, piece: FileRange) -> None:
         if piece.key not in self.parts:
             path = self.folder / f"{piece.key.server.replace(':', '_')}-{piece.key.id.file_name}.part"
             refuse_inputs(path, self.captures)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kcli.errors import InputError, unreadable
 from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file, steady
 from kcli.snapshots.rules.evidence import Evidence
-from kcli.snapshots.rules.examination import Asked, Follower, examine
+from kcli.snapshots.rules.examination import Follower, Lookups, examine
 from kcli.snapshots.rules.findings import SnapshotFinding
 from kcli.snapshots.rules.verification import judge
 
@@ -42,7 +42,7 @@ def examined(
     path: str,
     dialect: str | None,
     problems: list[InputError],
-    asked: Asked | None = None,
+    asked: Lookups | None = None,
     follower: Follower | None = None,
 ) -> Examined | None:
     """Examine and judge a file. None: it can't be read, which is added to `problems`."""
@@ -124,7 +124,7 @@ def directory_findings(
         yield from replay_findings(folder, dialect, problems)
 
 
-def asked_of(folder: Path, evidence: DirectoryEvidence) -> Asked:
+def asked_of(folder: Path, evidence: DirectoryEvidence) -> Lookups:
     """Return what to look up in the folder's segments for its snapshots."""
     from kcli.snapshots.reading.log_spans import header_time
 
@@ -132,7 +132,7 @@ def asked_of(folder: Path, evidence: DirectoryEvidence) -> Asked:
     for name, _ in evidence.listing.snapshots:
         with suppress(OSError), (folder / name).open("rb") as file:
             times.add(header_time(memoryview(file.read(HEAD))))
-    return Asked({each.end_offset for each in evidence.ids}, {time for time in times if time is not None})
+    return Lookups({each.end_offset for each in evidence.ids}, {time for time in times if time is not None})
 
 
 def is_replayed(

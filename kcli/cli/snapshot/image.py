@@ -21,7 +21,7 @@ from kcli.snapshots.reading.api import Loaded, Wanted, load_image, parse_time
 
 if TYPE_CHECKING:
     from kcli.snapshots.image.image import Image
-    from kcli.snapshots.image.image_tables import Table
+    from kcli.snapshots.image.image_tables import ImageTable
     from kcli.snapshots.image.tree import Node
 
 QUESTIONS = (
@@ -320,7 +320,7 @@ def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -
             write_table(table, table.rows(found, secrets), out)
 
 
-def write_table(table: Table, rows: Iterator[dict[str, object]], out: BinaryIO) -> None:
+def write_table(table: ImageTable, rows: Iterator[dict[str, object]], out: BinaryIO) -> None:
     """Write one Parquet file, in row groups of 65,536."""
     from itertools import islice
 

@@ -24,7 +24,7 @@ from kcli.snapshots.reading.names import parse_snapshot_name
 from kcli.snapshots.rules.findings import SnapshotFinding
 
 if TYPE_CHECKING:
-    from kcli.snapshots.history.replayed import Node
+    from kcli.snapshots.history.replayed import NodeFolder
 
 
 @click.command()
@@ -55,7 +55,7 @@ def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect
     """
     errors, problems = 0, list[InputError]()
     for path in paths:
-        verdict, before = Verdict(), len(problems)
+        verdict, before = FindingCounts(), len(problems)
         for finding in findings(path, dialect, problems, replay):
             verdict.count(finding)
             write(finding, form)
@@ -71,7 +71,7 @@ def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect
 
 
 @dataclass(slots=True)
-class Verdict:
+class FindingCounts:
     """The sum of the findings on a path; unread: files that could not be read."""
 
     errors: int = 0
@@ -128,8 +128,8 @@ def across(
     return found
 
 
-def nodes_at(paths: tuple[str, ...]) -> list[Node]:
-    from kcli.snapshots.history.replayed import Node, node_at
+def nodes_at(paths: tuple[str, ...]) -> list[NodeFolder]:
+    from kcli.snapshots.history.replayed import NodeFolder, node_at
 
     nodes = []
     for path in paths:
@@ -137,5 +137,5 @@ def nodes_at(paths: tuple[str, ...]) -> list[Node]:
         if is_folder(path):
             nodes.append(node_at(path, metadata_directory(path)))
         elif name is not None and Path(path).is_file():
-            nodes.append(Node(path, {name.id: Path(path)}))
+            nodes.append(NodeFolder(path, {name.id: Path(path)}))
     return nodes

@@ -73,7 +73,7 @@ def watch(bootstrap: str, **given: Any) -> int:
     options = WatchOptions(**given)
     config = configure(bootstrap, options.settings, quiet=options.quiet)
     with open_output(options.output, []) as out:
-        show = Shown(
+        show = ChangeWriter(
             out, options.form, lambda event: not is_implied(event) and all(test(event.change) for test in tests)
         )
         loader = HistoryLoader(show.event, options.dialect, strict=False, secrets=options.secrets)
@@ -83,7 +83,7 @@ def watch(bootstrap: str, **given: Any) -> int:
 
 
 @dataclass(slots=True)
-class Shown:
+class ChangeWriter:
     """Writes lines as they come. is_live: whether the log that was there before has been read."""
 
     out: BinaryIO
@@ -110,7 +110,7 @@ class Shown:
 
 
 async def follow(
-    config: ClientConfig, loader: HistoryLoader, show: Shown, every: float, duration: float | None
+    config: ClientConfig, loader: HistoryLoader, show: ChangeWriter, every: float, duration: float | None
 ) -> None:
     """Read the existing log, then show new changes."""
     client = Client(config)

@@ -13,7 +13,7 @@ from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.filters import mentions
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Sink
-from kcli.cli.decode.pcap.table import Table, api_text, milliseconds, words_of
+from kcli.cli.decode.pcap.table import ExchangeTable, api_text, milliseconds, words_of
 from kcli.cli.decode.pcap.table import sizes as packet_sizes
 from kcli.cli.decode.pcap.tree import tree
 from kcli.cli.decode.slip_hints import SlipNamer, message_text
@@ -80,7 +80,7 @@ def exchanges_of(
 
 def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
     """Return headings, a line for each exchange with its last message, cut to fit, and the columns without room."""
-    table = Table(lambda *_parts: None, width=width, absolute=True)
+    table = ExchangeTable(lambda *_parts: None, width=width, absolute=True)
     rows = [HEADINGS, *(cells_of(each, table) for each in exchanges)]
     sizes = {name: min(max(cell_width(row[at]) for row in rows), WIDEST) for at, name in enumerate(HEADINGS[:-1])}
     sizes = without_spared(sizes, SPARED, width - GAP - LEAST)
@@ -98,7 +98,7 @@ def left_out_text(names: Sequence[str]) -> str:
     return f"left out: {', '.join(names)}" if names else ""
 
 
-def cells_of(exchange: Exchange, table: Table) -> tuple[str, ...]:
+def cells_of(exchange: Exchange, table: ExchangeTable) -> tuple[str, ...]:
     """Return the cells of one exchange."""
     return (
         table.time(exchange.request_ns), table.label(exchange.connection), exchange.client_id or "",

@@ -28,7 +28,7 @@ TABS = (
 SORTS = ("per_second", "p99_ms", "errors", "lag", "request_bytes", "name")
 
 
-class Line(NamedTuple):
+class TableRow(NamedTuple):
     """A row: its name, figures by name, and the same as they were counted."""
 
     name: str
@@ -40,7 +40,7 @@ class Line(NamedTuple):
         return {column: self.name or None}, self.values, self.load
 
 
-def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, folded: bool) -> list[Line]:
+def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, folded: bool) -> list[TableRow]:
     """Return the rows of a tab, with figures of so many seconds. folded: Fetches without records, and Fetches of
     brokers, are counted apart from requests.
     """
@@ -62,7 +62,7 @@ def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, 
         if tab.title == "groups" and not name:
             continue
         if load.exchanges or rest or lags.get(name):
-            made.append(Line(name, values_of(load, seconds) | rest | {"lag": lags.get(name)}, load))
+            made.append(TableRow(name, values_of(load, seconds) | rest | {"lag": lags.get(name)}, load))
     return made
 
 
@@ -101,7 +101,7 @@ def values_of(load: Load, seconds: float) -> dict[str, Any]:
     }
 
 
-def sorted_lines(lines: list[Line], sort: str, *, reverse: bool, wanted: str = "") -> list[Line]:
+def sorted_lines(lines: list[TableRow], sort: str, *, reverse: bool, wanted: str = "") -> list[TableRow]:
     """Return the rows with a text in their name in order: the largest figures first, names from a."""
     kept = [line for line in lines if wanted.casefold() in line.name.casefold()]
     if sort == "name":

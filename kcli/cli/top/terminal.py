@@ -13,7 +13,7 @@ from typing import Self
 
 from kcli.cli.terminal.console import is_terminal, shows_colour
 from kcli.cli.terminal.lines import line_of, paint, unguarded
-from kcli.cli.top.view import Shown
+from kcli.cli.top.view import ScreenLine
 from kcli.errors import UsageError
 
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"  # a screen of its own, without a cursor
@@ -71,12 +71,12 @@ class Terminal:
             return 80, 24
         return max(found.columns, 20), max(found.lines, 6)
 
-    def draw(self, lines: Sequence[Shown]) -> None:
+    def draw(self, lines: Sequence[ScreenLine]) -> None:
         """Show lines in place of the present ones."""
         texts = [self.painted(each) + REST_OF_LINE for each in lines]
         self.put(HOME + "\r\n".join(texts) + REST_OF_SCREEN)
 
-    def painted(self, line: Shown) -> str:
+    def painted(self, line: ScreenLine) -> str:
         """Return a line with its colour; nothing in it steers the terminal."""
         if not self.colour:
             return line_of((line.text,))

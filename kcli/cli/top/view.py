@@ -11,7 +11,7 @@ from kcli.cli.diagnose.text import COLOURS, finding_lines
 from kcli.cli.stats.table import column_lines, fitted_columns, title_of
 from kcli.cli.terminal.cells import cut, width
 from kcli.cli.top.exchanges import Wanted, bytes_of, left_out_text, table_of, wanted_by
-from kcli.cli.top.rows import SORTS, TABS, Line, lines_of, sorted_lines
+from kcli.cli.top.rows import SORTS, TABS, TableRow, lines_of, sorted_lines
 from kcli.counting import counted
 from kcli.diagnose.telling import counted_by_severity
 from kcli.metrics.figures import IDLE, REPLICATION, WINDOW_S, LiveFigures
@@ -34,7 +34,7 @@ BACK_KEYS = "Esc back  q end"
 OPEN_KEYS = f"Enter open  {BACK_KEYS}"
 
 
-class Shown(NamedTuple):
+class ScreenLine(NamedTuple):
     """A line of the screen. colour: of click's; chosen: it is the row under the cursor."""
 
     text: str
@@ -76,7 +76,7 @@ class View:
     over: bool = False
     cursor: int = 0
     pages: list[Page] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TableRow] = field(default_factory=list)
     height: int = 24
 
     # --- display
@@ -95,15 +95,19 @@ class View:
         self.lines = sorted_lines(lines, self.sort, reverse=self.reverse, wanted=self.wanted)
         self.cursor = max(0, min(self.cursor, len(self.lines) - 1))
 
-    def screen(self, columns: int, rows: int) -> list[Shown]:
+    def screen(self, columns: int, rows: int) -> list[ScreenLine]:
         """Return the lines of a screen of that size."""
         self.height = rows
         made = [*self.page_lines(columns, rows)] if self.pages else [*self.row_lines(columns, rows)]
         return [each._replace(text=cut(each.text, columns)) for each in made[:rows]]
 
-    def row_lines(self, columns: int, rows: int) -> Iterator[Shown]:
+    def row_lines(self, columns: int, rows: int) -> Iterator[ScreenLine]:
         """Yield the screen of rows."""
-        head = [Shown(self.headline(columns), bold=True), *self.finding_lines(columns), Shown(self.tab_line())]
+        head = [
+            ScreenLine(self.headline(columns), bold=True),
+            *self.finding_lines(columns),
+            ScreenLine(self.tab_line()),
+        ]
         yield from head
         folded = self.folded_text(columns)
         room = max(rows - len(head) - 3 - bool(folded), 1)  # headings, folded rows, omitted columns, keys
@@ -114,38 +118,38 @@ class View:
         kept = [*dict.fromkeys((self.sort, SORTS[0]))]
         fitting, left_out = fitted_columns((tab.column,), given, columns - 2, kept)
         table = [*column_lines(fitting, given, columns - 2, below=False)]
-        yield Shown(f"  {table[0]}", bold=True)
+        yield ScreenLine(f"  {table[0]}", bold=True)
         for place, text in enumerate(table[1:]):
             chosen = first + place == self.cursor
             colour = "red" if shown[place].load.errors else None
-            yield Shown(f"{'>' if chosen else ' '} {text}", colour, chosen=chosen)
+            yield ScreenLine(f"{'>' if chosen else ' '} {text}", colour, chosen=chosen)
         if not shown:
-            yield Shown("  nothing yet" if not self.wanted else f"  no name has {self.wanted!r}")
+            yield ScreenLine("  nothing yet" if not self.wanted else f"  no name has {self.wanted!r}")
         for _ in range(room - max(len(shown), 1)):
-            yield Shown("")
+            yield ScreenLine("")
         if folded:
-            yield Shown(folded)
-        yield Shown(cut(left_out_text(left_out), columns))
-        yield Shown(f"filter: {self.wanted}_" if self.typing else KEYS)
+            yield ScreenLine(folded)
+        yield ScreenLine(cut(left_out_text(left_out), columns))
+        yield ScreenLine(f"filter: {self.wanted}_" if self.typing else KEYS)
 
-    def page_lines(self, columns: int, rows: int) -> Iterator[Shown]:
+    def page_lines(self, columns: int, rows: int) -> Iterator[ScreenLine]:
         """Yield the screen of the opened row or exchange."""
         page = self.pages[-1]
-        yield Shown(page.title, bold=True)
+        yield ScreenLine(page.title, bold=True)
         lines = page.make(columns - 2)
         head, body = lines[: page.headings], lines[page.headings : len(lines) - page.footings]
         foot = [text for text in lines[len(lines) - page.footings :] if text]
         room = max(rows - 2 - len(head) - len(foot), 1)
         page.cursor = max(0, min(page.cursor, len(body) - 1))
-        yield from (Shown(f"  {text}", bold=True) for text in head)
+        yield from (ScreenLine(f"  {text}", bold=True) for text in head)
         first = max(0, min(page.cursor - room + 1 if page.exchanges else page.cursor, len(body) - room))
         for place, text in enumerate(body[first : first + room]):
             chosen = bool(page.exchanges) and first + place == page.cursor
-            yield Shown(f"{'>' if chosen else ' '} {text}", chosen=chosen)
+            yield ScreenLine(f"{'>' if chosen else ' '} {text}", chosen=chosen)
         for _ in range(room - len(body[first : first + room])):
-            yield Shown("")
-        yield from map(Shown, foot)
-        yield Shown(OPEN_KEYS if page.exchanges else BACK_KEYS)
+            yield ScreenLine("")
+        yield from map(ScreenLine, foot)
+        yield ScreenLine(OPEN_KEYS if page.exchanges else BACK_KEYS)
 
     def headline(self, columns: int) -> str:
         """Return the source, and the amount read."""
@@ -157,15 +161,15 @@ class View:
         left = cut(f"kcli top  {self.source}", max(columns - width(right) - 2, 9))
         return f"{left}{' ' * max(columns - width(left) - width(right), 2)}{right}"
 
-    def finding_lines(self, columns: int) -> Iterator[Shown]:
+    def finding_lines(self, columns: int) -> Iterator[ScreenLine]:
         """Yield the gravest findings."""
         for each in self.findings[:MOST_FINDINGS]:
             word = each.severity.upper() if each.severity == "critical" else each.severity
-            yield Shown(cut(f"{word:8}  {each.finding}  {each.text}", columns), COLOURS[each.severity])
+            yield ScreenLine(cut(f"{word:8}  {each.finding}  {each.text}", columns), COLOURS[each.severity])
         if len(self.findings) > MOST_FINDINGS:
-            yield Shown(f"{counted_by_severity(self.findings)}: f shows all")
+            yield ScreenLine(f"{counted_by_severity(self.findings)}: f shows all")
         if not self.findings:
-            yield Shown(self.nothing_found if self.judged else "findings: not judged yet")
+            yield ScreenLine(self.nothing_found if self.judged else "findings: not judged yet")
 
     def tab_line(self) -> str:
         """Name the tabs, and how rows are chosen and sorted."""

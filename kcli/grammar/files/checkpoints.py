@@ -120,7 +120,7 @@ class Labelled(Word):
         self.subcon.build_word(value, out, trace, path)
 
 
-class Lines(Word):
+class CountedLines(Word):
     """Entries to the end, a line each, behind a line that says how many there are. Blank lines are left out."""
 
     least = 1
@@ -179,9 +179,9 @@ def shown(chunk: bytes) -> str:
 
 
 VERSION = Decimal(only=0)
-LEADER_EPOCHS = Lines(Struct(epoch=Decimal(b" "), startOffset=Decimal()))
+LEADER_EPOCHS = CountedLines(Struct(epoch=Decimal(b" "), startOffset=Decimal()))
 LEADER_EPOCH_CHECKPOINT = Struct(version=VERSION, entries=LEADER_EPOCHS)
 OFFSET_CHECKPOINT = Struct(
-    version=VERSION, entries=Lines(Struct(topic=Token(b" "), partition=Decimal(b" "), offset=Decimal()))
+    version=VERSION, entries=CountedLines(Struct(topic=Token(b" "), partition=Decimal(b" "), offset=Decimal()))
 )
 PARTITION_METADATA = Struct(version=Labelled("version: ", VERSION), topicId=Labelled("topic_id: ", Token()))

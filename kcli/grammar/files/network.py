@@ -336,7 +336,7 @@ def ip4_packet(layers: Layers) -> Layer | None:
     if size < 20 or total < size:
         raise NoSegmentError("other", tunnels.ETHERTYPE, 0x0800)
     layers.limit(total)
-    piece = Piece(header.fragment_offset * 8, header.more_fragments, header.identification)
+    piece = FragmentPlace(header.fragment_offset * 8, header.more_fragments, header.identification)
     return ip_payload(layers, header, size, header.protocol, piece)
 
 
@@ -345,10 +345,10 @@ def ip6_packet(layers: Layers) -> Layer | None:
     header = layers.peek(ipv6)
     total = header.payload_length + 40 if header.payload_length else layers.length  # 0: a jumbogram, or offload
     layers.limit(total)
-    return ip_payload(layers, header, 40, header.next_header, Piece(0, False, 0))
+    return ip_payload(layers, header, 40, header.next_header, FragmentPlace(0, False, 0))
 
 
-class Piece(NamedTuple):
+class FragmentPlace(NamedTuple):
     """The part of a datagram in an IP packet: its first byte, whether more follows, and the datagram's number."""
 
     start: int
@@ -360,7 +360,7 @@ class Piece(NamedTuple):
         return not self.start and not self.more
 
 
-def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: Piece) -> Layer | None:
+def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: FragmentPlace) -> Layer | None:
     """Return what IP carries behind `size` bytes of header. Raises NoSegmentError."""
     extensions = EXTENSIONS if header.version == 6 else (AUTHENTICATION,)
     while piece.is_whole and protocol in extensions:
@@ -368,7 +368,7 @@ def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: Pie
             raise NoSegmentError("cut")
         each = (fragment if protocol == FRAGMENT else extension).parse(layers.data[layers.at + size :])
         if protocol == FRAGMENT:
-            piece = Piece(each.fragment_offset * 8, each.more_fragments, each.identification)
+            piece = FragmentPlace(each.fragment_offset * 8, each.more_fragments, each.identification)
             size += 8
         else:
             size += (each.length + 2) * 4 if protocol == AUTHENTICATION else (each.length + 1) * 8
@@ -396,7 +396,7 @@ def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: Pie
     return layer
 
 
-def stop_at_fragment(layers: Layers, ip: Any, size: int, protocol: int, piece: Piece) -> None:
+def stop_at_fragment(layers: Layers, ip: Any, size: int, protocol: int, piece: FragmentPlace) -> None:
     """Note the fragment behind `size` bytes of headers, and raise NoSegmentError."""
     registry, number = tunnels.NAMELESS, 0
     if protocol == UDP:

@@ -6,21 +6,21 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from kcli.capture.audit import Client, Judge, merge
+from kcli.capture.audit import AuditedClient, Judge, merge
 from kcli.pipeline.derived.connection_table import make_connections
-from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
+from kcli.pipeline.derived.incremental_tables import Row, RunFiles, fold
 from kcli.pipeline.derived.leader_changes import make_changes
 from kcli.pipeline.derived.session_table import make_sessions
 from kcli.pipeline.derived.view_tables import make_hourly, make_view
-from kcli.pipeline.writing import TableWriter, Written
+from kcli.pipeline.writing import TableWriter, WrittenFile
 from kcli.schemas.catalog import catalog
 
 SNAPSHOT_KEYS = ["server", "client", "topic", "partition", "end_offset", "epoch"]
 WHO_ASKED = ["client_id", "address", "software", "software_version"]
 
 
-def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
-    def parts(files: Gathered) -> Any:
+def make_snapshots(gathered: RunFiles, table: str) -> list[WrittenFile]:
+    def parts(files: RunFiles) -> Any:
         frame = files.frame("snapshot_parts")
         if frame is None:
             return None
@@ -48,7 +48,7 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
     )  # fmt: skip
 
 
-def make_clients(gathered: Gathered, table: str) -> list[Written]:
+def make_clients(gathered: RunFiles, table: str) -> list[WrittenFile]:
     """Judge clients as `kcli audit` does, against the newest release: all anew, for a client is all of
     its connections.
     """
@@ -75,12 +75,12 @@ def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int])
     known = catalog()
     release = known.releases[-1]
     judge = Judge(known, release)
-    clients: dict[Any, Client] = {}
+    clients: dict[Any, AuditedClient] = {}
     for use in uses:
         key = use["client_id"], use["address"], use["software"], use["software_version"]
         client = clients.get(key)
         if client is None:
-            client = clients[key] = Client(*key, connections=connections[key])
+            client = clients[key] = AuditedClient(*key, connections=connections[key])
         client.negotiates = client.negotiates or use["negotiates"]
         client.used[use["api_key"], use["api_version"]] += use["requests"]
         if use["free"]:
@@ -96,7 +96,7 @@ def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int])
                 yield (*who, *made, verdict, reason, release)
 
 
-MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
+MAKERS: dict[str, Callable[[RunFiles, str], list[WrittenFile]]] = {
     "fetch_sessions": make_sessions,
     "leader_changes": make_changes,
     "quorum": make_snapshots,
@@ -108,6 +108,6 @@ MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
 }
 
 
-def derive(gathered: Gathered) -> list[Written]:
+def derive(gathered: RunFiles) -> list[WrittenFile]:
     """Make the tables across connections that have a maker here. An empty one has no file."""
     return [each for table, make in MAKERS.items() for each in make(gathered, table)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kcli.pipeline.derived.incremental_tables import Gathered, copy_rows
+from kcli.pipeline.derived.incremental_tables import RunFiles, copy_rows
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 from kcli.tables.connections import EXCHANGE, TCP, TLS, TRAFFIC, connections_query, traffic_part
 
 SUMS = [each.name for each in FACTS["connection_sums"].columns if each.name in TRAFFIC]
@@ -29,7 +29,7 @@ def traffic_query(sources: Iterable[str]) -> str:
     return connections_query(*(PARTS[name] for name in sources))
 
 
-def make_connections(gathered: Gathered, table: str) -> list[Written]:
+def make_connections(gathered: RunFiles, table: str) -> list[WrittenFile]:
     """Make all connections anew, in Spark's own SQL."""
     found = {name: gathered.frame(name) for name in PARTS} | {"exchanges": gathered.unsummed("connection_sums")}
     frames: dict[str, Any] = {name: frame for name, frame in found.items() if frame is not None}

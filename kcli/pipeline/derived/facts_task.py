@@ -17,7 +17,7 @@ from kcli.pipeline.derived.local_facts import LocalFacts
 from kcli.pipeline.derived.local_tables import CHANGES, judged_clients, quorum, sessions_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
+from kcli.pipeline.writing import TableWriter, WrittenFile, as_stored, stored_schema
 from kcli.rules.rule_tables import READ as RULES_READ
 from kcli.tables.duckdb_engine import TABLES_MEMORY
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
@@ -50,7 +50,7 @@ class FactsTask:
     parts: tuple[str, ...]
     threads: int = 0
 
-    def write(self) -> list[Written]:
+    def write(self) -> list[WrittenFile]:
         """Write them into files below `folder`."""
         writer = TableWriter(self.folder, f"derived-{os.urandom(4).hex()}")
         with TemporaryFolder("kcli-pipeline-") as spill:

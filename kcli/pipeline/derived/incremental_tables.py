@@ -19,7 +19,7 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.schemas import spark_columns
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
+from kcli.pipeline.writing import TableWriter, WrittenFile, as_stored, stored_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ class AsRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class RunFiles:
     """The files of all runs, by table, and where this run's go. names: topic id -> name.
 
     fresh: files that this run has made, and those of the run before that it takes back; None: all is made anew. before:
@@ -82,7 +82,7 @@ class Gathered:
         numbers = runs_of(self.files(facts))
         return self.rows_in("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
 
-    def only_fresh(self) -> Gathered | None:
+    def only_fresh(self) -> RunFiles | None:
         """Return the same with only the new files; None if everything is made anew."""
         return None if self.fresh is None else replace(self, files=self.fresh)
 
@@ -100,15 +100,15 @@ def spark_path(uri: str) -> str:
 
 
 def fold(
-    gathered: Gathered,
-    build: Callable[[Gathered], DataFrame | None],
+    gathered: RunFiles,
+    build: Callable[[RunFiles], DataFrame | None],
     keys: Sequence[str],
     order: Sequence[str],
     make: Make,
     table: str,
     *,
     narrow: Narrow = lambda frame: frame,
-) -> list[Written]:
+) -> list[WrittenFile]:
     """Fold the rows of one key, in order, to rows of the table by `make`; the table has the keys among its columns.
     Each key is in one task, which need not hold all its rows.
 
@@ -117,7 +117,7 @@ def fold(
     frame = build(gathered)
     if frame is None:
         return []
-    kept: list[Written] = []
+    kept: list[WrittenFile] = []
     fresh = gathered.only_fresh()
     if fresh is not None:
         touched = touched_keys(build(fresh), keys)
@@ -140,7 +140,7 @@ def among(frame: DataFrame, touched: DataFrame | None, keys: Sequence[str], how:
     return frame.join(touched, [frame[key].eqNullSafe(touched[f"touched_{key}"]) for key in keys], how)
 
 
-def keep(gathered: Gathered, table: str, touched: DataFrame | None, keys: Sequence[str]) -> list[Written]:
+def keep(gathered: RunFiles, table: str, touched: DataFrame | None, keys: Sequence[str]) -> list[WrittenFile]:
     """Copy the rows of keys that are not touched."""
     frame = gathered.rows_in(table, gathered.before(table))
     if frame is None:
@@ -163,7 +163,7 @@ def folding(folder: str, keys: list[str], make: Make, table: str) -> Work:
     return work
 
 
-def copy_rows(gathered: Gathered, table: str, frame: DataFrame, mark: str = "") -> list[Written]:
+def copy_rows(gathered: RunFiles, table: str, frame: DataFrame, mark: str = "") -> list[WrittenFile]:
     """Write a frame's rows, which are those of a table. mark: prefix of the files' names."""
     return written_by(frame, copying(gathered.folder, table, mark))
 
@@ -178,12 +178,12 @@ def copying(folder: str, table: str, mark: str) -> Work:
     return work
 
 
-def packed(written: list[Written]) -> Any:
+def packed(written: list[WrittenFile]) -> Any:
     import pyarrow
 
     return pyarrow.record_batch({"written": pyarrow.array([pickle.dumps(written)], pyarrow.binary())})
 
 
-def written_by(frame: DataFrame, work: Work) -> list[Written]:
+def written_by(frame: DataFrame, work: Work) -> list[WrittenFile]:
     done = frame.mapInArrow(work, "written binary").collect()
     return [each for row in done for each in pickle.loads(row["written"])]

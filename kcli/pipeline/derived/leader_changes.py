@@ -7,21 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 from kcli.calendar import NS_IN_US
-from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
-from kcli.pipeline.writing import Written
+from kcli.pipeline.derived.incremental_tables import Row, RunFiles, fold
+from kcli.pipeline.writing import WrittenFile
 from kcli.schemas.errors import error_name
 
 CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
 
 
-def make_changes(gathered: Gathered, table: str) -> list[Written]:
+def make_changes(gathered: RunFiles, table: str) -> list[WrittenFile]:
     """Write `leader_changes`. Clients of whom this run has no new answer keep their rows."""
     if gathered.renamed:  # a topic known by its id can have a name now: another key
         gathered = replace(gathered, fresh=None)
     return fold(gathered, outcomes, CHANGE_KEYS, ["first_ns"], changes, table, narrow=troubled)
 
 
-def outcomes(gathered: Gathered) -> Any:
+def outcomes(gathered: RunFiles) -> Any:
     """Return answers about partitions, by the topic's name where any run has heard it."""
     from pyspark.sql import functions
 

@@ -11,8 +11,8 @@ from kcli.calendar import NS_IN_US
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.core.sessions.fetches import FetchFrames, filled
-from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
-from kcli.pipeline.writing import Written
+from kcli.pipeline.derived.incremental_tables import Row, RunFiles, fold
+from kcli.pipeline.writing import WrittenFile
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.offsets import HEARD
 
@@ -27,13 +27,13 @@ NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint", "a
 LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
 
 
-def make_sessions(gathered: Gathered, table: str) -> list[Written]:
+def make_sessions(gathered: RunFiles, table: str) -> list[WrittenFile]:
     """Write `fetch_sessions`: the sessions of the servers that this run has anything of are followed anew."""
     make = partial(sessions, names=gathered.names, dialect=gathered.read.dialect)
     return fold(gathered, fetches, ["server"], list(ORDER), make, table)
 
 
-def fetches(gathered: Gathered) -> Any:
+def fetches(gathered: RunFiles) -> Any:
     """Return the rows by which sessions are followed: `fetch_frames` and the events of connections. None: there are
     none.
     """

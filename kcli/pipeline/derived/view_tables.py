@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import reduce
 
-from kcli.pipeline.derived.incremental_tables import Gathered, copy_rows
+from kcli.pipeline.derived.incremental_tables import RunFiles, copy_rows
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 from kcli.tables.exchange_views import exchange_view
 from kcli.tables.hourly import hourly_query, hourly_update
 
 
-def make_view(gathered: Gathered, table: str) -> list[Written]:
+def make_view(gathered: RunFiles, table: str) -> list[WrittenFile]:
     """Make all rows anew, in Spark's own SQL. Runs by an older kcli, which noted none, left their `exchanges`."""
     found = (gathered.frame("noted_exchanges"), gathered.unsummed("connection_sums"))
     frames = [frame.select(*FACTS["noted_exchanges"].names) for frame in found if frame is not None]
@@ -23,7 +23,7 @@ def make_view(gathered: Gathered, table: str) -> list[Written]:
     return copy_rows(gathered, table, made.select(*TABLES[table].names))
 
 
-def make_hourly(gathered: Gathered, table: str) -> list[Written]:
+def make_hourly(gathered: RunFiles, table: str) -> list[WrittenFile]:
     """Make the hours anew of which a run has exchanges, or takes some back; all others are copied."""
     facts = gathered.frame("exchange_facts")
     if facts is None:

@@ -18,7 +18,7 @@ from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.row_source import EVERY_TABLE, Opened, RowSource
 from kcli.pipeline.rows.single_rows import Put, SingleRows
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, Written
+from kcli.pipeline.writing import TableWriter, WrittenFile
 
 UNDECODABLE = "undecodable"
 FILE = TABLES[UNDECODABLE].names.index("file")
@@ -36,10 +36,10 @@ class Decoded:
     """
 
     share: int
-    files: list[Written]
-    passing: list[Written]
+    files: list[WrittenFile]
+    passing: list[WrittenFile]
     unnamed: set[str]
-    state: list[Written] = field(default_factory=list)
+    state: list[WrittenFile] = field(default_factory=list)
     under_way: list[Carried] = field(default_factory=list)
     untouched: set[str] = field(default_factory=set)
     open_rows: tuple[int, int] = (0, 0)

@@ -32,17 +32,17 @@ class DirectDecode:
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
         """Decode it. Returned with what became of each file."""
-        found: list[Captures] = []
+        found: list[CombinedCaptures] = []
 
-        def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
-            found.append(Captures(self.files, engine, new_reader, self.open_file))
+        def reading(engine: Any, new_reader: Callable[[], Any]) -> CombinedCaptures:
+            found.append(CombinedCaptures(self.files, engine, new_reader, self.open_file))
             return found[0]
 
         made = decode(0, reading, folder, carried=self.kept.read(), **options)
         return made, found[0].scattered
 
 
-class Captures:
+class CombinedCaptures:
     """Captures on their way through an engine as one, in order of time, each with its own counts."""
 
     def __init__(

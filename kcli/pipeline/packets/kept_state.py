@@ -18,7 +18,7 @@ from kcli.errors import InputError
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.packets.open_connections import Carried
 from kcli.pipeline.storage import StoragePath
-from kcli.pipeline.writing import Written
+from kcli.pipeline.writing import WrittenFile
 from kcli.tables.arrays import batch_of_rows
 
 SUFFIX = ".open"  # of the files' names, which begin with the share's number
@@ -108,7 +108,7 @@ def share_in(uri: str) -> int:
     return int(uri.rpartition("/")[2].split("-")[1])
 
 
-def write(folder: str, name: str, flows: Sequence[Carried]) -> list[Written]:
+def write(folder: str, name: str, flows: Sequence[Carried]) -> list[WrittenFile]:
     """Write the connections into a file below a run's folder; none for none. name: begins with the share's number."""
     import pyarrow
     import pyarrow.parquet
@@ -123,7 +123,7 @@ def write(folder: str, name: str, flows: Sequence[Carried]) -> list[Written]:
     with (StoragePath(folder) / f"{name}{SUFFIX}").create() as file:
         made = pyarrow.Table.from_batches([batch_of_rows(rows, schema)])
         pyarrow.parquet.write_table(made, file, compression="zstd")
-    return [Written("", None, f"{name}{SUFFIX}", len(rows))]
+    return [WrittenFile("", None, f"{name}{SUFFIX}", len(rows))]
 
 
 def link_of(flow: Carried) -> str | None:

@@ -150,10 +150,10 @@ class SectionFile(RangeFile):
 
     def open_raw(self) -> Any:
         raw = super().open_raw()
-        return Stretch(raw, self.stop - self.begin) if self.stop else raw
+        return BoundedReader(raw, self.stop - self.begin) if self.stop else raw
 
 
-class Stretch:
+class BoundedReader:
     """The next bytes of a file, so many of them."""
 
     def __init__(self, raw: Any, size: int) -> None:

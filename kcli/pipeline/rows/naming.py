@@ -12,7 +12,7 @@ from kcli.jsontext import dumps
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.storage import StoragePath
-from kcli.pipeline.writing import NAMED, Written, rewrite, with_column
+from kcli.pipeline.writing import NAMED, WrittenFile, rewrite, with_column
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import METADATA_ID
 
@@ -120,7 +120,7 @@ class TopicNames:
         self.context.hand_out("naming topics", groups, partial(rename, known))
 
 
-def to_name(decoded: Decoded, topics: set[str]) -> list[Written]:
+def to_name(decoded: Decoded, topics: set[str]) -> list[WrittenFile]:
     """Return the files that have topic ids without a name, of which these have one now. Ids that Kafka keeps for itself
     are not looked for in rows: where such an id has a name all the same, all rows may lack it.
     """

@@ -13,7 +13,7 @@ from kcli.pipeline.writing import DAY_US, as_stored, written_schema
 if TYPE_CHECKING:
     from kcli.capture.kafka.exchange import Exchange
     from kcli.payloads import PayloadDecoder
-    from kcli.payloads.record_table import Gathered, RecordsOrigin
+    from kcli.payloads.record_table import CapturedBatches, RecordsOrigin
 
 CHUNK = 4 << 20  # bytes of batches that are gathered
 LEAST = 26  # bytes of the smallest record, of format 0
@@ -33,19 +33,19 @@ class RecordRows:
         """Prepare to gather. secrets: show them. decoder: reads keys and values. note: takes batches that can't be
         read."""
         self.secrets, self.decoder, self.note = secrets, decoder, note
-        self.parts: dict[tuple[int, bool], Gathered] = {}
+        self.parts: dict[tuple[int, bool], CapturedBatches] = {}
         self.size = 0
 
     def add(self, exchange: Exchange, origin: Sequence[Any]) -> None:
         """Add the records of an exchange. origin: the values of `Origins.row`."""
-        from kcli.payloads.record_table import Gathered
+        from kcli.payloads.record_table import CapturedBatches
 
         cluster, host, file, run = origin
         for field in record_fields(exchange):
             key = exchange.request_ns // DAY_NS, field.topic is None
             part = self.parts.get(key)
             if part is None:
-                part = self.parts[key] = Gathered()
+                part = self.parts[key] = CapturedBatches()
             part.add(CapturedField(exchange, file, field), cluster=cluster, host=host, run=run)
             self.size += len(field.data)
 

@@ -12,7 +12,7 @@ from kcli.extras import require
 from kcli.filelike import CAPTURE_SUFFIXES
 from kcli.jsontext import loads
 from kcli.pipeline.series import SETTLE, settled
-from kcli.pipeline.sources.pushdown import Comparison, split
+from kcli.pipeline.sources.pushdown import ColumnComparison, split
 from kcli.pipeline.storage import StoragePath, StoredFile, gather
 
 try:
@@ -133,7 +133,7 @@ class FileReader(DataSourceReader):
 
     def __init__(self, source: KcliSource, wanted: Sequence[str]) -> None:
         self.source, self.wanted = source, list(wanted)
-        self.tests: list[Comparison] = []
+        self.tests: list[ColumnComparison] = []
         self.filtered: set[str] = set()
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -238,7 +238,7 @@ def plain_arrays(batch: Any) -> Any:
     return pyarrow.record_batch(columns, schema=pyarrow.schema(kinds))
 
 
-def condition_of(tests: Sequence[Comparison], columns: Sequence[Column]) -> Any:
+def condition_of(tests: Sequence[ColumnComparison], columns: Sequence[Column]) -> Any:
     """Return tests of rows as one condition of columns; None: there is none."""
     import pyarrow.compute
 

@@ -16,7 +16,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Comparison:
+class ColumnComparison:
     """One column against a value; null is never true, as in SQL."""
 
     def __init__(self, index: int, compare: Callable[[Any, Any], bool], value: Any) -> None:
@@ -46,9 +46,9 @@ def is_there(found: Any, _nothing: Any) -> bool:
     return found is not None
 
 
-def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Comparison], list[Any]]:
+def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[ColumnComparison], list[Any]]:
     """Split filters into (those evaluated here, those left to Spark)."""
-    tests: list[Comparison] = []
+    tests: list[ColumnComparison] = []
     rest: list[Any] = []
     for each in filters:
         test = test_of(each, columns)
@@ -59,17 +59,17 @@ def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Comparis
     return tests, rest
 
 
-def test_of(each: Any, columns: Sequence[str]) -> Comparison | None:
+def test_of(each: Any, columns: Sequence[str]) -> ColumnComparison | None:
     name = type(each).__name__
     path: tuple[str, ...] = getattr(each, "attribute", ())
     if len(path) != 1 or path[0] not in columns:
         return None
     index = columns.index(path[0])
     if name in COMPARISONS:
-        return Comparison(index, COMPARISONS[name], plain(each.value))
+        return ColumnComparison(index, COMPARISONS[name], plain(each.value))
     if name == "In":
-        return Comparison(index, is_member, tuple(plain(value) for value in each.value))
-    return Comparison(index, is_there, None) if name == "IsNotNull" else None
+        return ColumnComparison(index, is_member, tuple(plain(value) for value in each.value))
+    return ColumnComparison(index, is_there, None) if name == "IsNotNull" else None
 
 
 def plain(value: Any) -> Any:

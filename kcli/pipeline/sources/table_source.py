@@ -45,7 +45,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TableFile:
     """A file of a table."""
 
     uri: str
@@ -72,7 +72,7 @@ class TableSource(KcliSource):
     def inputs(self) -> list[Any]:
         if folders := self.folders:
             stored = [Journal(folder).runs.stored() for folder in folders]
-            return [Written(file.uri) for each in stored for file in each.get(self.table.name, ())]
+            return [TableFile(file.uri) for each in stored for file in each.get(self.table.name, ())]
         files = self.files()
         return self.tasks_of([file.uri for file in files], sum(file.size for file in files))
 
@@ -88,7 +88,7 @@ class TableSource(KcliSource):
         return [Share(tuple(uris), share, shares) for share in range(shares)]
 
     def batches(self, task: Any, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
-        if isinstance(task, Written):
+        if isinstance(task, TableFile):
             yield from written_batches(StoragePath(task.uri), self.table, wanted, condition)
         elif isinstance(task, Share):
             yield from self.decoded(task)
@@ -167,7 +167,7 @@ class TableSource(KcliSource):
         found: list[str] = []
         for folder, last in end["runs"].items():
             found += files_of_runs(Journal(folder), self.table.name, before.get(folder, 0), last)
-        return [Written(uri) for uri in found]
+        return [TableFile(uri) for uri in found]
 
     def tasks_of_new(self, uris: Sequence[str]) -> list[Any]:
         return self.tasks_of(uris, sum(StoragePath(uri).info().size for uri in uris))

@@ -8,13 +8,13 @@ from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
-from kcli.replay.live_connections import Lines
+from kcli.replay.live_connections import OpenConnections
 from kcli.replay.sessions.wants import SessionMachine
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
 
 
-class Node:
+class ReplayBroker:
     """One broker. session: the fetch session with it; link: the connection.
 
     current: the session machine that wants what the fetcher does, but for what changed since, and whether it names
@@ -34,12 +34,12 @@ class Nodes:
         self, client: Client, config: ClientConfig, dialect: str | None, notify: Callable[[str], None]
     ) -> None:
         self.client, self.config, self.notify = client, config, notify
-        self.lines = Lines[int](dialect)
-        self.by_number: dict[int, Node] = {}
+        self.lines = OpenConnections[int](dialect)
+        self.by_number: dict[int, ReplayBroker] = {}
 
     async def open(self, number: int, replica_id: int) -> None:
         """Connect to a broker. Raises NetworkError: no such broker, or it does not answer."""
-        node = self.by_number.setdefault(number, Node(replica_id))
+        node = self.by_number.setdefault(number, ReplayBroker(replica_id))
         if self.lines.open_to(number) is None:
             node.link = (await self.lines.open(number, await self.client.address(number), self.config)).session
 
@@ -54,7 +54,7 @@ class Nodes:
             raise NetworkError("the cluster names no broker")
         return next(iter(nodes))
 
-    def version(self, node: Node, captured: int) -> int:
+    def version(self, node: ReplayBroker, captured: int) -> int:
         """Return the captured version, or the nearest that the broker takes."""
         assert node.link is not None
         versions = node.link.versions

@@ -9,7 +9,7 @@ from typing import Any
 from kcli.replay.sessions.live_fetch import LiveFetch
 from kcli.replay.sessions.plan import Fetcher
 from kcli.replay.sessions.runner import Replayed
-from kcli.sessions.comparison import Difference, Level, compare, is_internal
+from kcli.sessions.comparison import Level, SessionDifference, compare, is_internal
 from kcli.sessions.fetch_statistics import Recorder, SessionReport
 from kcli.sessions.trace import Captured
 
@@ -25,10 +25,10 @@ class Pair:
     run: int
     captured: SessionReport
     live: SessionReport
-    differences: list[Difference]
+    differences: list[SessionDifference]
     problems: list[tuple[int, str]]
     fetches: list[LiveFetch] = field(default_factory=list)
-    unknown: list[Difference] = field(default_factory=list)
+    unknown: list[SessionDifference] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Return both sides in the same form, for JSON."""
@@ -101,7 +101,7 @@ def take_out_internal(found: Sequence[Pair]) -> list[str]:
     return sorted(names)
 
 
-def fetch_of(pair: Pair, difference: Difference) -> Captured:
+def fetch_of(pair: Pair, difference: SessionDifference) -> Captured:
     """Return the captured fetch of a difference that has one."""
     assert difference.fetch is not None
     return pair.fetches[difference.fetch].step.captured

@@ -13,7 +13,7 @@ from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.errors import NetworkError
 from kcli.replay.topic_mapping import LiveTopics
-from kcli.replay.traffic.survey import Route, Survey, coordinator_keys, names_of, text_of
+from kcli.replay.traffic.survey import ConnectionPurpose, Survey, coordinator_keys, names_of, text_of
 from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.schemas.errors import error_code
 
@@ -64,12 +64,14 @@ class Destinations:
         named = names_of(exchange, self.dialect)
         if exchange.api_key != FIND_COORDINATOR:
             for key in coordinator_keys(exchange.api_key, exchange.request, named):
-                return self.routed(Route(*key), suffix)
-        routes = (Route(-1, text_of(topic), index) for topic, index in named.partitions if index is not None)
+                return self.routed(ConnectionPurpose(*key), suffix)
+        routes = (
+            ConnectionPurpose(-1, text_of(topic), index) for topic, index in named.partitions if index is not None
+        )
         leaders = Counter(found for each in routes if (found := self.routed(each, suffix)) is not None)
         return max(leaders, key=leaders.__getitem__, default=None)
 
-    def routed(self, route: Route, suffix: str) -> Address | None:
+    def routed(self, route: ConnectionPurpose, suffix: str) -> Address | None:
         """Return where a coordinator or a leader is now; None: nowhere that is known."""
         if route.kind >= 0:
             return self.coordinators.get((route.kind, route.name + suffix))

@@ -8,7 +8,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
-from kcli.replay.live_connections import Line, Lines
+from kcli.replay.live_connections import OpenConnection, OpenConnections
 from kcli.replay.traffic.destinations import Destinations
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.epochs import FULL_EPOCH
@@ -26,11 +26,11 @@ class LiveLines:
         recorder: Recorder | None,
     ) -> None:
         self.suffix, self.config, self.destinations = suffix, config, destinations
-        self.lines = Lines[Address](destinations.dialect, recorder, f"replay of {name}")
+        self.lines = OpenConnections[Address](destinations.dialect, recorder, f"replay of {name}")
         self.fetched: Address | None = None
         self.opening = asyncio.Lock()
 
-    async def to(self, exchange: Exchange) -> Line:
+    async def to(self, exchange: Exchange) -> OpenConnection:
         """Return the line to the broker of a captured request, by the name of its client. NetworkError."""
         address = self.address(exchange)
         async with self.opening:

@@ -104,7 +104,7 @@ class Pace:
 
 
 @dataclass
-class Side:
+class ApiTotals:
     """Exchanges of one API, captured or live. records: of Produce those sent, of Fetch those that came."""
 
     exchanges: int = 0
@@ -145,7 +145,7 @@ class Side:
         }
 
 
-class Difference(NamedTuple):
+class ExchangeDifference(NamedTuple):
     """A pair of exchanges that differ. live: None where nothing was sent, or no answer came."""
 
     api: str
@@ -163,8 +163,8 @@ class ApiOutcome:
     """
 
     api: str
-    captured: Side = field(default_factory=Side)
-    live: Side = field(default_factory=Side)
+    captured: ApiTotals = field(default_factory=ApiTotals)
+    live: ApiTotals = field(default_factory=ApiTotals)
     skipped: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     lacking: Counter[str] = field(default_factory=Counter)
@@ -234,7 +234,7 @@ class Outcome:
     def __init__(self, level: Level, shown: int = 0, dialect: str | None = None) -> None:
         self.level, self.shown, self.dialect = level, shown, dialect
         self.apis: dict[str, ApiOutcome] = {}
-        self.kept: list[Difference] = []
+        self.kept: list[ExchangeDifference] = []
         self.kinds: Counter[tuple[str, str]] = Counter()
         self.retried = self.late = 0
         self.pace = Pace()
@@ -328,7 +328,7 @@ class Outcome:
             self.api(captured).differences[text] += 1
         self.kinds[captured.api, text] += 1
         if self.kinds[captured.api, text] == 1 and len(self.kept) < self.shown:
-            self.kept.append(Difference(captured.api, text, captured, live))
+            self.kept.append(ExchangeDifference(captured.api, text, captured, live))
 
     def has_differences(self) -> bool:
         """Return whether anything differs at the level that is asked for."""

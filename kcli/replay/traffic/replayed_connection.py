@@ -15,7 +15,7 @@ from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.proxy.recording import Recorder
-from kcli.replay.live_connections import FROM_CLIENT, FROM_SERVER, Line
+from kcli.replay.live_connections import FROM_CLIENT, FROM_SERVER, OpenConnection
 from kcli.replay.produced_batches import producers_of
 from kcli.replay.traffic.choice import was_refused
 from kcli.replay.traffic.destinations import MOVED
@@ -132,7 +132,7 @@ class LiveConnection:
             return session
         return await self.shared.destinations.client.session_at(there)
 
-    def ask(self, exchange: Exchange, version: int, frame: bytes, line: Line) -> asyncio.Future[bytes]:
+    def ask(self, exchange: Exchange, version: int, frame: bytes, line: OpenConnection) -> asyncio.Future[bytes]:
         """Send a request's frame; the future gets its answer's."""
         line.record(FROM_CLIENT, frame)
         correlation = int.from_bytes(frame[4:8], "big", signed=True)
@@ -160,7 +160,7 @@ class LiveConnection:
                 self.shared.producers.adopt(producer, answer["producerId"], answer["producerEpoch"])
 
     async def take(
-        self, step: Step, version: int, line: Line, begun: int, frame: bytes, answer: asyncio.Future[bytes]
+        self, step: Step, version: int, line: OpenConnection, begun: int, frame: bytes, answer: asyncio.Future[bytes]
     ) -> None:
         """Take the answer to a request; ask again where the captured cluster was ready and this one is not yet."""
         exchange, outcome = step.exchange, self.shared.outcome

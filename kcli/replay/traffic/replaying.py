@@ -28,7 +28,7 @@ from kcli.replay.traffic.producers import Producers
 from kcli.replay.traffic.replayed_connection import LiveConnection
 from kcli.replay.traffic.rhythm import CapturedRhythm, Room
 from kcli.replay.traffic.rounds import Rounds
-from kcli.replay.traffic.steps import Order, Step
+from kcli.replay.traffic.steps import Step, StepSequence
 from kcli.replay.traffic.survey import Survey
 from kcli.replay.traffic.transactions import Transactions
 from kcli.topic_names import lawful_name
@@ -94,7 +94,7 @@ class ReplayedClients:
         self.transactions = Transactions()
         self.rounds = Rounds(setting.survey.rounds)
         self.bodies = Bodies(self.dialect, annotated=False)
-        self.order = Order(setting.choice, setting.survey.first_ns, appends, free=self.free)
+        self.order = StepSequence(setting.choice, setting.survey.first_ns, appends, free=self.free)
         self.left = dict(setting.survey.connections)
         self.feeds: dict[str, Feed[Step]] = {}
 

@@ -48,7 +48,7 @@ class Step:
             self.done.set_result(None)
 
 
-class Order:
+class StepSequence:
     """Steps of one client, made in the order of their requests."""
 
     def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None, *, free: bool = False) -> None:

@@ -35,7 +35,7 @@ UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = error_code("UNKNOWN_TOPIC_OR_PARTITION"), 
 OF_LEADERS = frozenset([PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE])
 
 
-class Route(NamedTuple):
+class ConnectionPurpose(NamedTuple):
     """The purpose of a connection, by its first request that shows it: a coordinator's key, or a partition.
 
     kind: as FindCoordinator's keyType, -1 for a partition. name: the key, or the captured topic by name or id.
@@ -83,7 +83,7 @@ class Survey:
     topics: dict[str, SeenTopic] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     connections: Counter[str] = field(default_factory=Counter)
-    routes: dict[str, Route] = field(default_factory=dict)
+    routes: dict[str, ConnectionPurpose] = field(default_factory=dict)
     coordinated: set[tuple[int, str]] = field(default_factory=set)
     rounds: dict[Round, int] = field(default_factory=dict)
     nodes: dict[int, str] = field(default_factory=dict)
@@ -142,13 +142,13 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
     made.coordinated.update(keys)
     if exchange.connection not in made.routes and exchange.api_key != FIND_COORDINATOR:
         if keys:
-            made.routes[exchange.connection] = Route(*keys[0])
+            made.routes[exchange.connection] = ConnectionPurpose(*keys[0])
             return
         for topic, index in named.partitions:
             name = text_of(topic)
             # Who leads what brokers keep for themselves is the live cluster's affair.
             if index is not None and made.names.names.get(name, name) not in INTERNAL:
-                made.routes[exchange.connection] = Route(-1, name, index)
+                made.routes[exchange.connection] = ConnectionPurpose(-1, name, index)
                 break
 
 

@@ -29,7 +29,7 @@ START = SnapshotId(0, 0)
 
 
 @dataclass(slots=True)
-class Node:
+class NodeFolder:
     """A folder of snapshots and segments, or some snapshots; cluster_id: of meta.properties, where it is there."""
 
     path: str
@@ -37,10 +37,10 @@ class Node:
     cluster_id: str | None = None
 
 
-def node_at(path: str, folder: Path) -> Node:
+def node_at(path: str, folder: Path) -> NodeFolder:
     """Return the files of a node's folder. path: as it was given."""
     snapshots = {name.id: folder / file for file, name in listing_of(folder).snapshots}
-    return Node(path, snapshots, cluster_of(folder))
+    return NodeFolder(path, snapshots, cluster_of(folder))
 
 
 def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[SnapshotFinding]:
@@ -166,7 +166,7 @@ class Replay:
 
 
 def compare_nodes(
-    nodes: Sequence[Node], dialect: str | None = None, *, one_quorum: bool = True
+    nodes: Sequence[NodeFolder], dialect: str | None = None, *, one_quorum: bool = True
 ) -> Iterator[SnapshotFinding]:
     """Yield findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.core.snapshots.snapshot import same_partition
 from kcli.snapshots.image.image import Image
-from kcli.snapshots.image.image_tables import TABLES, Table
+from kcli.snapshots.image.image_tables import TABLES, ImageTable
 
 Row = dict[str, Any]
 
@@ -46,11 +46,11 @@ def diff_images(before: Image, after: Image, *, secrets: bool = False) -> Iterat
             yield from diff_rows(table, before, after, secrets)
 
 
-def keyed(table: Table, image: Image, secrets: bool) -> dict[tuple[Hashable, ...], Row]:
+def keyed(table: ImageTable, image: Image, secrets: bool) -> dict[tuple[Hashable, ...], Row]:
     return {tuple(row[column] for column in table.key): row for row in table.rows(image, secrets)}
 
 
-def diff_rows(table: Table, before: Image, after: Image, secrets: bool) -> Iterator[Change]:
+def diff_rows(table: ImageTable, before: Image, after: Image, secrets: bool) -> Iterator[Change]:
     old, new = keyed(table, before, True), keyed(table, after, True)
     if old == new:
         return
@@ -88,7 +88,7 @@ def differing(before: Row | None, after: Row | None) -> tuple[str, ...]:
     return tuple(name for name in after if before[name] != after[name])
 
 
-def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Change]:
+def diff_partitions(table: ImageTable, before: Image, after: Image) -> Iterator[Change]:
     """Yield the changes of partitions; those with equal bytes in both images are not decoded."""
     for identity in sorted(before.topics.keys() | after.topics.keys(), key=lambda each: name_of(each, before, after)):
         old, new = before.topics.get(identity), after.topics.get(identity)

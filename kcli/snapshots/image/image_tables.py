@@ -31,7 +31,7 @@ Rows = Callable[[Image, bool], Iterator[Row]]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ImageTable:
     """rows(image, secrets): its rows, sorted by key; without secrets, `{"redacted": bytes}` stands for each."""
 
     name: str
@@ -40,7 +40,7 @@ class Table:
     rows: Rows
 
 
-TABLES: dict[str, Table] = {}
+TABLES: dict[str, ImageTable] = {}
 
 
 def table(name: str, key: str, columns: str) -> Callable[[Rows], Rows]:
@@ -48,7 +48,7 @@ def table(name: str, key: str, columns: str) -> Callable[[Rows], Rows]:
     typed = {column: kind or "string" for column, _, kind in (each.partition(":") for each in columns.split())}
 
     def register(rows: Rows) -> Rows:
-        TABLES[name] = Table(name, tuple(key.split()), typed, rows)
+        TABLES[name] = ImageTable(name, tuple(key.split()), typed, rows)
         return rows
 
     return register

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Comparison:
+class NodeComparison:
     """Nodes that all show the state at an offset, and the objects that they hold otherwise."""
 
     offset: int
@@ -29,7 +29,7 @@ class Comparison:
     found: list[Drifting]
 
 
-def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Comparison]:
+def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[NodeComparison]:
     """Compare the nodes at the highest offset that all show. If a node's files end before another's begin, it gets a
     comparison of its own with the nodes that still show its state. before: no offset past this one.
     """
@@ -37,7 +37,7 @@ def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Compar
     made = []
     while len(chosen) > 1:
         if (offset := common_offset(chosen, before)) is not None:
-            made.append(Comparison(offset, [node for node in nodes if node in chosen], []))
+            made.append(NodeComparison(offset, [node for node in nodes if node in chosen], []))
             break
         late.append(chosen.pop(0))
     for node in late:
@@ -45,7 +45,7 @@ def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Compar
         offset = next((each for each in [end, *reversed(node.starts)] if each <= end and node.shows(each)), None)
         others = [each for each in nodes if offset is not None and each.shows(offset)]
         if offset is not None and len(others) > 1:
-            made.append(Comparison(offset, others, []))
+            made.append(NodeComparison(offset, others, []))
     return made
 
 

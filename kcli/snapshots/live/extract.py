@@ -23,7 +23,7 @@ class Key(NamedTuple):
     id: SnapshotId
 
 
-class Piece(NamedTuple):
+class FileRange(NamedTuple):
     """`data` stands at `position` of a file of `size` bytes."""
 
     key: Key
@@ -43,7 +43,7 @@ class Answered(Protocol):
     def response(self) -> dict[str, Any] | None: ...
 
 
-def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
+def pieces_of(exchanges: Iterable[Answered]) -> Iterator[FileRange]:
     """Yield the pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
 
     Pieces that lie outside the file's size are left out.
@@ -59,7 +59,7 @@ def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
                 if each["errorCode"] == 0 and fits:
                     identity = SnapshotId(each["snapshotId"]["endOffset"], each["snapshotId"]["epoch"])
                     key = Key(server, topic["name"], each["index"], identity)
-                    yield Piece(key, each["size"], each["position"], data)
+                    yield FileRange(key, each["size"], each["position"], data)
 
 
 @dataclass(slots=True)

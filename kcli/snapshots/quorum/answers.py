@@ -14,7 +14,7 @@ from kcli.snapshots.quorum.quorum_findings import add_line
 
 
 @dataclass(slots=True)
-class Answer:
+class ControllerAnswer:
     """address: of the controller; error: why it did not answer; node: its id, if known leader, epoch: from its answer;
     leader -1: it knows none; quorum: its DescribeQuorum, as the leader cluster_id; controllers: {address: node id} from
     its answer; is_certificate: the error is about one
@@ -41,7 +41,7 @@ class Answer:
         return {"node": self.node, "address": self.address}
 
 
-def judge_answers(answers: Sequence[Answer]) -> list[Finding]:
+def judge_answers(answers: Sequence[ControllerAnswer]) -> list[Finding]:
     """Return the findings on a live quorum, most important first."""
     # One that was cut off from the others goes on to say that it leads, in an older epoch, until it gives up.
     leader = max((each for each in answers if each.quorum is not None), key=lambda each: each.epoch, default=None)
@@ -57,7 +57,7 @@ def judge_answers(answers: Sequence[Answer]) -> list[Finding]:
     return found
 
 
-def unreachable(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Finding]:
+def unreachable(answers: Sequence[ControllerAnswer], leader: ControllerAnswer | None) -> Iterator[Finding]:
     """Find controllers that do not answer."""
     for each in answers:
         if not each.error:
@@ -75,7 +75,7 @@ def unreachable(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Fi
         yield Finding(name, severity, each.subject, {"error": each.error}, advice, f"{each.name}: {each.error}")
 
 
-def strangers(answers: Sequence[Answer]) -> Iterator[Finding]:
+def strangers(answers: Sequence[ControllerAnswer]) -> Iterator[Finding]:
     """Find controllers of another cluster than most."""
     known = Counter(each.cluster_id for each in answers if each.cluster_id)
     most = known.most_common(1)[0][0] if known else None
@@ -87,7 +87,7 @@ def strangers(answers: Sequence[Answer]) -> Iterator[Finding]:
             yield Finding("cluster-id-mismatch", "warning", each.subject, evidence, advice, text)
 
 
-def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Finding]:
+def other_views(answers: Sequence[ControllerAnswer], leader: ControllerAnswer | None) -> Iterator[Finding]:
     """Find controllers that do not follow the leader, as in a partitioned network."""
     if leader is None or leader.quorum is None:
         return
@@ -102,7 +102,7 @@ def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Fi
         yield Finding("leader-unknown", "warning", each.subject, evidence, advice, text)
 
 
-def bystanders(answers: Sequence[Answer], quorum: Described, bootstrap: str) -> Iterator[Finding]:
+def bystanders(answers: Sequence[ControllerAnswer], quorum: Described, bootstrap: str) -> Iterator[Finding]:
     """Find controllers that answer and do not vote, such as one with a replaced disk after its old voter was
     removed.
     """
@@ -115,7 +115,7 @@ def bystanders(answers: Sequence[Answer], quorum: Described, bootstrap: str) -> 
         yield Finding("not-a-voter", "warning", each.subject, {"voters": voters}, advice, text)
 
 
-def no_leader(answers: Sequence[Answer]) -> Finding:
+def no_leader(answers: Sequence[ControllerAnswer]) -> Finding:
     """Make the finding that no controller says it leads."""
     here = [each for each in answers if not each.error]
     evidence: dict[str, Any] = {"answered": len(here), "asked": len(answers)}
@@ -131,7 +131,7 @@ def no_leader(answers: Sequence[Answer]) -> Finding:
     return Finding("no-leader", "critical", {"quorum": here[0].cluster_id if here else None}, evidence, advice, text)
 
 
-def state(quorum: Described, leader: Answer, is_wrong: bool) -> Finding:
+def state(quorum: Described, leader: ControllerAnswer, is_wrong: bool) -> Finding:
     """Return how the quorum is."""
     evidence: dict[str, Any] = {"leader": quorum.leader, "epoch": quorum.epoch, "highWatermark": quorum.high_watermark}
     evidence["voters"] = [each.key.id for each in quorum.voters]

@@ -19,7 +19,7 @@ from kcli.snapshots.reading.walk import SOFT, Row, metadata_rows, opened, walk
 from kcli.snapshots.rules.evidence import MOST, Control, Evidence
 
 
-class Asked(NamedTuple):
+class Lookups(NamedTuple):
     """The offsets and times to look up in a log's segments. ends: offsets where snapshots end; times: those of their
     headers, ms.
     """
@@ -46,7 +46,7 @@ def examine(
     *,
     dialect: str | None = None,
     mapped: object = None,
-    asked: Asked | None = None,
+    asked: Lookups | None = None,
     follower: Follower | None = None,
 ) -> Evidence:
     """Examine every byte of a file. file: its name; mapped: see `framing.release`."""
@@ -62,7 +62,7 @@ class Examiner:
     """Collects the evidence of one file, batch by batch and record by record."""
 
     def __init__(
-        self, found: Evidence, decoder: Decoder, asked: Asked | None = None, follower: Follower | None = None
+        self, found: Evidence, decoder: Decoder, asked: Lookups | None = None, follower: Follower | None = None
     ) -> None:
         self.found = found
         self.follower = follower

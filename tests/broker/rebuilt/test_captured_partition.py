@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.broker.partition import Shown
+from kcli.broker.partition import VisibleOffsets
 from kcli.broker.rebuilt.captured_partition import Fetched, epoch_behind, state_behind
 from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.sessions.trace import Reported
@@ -32,7 +32,7 @@ def test_an_answer_shows_how_far_the_log_went() -> None:
     state = state_behind(answer(0, 9, 2), Fetched(3, 12), -1, None, seen, 1, (1, 2))
     assert (state.epoch, state.leader, state.replicas, state.refused) == (3, 1, (1, 2), 0)
     # A follower stands at the end of the log, however high the watermark is.
-    assert state.shown == Shown(9, 9, 2, 12)
+    assert state.shown == VisibleOffsets(9, 9, 2, 12)
 
 
 @pytest.mark.parametrize(("offset", "start", "end"), [(3, 5, 20), (25, 0, 20), (15, 16, 20), (4, 5, 20)])

@@ -12,15 +12,15 @@ from kcli.broker.share.partition import (
     RELEASE,
     RENEW,
     Acknowledgement,
+    BatchRange,
     ShareLimits,
     SharePartition,
-    Span,
 )
 from kcli.records.acceptance import RefusedError
 from tests.broker.talk import run
 
 LIMITS = ShareLimits(lock=30, deliveries=2, in_flight=100)
-BATCHES = [Span(0, 4), Span(5, 9)]
+BATCHES = [BatchRange(0, 4), BatchRange(5, 9)]
 
 
 class Shared:
@@ -93,11 +93,11 @@ def test_archived_records_are_nobodys_and_those_that_a_member_has_stay() -> None
     async def work() -> None:
         s = Shared()
         s.acquire(most=2, strict=True)
-        s.partition.archive([Span(0, 4), Span(7, 8)], LIMITS)
+        s.partition.archive([BatchRange(0, 4), BatchRange(7, 8)], LIMITS)
         assert s.acquire("n") == [(5, 6, 1), (9, 9, 1)]
         assert s.say(0, 1, ACCEPT) == "" and s.partition.start == 5
         few = ShareLimits(in_flight=10)
-        s.partition.archive([Span(10, 99)], few)
+        s.partition.archive([BatchRange(10, 99)], few)
         assert s.partition.end == 15  # no more than may be in flight
         s.clock.close()
 

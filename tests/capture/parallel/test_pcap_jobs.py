@@ -15,7 +15,7 @@ import pytest
 
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.parallel.pcap_jobs import SharedLines
-from kcli.capture.sink import Lines
+from kcli.capture.sink import LineSink
 from tests.capture.decoding import as_lines, write_lines
 from tests.capture.wires import DATA, SAMPLES
 from tests.processes import ended
@@ -102,7 +102,7 @@ def test_standard_input_and_other_formats_take_one_process() -> None:
     assert run(TXN, "--jobs", "0")[0] == 2
 
 
-def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, CaptureDecoder[Lines]]:
+def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, CaptureDecoder[LineSink]]:
     """What all write, in stretches of some packets."""
     lines = bytearray()
     source = as_lines(paths, lines.extend, **options)

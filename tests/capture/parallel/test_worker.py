@@ -13,7 +13,7 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.io import capture_file
 from kcli.capture.parallel.worker import Counts, Share
-from kcli.capture.sink import Lines
+from kcli.capture.sink import LineSink
 from kcli.errors import InputError
 from tests.capture.decoding import as_lines
 from tests.capture.wires import DATA, SAMPLES, Packet, packets_of, pcap
@@ -22,7 +22,7 @@ Part = tuple[bytes, bytes, bytes]
 MINUTE = 60_000_000_000
 
 
-def one(paths: list[str], **options: Any) -> tuple[bytes, CaptureDecoder[Lines]]:
+def one(paths: list[str], **options: Any) -> tuple[bytes, CaptureDecoder[LineSink]]:
     """What one process writes."""
     lines = bytearray()
     whole = as_lines(paths, lines.extend, **options)

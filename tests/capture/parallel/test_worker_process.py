@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kcli.capture.parallel import worker_process as helpers
-from kcli.capture.parallel.worker_process import AHEAD, Desk, Helper, Part, StoppedError
+from kcli.capture.parallel.worker_process import AHEAD, Desk, Helper, StoppedError, WorkerOutput
 from kcli.errors import InputError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process does all here")
@@ -74,7 +74,7 @@ def deal(helper: Helper, data: bytes, names: bytes = b"", *, last: bool = False)
     helper.deal(len(data), names, last=last)
 
 
-def taken(part: Part) -> tuple[Any, ...]:
+def taken(part: WorkerOutput) -> tuple[Any, ...]:
     assert part.spent > 0
     return (*map(bytes, part[:3]), part.exceeded)
 

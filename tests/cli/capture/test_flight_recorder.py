@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.capture.flight_recorder import FlightRecorder
-from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.capture.packet_capture import PacketBlock
 from kcli.named_file import NamedFile
 
 HEADER = b"h" * 24
@@ -24,7 +24,7 @@ def test_at_least_so_long_is_kept(tmp_path: Path) -> None:
     recorder = FlightRecorder(tmp_path / "kept", 100, None)
     recorder.make_folder()
     for second in range(500):
-        recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
+        recorder.write(HEADER, PacketBlock(b"%04d" % second, NOON + second))
         found = sorted(int(text) for path in (tmp_path / "kept").iterdir() for text in fours(path.read_bytes()[24:]))
         assert found == list(range(found[0], second + 1))
         assert max(0, second - 115) <= found[0] <= max(0, second - 99)
@@ -40,7 +40,7 @@ def test_no_more_than_so_much_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("kcli.cli.capture.flight_recorder.LEAST_BYTES", 1)
     recorder = FlightRecorder(tmp_path, None, 10_000)
     for number in range(1000):
-        recorder.write(HEADER, Piece(bytes(100), NOON + number // 100))
+        recorder.write(HEADER, PacketBlock(bytes(100), NOON + number // 100))
         sizes = sum(path.stat().st_size for path in tmp_path.iterdir())
         assert sizes <= 10_000 + 100 + 24
         assert number < 120 or sizes > 8_500
@@ -50,7 +50,7 @@ def test_no_more_than_so_much_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_around_a_moment_stays(tmp_path: Path) -> None:
     recorder = FlightRecorder(tmp_path, 100, None)
     for second in range(1000):
-        recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
+        recorder.write(HEADER, PacketBlock(b"%04d" % second, NOON + second))
         if second in (300, 350):
             assert (recorder.keep() is not None) == (second == 300)
     recorder.close()
@@ -68,7 +68,7 @@ def test_a_file_that_is_gone_already(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for number in range(50):
         for path in tmp_path.iterdir():
             path.unlink()
-        recorder.write(HEADER, Piece(bytes(300), NOON + number))
+        recorder.write(HEADER, PacketBlock(bytes(300), NOON + number))
     recorder.close()
     assert len(names(tmp_path)) == 1
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_gone_already(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_one_that_begins_in_the_same_second_as_another(tmp_path: Path) -> None:
     for text in (b"first", b"again"):
         recorder = FlightRecorder(tmp_path, 10, None)
-        recorder.write(HEADER, Piece(text, NOON))
+        recorder.write(HEADER, PacketBlock(text, NOON))
         recorder.close()
     assert sorted(path.read_bytes()[24:] for path in tmp_path.iterdir()) == [b"again", b"first"]
 
@@ -86,7 +86,7 @@ def test_only_so_many_moments_are_saved(tmp_path: Path, monkeypatch: pytest.Monk
     recorder = FlightRecorder(tmp_path, 10, None)
     saved = []
     for second in range(200):
-        recorder.write(HEADER, Piece(bytes(10), NOON + second))
+        recorder.write(HEADER, PacketBlock(bytes(10), NOON + second))
         saved.append(recorder.keep())
     recorder.close()
     assert recorder.moments == len([folder for folder in saved if folder is not None]) == 3
@@ -113,11 +113,11 @@ def test_a_full_disk_costs_the_oldest_packets(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(NamedFile, "write_some", lambda file, pieces: disk.write_some(file, pieces))
     recorder = FlightRecorder(tmp_path, 500, None)
     for second in range(2000):
-        recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
+        recorder.write(HEADER, PacketBlock(b"%04d" % second, NOON + second))
         found = sorted(int(text) for path in tmp_path.iterdir() for text in fours(path.read_bytes()[24:]))
         assert found == list(range(found[0], second + 1)) and (len(found) > 120 or second < 200)
     disk.room = 500
-    recorder.write(HEADER, Piece(b"2000", NOON + 2000))
+    recorder.write(HEADER, PacketBlock(b"2000", NOON + 2000))
     recorder.close()
     found = sorted(int(text) for path in tmp_path.iterdir() for text in fours(path.read_bytes()[24:]))
     assert found[-1] == 2000 and len(found) > 50
@@ -128,9 +128,9 @@ def test_a_disk_that_others_fill_ends_it(room: int, tmp_path: Path, monkeypatch:
     disk = Disk(tmp_path, 1000)
     monkeypatch.setattr(NamedFile, "write_some", lambda file, pieces: disk.write_some(file, pieces))
     recorder = FlightRecorder(tmp_path, 500, None)
-    recorder.write(HEADER, Piece(b"0001", NOON))
+    recorder.write(HEADER, PacketBlock(b"0001", NOON))
     disk.room = room
     with pytest.raises(OSError, match="No space left") as failure:
-        recorder.write(HEADER, Piece(b"0002" * 4, NOON + 1))
+        recorder.write(HEADER, PacketBlock(b"0002" * 4, NOON + 1))
     assert failure.value.filename
     recorder.close()

@@ -9,19 +9,26 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.capture import packet_capture
-from kcli.cli.capture.packet_capture import PacketCapture, Piece, PieceReader, capture_filter, capture_words, why_ended
+from kcli.cli.capture.packet_capture import (
+    PacketBlock,
+    PacketCapture,
+    PieceReader,
+    capture_filter,
+    capture_words,
+    why_ended,
+)
 from kcli.errors import NetworkError, UsageError
 
 
 def test_pieces_are_whole_packets_wherever_the_stream_is_cut(samples: Path) -> None:
     data = (samples / "kcat-codecs.pcap").read_bytes()
     for step in (1, 17, 24, 1000, len(data)):
-        reader, pieces = PieceReader(), list[Piece]()
+        reader, pieces = PieceReader(), list[PacketBlock]()
         for start in range(0, min(len(data), 4000 if step == 1 else len(data)), step):
             if (piece := reader.feed(data[start : start + step])) is not None:
                 pieces.append(piece)
                 alone = PieceReader()
-                assert alone.feed(reader.header + piece.packets) == Piece(piece.packets, piece.time)
+                assert alone.feed(reader.header + piece.packets) == PacketBlock(piece.packets, piece.time)
         whole = reader.header + b"".join(piece.packets for piece in pieces)
         assert data.startswith(whole)
         assert step == 1 or whole == data

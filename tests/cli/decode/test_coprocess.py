@@ -17,7 +17,7 @@ import click
 import pytest
 
 from kcli.cli.decode import coprocess
-from kcli.cli.decode.coprocess import Line, Reply, answer_lines, message_of, waiting, whole_lines
+from kcli.cli.decode.coprocess import InputLine, Reply, answer_lines, message_of, waiting, whole_lines
 from kcli.cli.main import main
 from kcli.errors import InputError
 from kcli.grammar import frames
@@ -104,7 +104,14 @@ def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(coprocess, "CHUNK", 4)
     data = b"0123456789\n0123456789a\nab\n" + b"x" * 50 + b"\n\n" + b"y" * 11
     found = [line for lines in whole_lines(reader(data)) for line in lines]
-    assert found == [Line(1, b"0123456789"), Line(2, None), Line(3, b"ab"), Line(4, None), Line(5, b""), Line(6, None)]
+    assert found == [
+        InputLine(1, b"0123456789"),
+        InputLine(2, None),
+        InputLine(3, b"ab"),
+        InputLine(4, None),
+        InputLine(5, b""),
+        InputLine(6, None),
+    ]
 
 
 def reader(data: bytes) -> io.BufferedReader:

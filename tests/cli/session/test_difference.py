@@ -8,14 +8,14 @@ from kcli.cli.session.difference import show_differences
 from kcli.replay.sessions.live_fetch import LiveFetch
 from kcli.replay.sessions.outcome import Pair
 from kcli.replay.sessions.plan import ReplayStep
-from kcli.sessions.comparison import Difference
+from kcli.sessions.comparison import SessionDifference
 from kcli.sessions.fetch_statistics import Recorder
 from tests.replay.sessions.made import fetch
 
 T0 = ("t", 0)
 
 
-def pair(*differences: Difference, unknown: list[Difference] | None = None) -> Pair:
+def pair(*differences: SessionDifference, unknown: list[SessionDifference] | None = None) -> Pair:
     captured = fetch(0, {T0: 5}, {T0: 90}, session=(7, 1), granted=7, forgotten={"u": [3]})
     live = fetch(0, {T0: 5}, {T0: 0}, session=(7, 1), error=70, part_error=6)
     report = Recorder("c", client_id="c").report()
@@ -23,10 +23,10 @@ def pair(*differences: Difference, unknown: list[Difference] | None = None) -> P
 
 
 def test_both_exchanges_are_shown_once_for_each_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    one = Difference("c", "error and bytes of t[0]", (0, 90), (6, 0), 0, ("t[0]",))
-    same = Difference("c", "error and bytes of t[1]", (0, 9), (6, 0), 0, ("t[1]",))
-    whole = Difference("c", "full fetches", 1, 2)
-    other = Difference("c", "in a session", True, False, 0, unknown="who came first")
+    one = SessionDifference("c", "error and bytes of t[0]", (0, 90), (6, 0), 0, ("t[0]",))
+    same = SessionDifference("c", "error and bytes of t[1]", (0, 9), (6, 0), 0, ("t[1]",))
+    whole = SessionDifference("c", "full fetches", 1, 2)
+    other = SessionDifference("c", "in a session", True, False, 0, unknown="who came first")
     show_differences([pair(whole, one, same, unknown=[other])], 5, {})
     out = capsys.readouterr().out
     assert [line for line in out.splitlines() if line.startswith("c, fetch 0")] == [str(one), str(other)]
@@ -39,7 +39,7 @@ def test_both_exchanges_are_shown_once_for_each_kind(capsys: pytest.CaptureFixtu
 
 
 def test_no_more_kinds_than_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [Difference("c", what, 0, 1, 0) for what in ("kind and error", "in a session")]
+    found = [SessionDifference("c", what, 0, 1, 0) for what in ("kind and error", "in a session")]
     show_differences([pair(*found)], 1, {}, stderr=True)
     err = capsys.readouterr().err
     assert "kind and error" in err
@@ -47,7 +47,7 @@ def test_no_more_kinds_than_asked_for(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_no_response(capsys: pytest.CaptureFixture[str]) -> None:
-    made = pair(Difference("c", "kind and error", 0, None, 0))
+    made = pair(SessionDifference("c", "kind and error", 0, None, 0))
     made.fetches[0].live.answered = False
     show_differences([made], 1, {})
     assert "    no response" in capsys.readouterr().out

@@ -2,7 +2,7 @@ import pytest
 
 from kcli.cli.session.replay_view import SHOWN, show_pairs
 from kcli.replay.sessions.outcome import Pair
-from kcli.sessions.comparison import Difference, compare
+from kcli.sessions.comparison import SessionDifference, compare
 from kcli.sessions.fetch_statistics import Recorder
 from tests.replay.sessions.made import fetch
 
@@ -45,5 +45,5 @@ def test_many_are_rows_and_differences_are_cut(capsys: pytest.CaptureFixture[str
 
 def test_a_difference_says_what(capsys: pytest.CaptureFixture[str]) -> None:
     pair = made("c", 100, 0)
-    assert isinstance(pair.differences[0], Difference)
+    assert isinstance(pair.differences[0], SessionDifference)
     assert "  differs: c: records of t[0]: captured 100, live 0" in lines([pair], capsys)

@@ -16,7 +16,7 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.handover import Handover
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Lines
+from kcli.capture.sink import LineSink
 from kcli.grammar import frames, messages
 from tests.capture.decoding import as_lines, as_values, pieces
 from tests.capture.messages import metadata, produce
@@ -30,7 +30,7 @@ def chat(count: int) -> Wire:
     return wire
 
 
-def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], CaptureDecoder[Lines]]:
+def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], CaptureDecoder[LineSink]]:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.packets))
     out = io.BytesIO()

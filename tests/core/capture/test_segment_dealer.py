@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("kcli.core.capture.segment_dealer")
 
 from kcli.capture.decoder import CaptureDecoder
-from kcli.capture.sink import Lines
+from kcli.capture.sink import LineSink
 from kcli.core.capture.segment_dealer import SegmentDealer
 from tests.capture.decoding import as_lines
 from tests.capture.wires import SAMPLES, packets_of
@@ -21,7 +21,7 @@ HEAD = 80  # bytes in front of these
 TXN = SAMPLES / "java44-txn.pcap"
 
 
-def deal(path: Path, count: int, size: int = 1 << 22) -> tuple[SegmentDealer, list[bytes], CaptureDecoder[Lines]]:
+def deal(path: Path, count: int, size: int = 1 << 22) -> tuple[SegmentDealer, list[bytes], CaptureDecoder[LineSink]]:
     """What each process but the first is dealt."""
     dealer, source = SegmentDealer(count), as_lines([str(path)])
     rooms = [bytearray(size) for _ in range(1, count)]

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.capture.decoder import CaptureDecoder
 from kcli.cli.decode.pcap.rows import TableSink
-from kcli.cli.decode.pcap.table import Table
+from kcli.cli.decode.pcap.table import ExchangeTable
 from kcli.records import build_batch
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import Wire, pcap
@@ -26,7 +26,7 @@ def rows(path: Path, reader: str) -> list[str]:
     lines: list[str] = []
     with READERS[reader]():
         source = CaptureDecoder([str(path)], TableSink()).sink
-    for _ in source.show(Table(lambda *parts: lines.append("".join(parts)))):
+    for _ in source.show(ExchangeTable(lambda *parts: lines.append("".join(parts)))):
         pass
     return lines
 

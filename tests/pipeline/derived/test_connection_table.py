@@ -16,7 +16,7 @@ import pyarrow.parquet
 from kcli.pipeline.context import Options
 from kcli.pipeline.derived.connection_table import PARTS, make_connections
 from kcli.pipeline.derived.file_views import view_of
-from kcli.pipeline.derived.incremental_tables import Gathered
+from kcli.pipeline.derived.incremental_tables import RunFiles
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
@@ -126,7 +126,7 @@ def test_of_an_older_runs_connections_exchanges_say_what_they_can(
     path = samples / "java44-txn.pcap"
     run_here([path], output)
     files = [str(each) for each in (output / "exchanges").rglob("*.parquet")]
-    gathered = Gathered(spark, lambda table: files if table == "exchanges" else [], str(tmp_path / "new"), {})
+    gathered = RunFiles(spark, lambda table: files if table == "exchanges" else [], str(tmp_path / "new"), {})
     made = make_connections(gathered, "connections")
     rows = [row for each in made for row in pyarrow.parquet.read_table(tmp_path / "new" / each.path).to_pylist()]
     lost = dict.fromkeys(("round_trip_ms", "retransmissions", *TCP), None)

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow.parquet
 
 from kcli.pipeline.context import Options
-from kcli.pipeline.derived.incremental_tables import Gathered
+from kcli.pipeline.derived.incremental_tables import RunFiles
 from kcli.pipeline.derived.view_tables import make_hourly
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
@@ -76,13 +76,13 @@ def test_spark_makes_the_same(spark: Any, tmp_path: Path) -> None:
         update = connection.sql(hourly_update("facts", "fresh", "before")).to_arrow_table().to_pylist()
     early, fresh, before = (str(tmp_path / f"{name}.parquet") for name in (*PARTS, "before"))
     assert counted(whole) == counted(update) and len(whole) > 12
-    gathered = Gathered(spark, lambda _: [early, fresh], str(tmp_path / "whole"), {})
+    gathered = RunFiles(spark, lambda _: [early, fresh], str(tmp_path / "whole"), {})
     assert written(gathered) == counted(whole)
-    gathered = Gathered(spark, gathered.files, str(tmp_path / "more"), {}, lambda _: [fresh], lambda _: [before])
+    gathered = RunFiles(spark, gathered.files, str(tmp_path / "more"), {}, lambda _: [fresh], lambda _: [before])
     assert written(gathered) == counted(whole)
 
 
-def written(gathered: Gathered) -> Counter[str]:
+def written(gathered: RunFiles) -> Counter[str]:
     files = [Path(gathered.folder) / each.path for each in make_hourly(gathered, "hourly")]
     return counted([row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.pipeline.context import Engine, Options
-from kcli.pipeline.derived.incremental_tables import Gathered, fold, runs_of, spark_path
+from kcli.pipeline.derived.incremental_tables import RunFiles, fold, runs_of, spark_path
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
@@ -38,7 +38,7 @@ def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
         answer = list(rows)
         yield answer[0]["topic_id"], ",".join(str(row["learnt_ns"]) for row in answer), len(answer)
 
-    gathered = Gathered(spark, lambda _: [], str(tmp_path / "topic_names"), {})
+    gathered = RunFiles(spark, lambda _: [], str(tmp_path / "topic_names"), {})
     written = fold(gathered, lambda _: frame, ["topic_id"], ["learnt_ns"], make, "topic_names")
     assert sum(each.rows for each in written) == 2
     import pyarrow.parquet

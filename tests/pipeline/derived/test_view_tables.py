@@ -12,7 +12,7 @@ pytest.importorskip("duckdb")
 import pyarrow.parquet
 
 from kcli.pipeline.context import Options
-from kcli.pipeline.derived.incremental_tables import Gathered
+from kcli.pipeline.derived.incremental_tables import RunFiles
 from kcli.pipeline.derived.view_tables import make_view
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
@@ -40,7 +40,7 @@ def test_runs_make_the_tables_and_sql_reads_them(spark: Any, tmp_path: Path, out
     for paths in runs:
         run_pipeline(LocalEngine(), [str(path) for path in paths], Options(str(output), shares=2))
     files = [str(path) for path in (output / "exchanges").rglob("*.parquet")]
-    older = Gathered(spark, lambda table: files if table == "exchanges" else [], str(tmp_path / "new"), {})
+    older = RunFiles(spark, lambda table: files if table == "exchanges" else [], str(tmp_path / "new"), {})
     for table in EXCHANGE_VIEWS:
         answer = asked(table, *runs[0], *runs[1])
         assert counted(rows_of(output, table)) == answer

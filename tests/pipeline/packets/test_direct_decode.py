@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 from kcli.core.capture.engine import CaptureEngine
-from kcli.pipeline.packets.direct_decode import Captures
+from kcli.pipeline.packets.direct_decode import CombinedCaptures
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.storage import StoredFile
@@ -16,11 +16,12 @@ from tests.pipeline.packets.shuffling import shuffle_range
 NAMES = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "problem")
 
 
-def read(paths: list[Path]) -> Captures:
-    made: list[Captures] = []
+def read(paths: list[Path]) -> CombinedCaptures:
+    made: list[CombinedCaptures] = []
 
-    def opened(engine: CaptureEngine, new_reader: object) -> Captures:
-        made.append(Captures([StoredFile(str(path), path.stat().st_size, 0) for path in paths], engine, new_reader))  # type: ignore[arg-type]
+    def opened(engine: CaptureEngine, new_reader: object) -> CombinedCaptures:
+        files = [StoredFile(str(path), path.stat().st_size, 0) for path in paths]
+        made.append(CombinedCaptures(files, engine, new_reader))  # type: ignore[arg-type]
         return made[0]
 
     RowSource(lambda *_: None).run(opened)
@@ -64,5 +65,5 @@ def test_what_is_wrong_is_told_of_its_file(samples: Path, tmp_path: Path) -> Non
 
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
     engine = RowSource(lambda *_: None).engine
-    captures = Captures([StoredFile(str(tmp_path / "none"), 0, 0)], engine, lambda: None)
+    captures = CombinedCaptures([StoredFile(str(tmp_path / "none"), 0, 0)], engine, lambda: None)
     assert [each.problem for each in captures.scattered] == [f"{tmp_path / 'none'}: No such file or directory"]

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.rows.naming import name_topics, names_in, to_name
-from kcli.pipeline.writing import TableWriter, Written, stored_schema
+from kcli.pipeline.writing import TableWriter, WrittenFile, stored_schema
 from kcli.tables.parquet import parquet_writer
 from tests.pipeline.outputs import filled
 
@@ -62,8 +62,8 @@ def test_names_are_known_from_the_first_time(tmp_path: Path) -> None:
 def test_which_files_are_named(kept: str) -> None:
     """An id that Kafka keeps for itself is noted in no row: where it has a name, all rows may lack it."""
     tables = ("exchanges", "topic_names")
-    files = [Written(table, None, f"{table}{end}", 1, bool(end)) for table in tables for end in ("", "-nameless")]
-    decoded = Decoded(0, files, [Written("exchanges", None, "open", 1, True)], {kept})
+    files = [WrittenFile(table, None, f"{table}{end}", 1, bool(end)) for table in tables for end in ("", "-nameless")]
+    decoded = Decoded(0, files, [WrittenFile("exchanges", None, "open", 1, True)], {kept})
     assert to_name(decoded, set()) == []
     assert [file.path for file in to_name(decoded, {kept})] == (
         ["exchanges-nameless", "open"] if kept[0] == "L" else ["exchanges", "exchanges-nameless", "open"]

@@ -18,7 +18,7 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.events import Event
 from kcli.payloads import PayloadDecoder, PayloadOptions
 from kcli.payloads.http_schemas import CapturedSchemas
-from kcli.payloads.record_table import Gathered, RecordsOrigin
+from kcli.payloads.record_table import CapturedBatches, RecordsOrigin
 from kcli.pipeline.context import Options
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.rows.record_rows import RecordRows
@@ -154,7 +154,7 @@ def test_a_batch_that_can_not_be_read_is_an_event() -> None:
     good = build_batch([(1_700_000_000_000, None, b"v", [])])
     bad = bytearray(good)
     bad[-3] = 0x7F  # the length of its value
-    gathered, noted = Gathered(), list[Event]()
+    gathered, noted = CapturedBatches(), list[Event]()
     gathered.data += good + good + bad
     gathered.places = [RecordsOrigin({"api": "FETCH", "connection": "s-c"}, 1, 0, 7)]
     gathered.places += [RecordsOrigin({"api": "PRODUCE", "connection": "s-d"}, 2, len(good), 9)]

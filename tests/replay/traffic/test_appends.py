@@ -13,7 +13,7 @@ from kcli.replay.traffic import appends
 from kcli.replay.traffic.appends import Appends
 from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.steps import Order, Step
+from kcli.replay.traffic.steps import Step, StepSequence
 from kcli.schemas.apikeys import END_TXN, PRODUCE
 from kcli.schemas.catalog import catalog
 from tests.replay.traffic.made import exchange
@@ -51,7 +51,7 @@ def waits(items: Sequence[Exchange]) -> dict[int, set[int]]:
     async def work() -> dict[int, set[int]]:
         made, choice = dict[int, Step](), Choice(catalog(None))
         known = Appends()
-        order = Order(choice, min(each.request_ns for each in items), known)
+        order = StepSequence(choice, min(each.request_ns for each in items), known)
         answered = sorted(items, key=response_ns)
         for each in in_order(known.watch(answered), 1 << 20):
             made[items.index(each)] = order.step(each)

@@ -11,7 +11,7 @@ from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.replay.topic_mapping import LiveTopics, TopicNames
 from kcli.replay.traffic.destinations import Destinations
-from kcli.replay.traffic.survey import Route, Survey
+from kcli.replay.traffic.survey import ConnectionPurpose, Survey
 from kcli.schemas.apikeys import (
     API_VERSIONS,
     FETCH,
@@ -77,7 +77,7 @@ def test_a_request_goes_to_the_broker_of_what_it_names(
 def test_what_names_nothing_goes_where_its_connection_goes() -> None:
     found = destinations({0: 3})
     one = exchange(API_VERSIONS, 0, {})
-    found.survey.routes[one.connection] = Route(-1, "t", 0)
+    found.survey.routes[one.connection] = ConnectionPurpose(-1, "t", 0)
     assert found.address(one, "") == NODES[3]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.steps import Order, Step
+from kcli.replay.traffic.steps import Step, StepSequence
 from kcli.schemas.apikeys import FETCH, HEARTBEAT, JOIN_GROUP, PRODUCE
 from kcli.schemas.catalog import catalog
 from tests.replay.traffic.made import exchange
@@ -25,7 +25,7 @@ def produce(at: int, took: int, client: str) -> Exchange:
 
 def steps(*exchanges: Exchange, between: Callable[[list[Step]], None] = lambda _: None) -> list[Step]:
     async def work() -> list[Step]:
-        order, made = Order(Choice(catalog(None)), exchanges[0].request_ns), list[Step]()
+        order, made = StepSequence(Choice(catalog(None)), exchanges[0].request_ns), list[Step]()
         for each in exchanges:
             made.append(order.step(each))
             between(made)

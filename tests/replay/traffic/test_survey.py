@@ -7,7 +7,7 @@ from pathlib import Path
 from kcli.capture.api import read_capture
 from kcli.records import build_batch
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.survey import Route, survey
+from kcli.replay.traffic.survey import ConnectionPurpose, survey
 from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
 from kcli.schemas.catalog import catalog
 from tests.replay.traffic.made import exchange
@@ -70,7 +70,10 @@ def test_routes_offsets_and_produced() -> None:
     )
     find = exchange(FIND_COORDINATOR, 0, {"key": "g"}, client="10.0.0.3:1")
     found = survey([fetch, produce, find], CHOICE)
-    assert found.routes == {fetch.connection: Route(-1, "t", 2), produce.connection: Route(-1, "t", 1)}
+    assert found.routes == {
+        fetch.connection: ConnectionPurpose(-1, "t", 2),
+        produce.connection: ConnectionPurpose(-1, "t", 1),
+    }
     assert found.coordinated == {(0, "g")}
     assert found.topics["t"].produced == {1: 9}
 

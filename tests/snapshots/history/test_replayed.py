@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.snapshots.history.replayed import Node, compare_nodes, node_at, replay_folder
+from kcli.snapshots.history.replayed import NodeFolder, compare_nodes, node_at, replay_folder
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.api import Wanted, load_image
 from kcli.snapshots.reading.load import load_snapshot
@@ -138,7 +138,10 @@ def test_snapshots_of_one_id(folder: Path, tmp_path: Path) -> None:
     assert finding.message == (
         f"of 1600-1 as is {first}, and not the same: config TOPIC ghost retention.ms: value 1 here, none there"
     )
-    assert list(compare_nodes([Node("x", {SnapshotId(1, 1): first}), Node("y", {SnapshotId(1, 1): first})])) == []
+    assert (
+        list(compare_nodes([NodeFolder("x", {SnapshotId(1, 1): first}), NodeFolder("y", {SnapshotId(1, 1): first})]))
+        == []
+    )
 
 
 def test_other_clusters(folder: Path, tmp_path: Path) -> None:

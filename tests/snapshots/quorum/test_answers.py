@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kcli.snapshots.quorum.answers import Answer, judge_answers
+from kcli.snapshots.quorum.answers import ControllerAnswer, judge_answers
 from kcli.snapshots.quorum.described import Described, Member, ReplicaKey, described
 
 NOW = 1_700_000_000_000
@@ -13,45 +13,52 @@ def leading(*ids: int) -> Described:
     return Described(ids[0], 5, 100, tuple(Member(ReplicaKey(each, f"d{each}"), 100, NOW) for each in ids), (), NOW)
 
 
-def judged(*answers: Answer) -> list[tuple[str, str, Any]]:
+def judged(*answers: ControllerAnswer) -> list[tuple[str, str, Any]]:
     return [(each.finding, each.severity, each.subject.get("node")) for each in judge_answers(answers)]
 
 
 def test_a_quorum_that_is_as_it_should_be() -> None:
     answers = [
-        Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
-        Answer("c2:9", node=2, leader=1, epoch=5),
+        ControllerAnswer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
+        ControllerAnswer("c2:9", node=2, leader=1, epoch=5),
     ]
     assert judged(*answers) == [("healthy", "info", 1)]
 
 
 def test_nobody_leads() -> None:
-    answers = [Answer("c1:9", "refused", node=1), Answer("c2:9", node=2, epoch=7), Answer("c3:9", "refused", node=3)]
+    answers = [
+        ControllerAnswer("c1:9", "refused", node=1),
+        ControllerAnswer("c2:9", node=2, epoch=7),
+        ControllerAnswer("c3:9", "refused", node=3),
+    ]
     found = judged(*answers)
     expected = [("controller-unreachable", 1), ("controller-unreachable", 3), ("no-leader", None)]
     assert found == [(name, "critical", node) for name, node in expected]
 
 
 def test_a_controller_that_does_not_hear_the_leader() -> None:
-    answers = [Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)), Answer("c2:9", node=2, epoch=9)]
+    answers = [
+        ControllerAnswer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
+        ControllerAnswer("c2:9", node=2, epoch=9),
+    ]
     assert judged(*answers) == [("leader-unknown", "warning", 2), ("leader", "info", 1)]
 
 
 def test_a_leader_that_was_cut_off_is_not_taken_for_the_leader() -> None:
     old = replace(leading(1, 2, 3), epoch=4)
     answers = [
-        Answer("c1:9", node=1, leader=1, epoch=4, quorum=old),
-        Answer("c2:9", node=2, leader=2, epoch=5, quorum=leading(2, 1, 3)),
-        Answer("c3:9", node=3, leader=2, epoch=5),
+        ControllerAnswer("c1:9", node=1, leader=1, epoch=4, quorum=old),
+        ControllerAnswer("c2:9", node=2, leader=2, epoch=5, quorum=leading(2, 1, 3)),
+        ControllerAnswer("c3:9", node=3, leader=2, epoch=5),
     ]
     assert judged(*answers) == [("leader-unknown", "warning", 1), ("leader", "info", 2)]
 
 
 def test_a_controller_that_does_not_vote() -> None:
     answers = [
-        Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
-        Answer("c2:9", node=2, leader=1, epoch=5),
-        Answer("c3:9", node=3, leader=1, epoch=5),
+        ControllerAnswer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
+        ControllerAnswer("c2:9", node=2, leader=1, epoch=5),
+        ControllerAnswer("c3:9", node=3, leader=1, epoch=5),
     ]
     assert judged(*answers) == [("not-a-voter", "warning", 3), ("leader", "info", 1)]
     advice = judge_answers(answers)[0].advice
@@ -60,9 +67,12 @@ def test_a_controller_that_does_not_vote() -> None:
 
 
 def test_a_certificate_and_another_cluster() -> None:
-    one = Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2), cluster_id="a")
-    two = Answer("c2:9", "its certificate is not trusted: certificate has expired", True, node=2)
-    others = [Answer("c3:9", node=3, leader=1, epoch=5, cluster_id="a"), Answer("c4:9", node=4, cluster_id="b")]
+    one = ControllerAnswer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2), cluster_id="a")
+    two = ControllerAnswer("c2:9", "its certificate is not trusted: certificate has expired", True, node=2)
+    others = [
+        ControllerAnswer("c3:9", node=3, leader=1, epoch=5, cluster_id="a"),
+        ControllerAnswer("c4:9", node=4, cluster_id="b"),
+    ]
     found = judged(one, two, *others)
     assert ("certificate", "warning", 2) in found
     assert ("cluster-id-mismatch", "warning", 4) in found

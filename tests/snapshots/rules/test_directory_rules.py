@@ -8,7 +8,7 @@ from kcli.snapshots.quorum.node import Identity
 from kcli.snapshots.reading.directory import EpochEntry, QuorumState, list_directory
 from kcli.snapshots.rules.directory_rules import DIRECTORY_RULES, DirectoryEvidence, judge_directory
 from kcli.snapshots.rules.evidence import Control
-from kcli.snapshots.rules.examination import Asked, examine
+from kcli.snapshots.rules.examination import Lookups, examine
 from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import image, snapshot
 
@@ -52,7 +52,7 @@ def with_snapshot(
     name, log = f"{end:020d}-{2:010d}.checkpoint", f"{98:020d}.log"
     found = DirectoryEvidence(list_directory([name, log]))
     found.snapshots = [examine(memoryview(snapshot(made)), name)]
-    found.segments = [examine(memoryview(out), log, asked=Asked({end}, {logged_at}))]
+    found.segments = [examine(memoryview(out), log, asked=Lookups({end}, {logged_at}))]
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kcli.broker.config_kinds import Kind
+from kcli.broker.config_kinds import ConfigType
 from kcli.broker.configs import (
     ALL_BROKERS,
     BROKER,
@@ -32,8 +32,8 @@ from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.field_codes import ConfigResource
 
-UNKNOWN = Kind(0, "unknown", str)
-FORMER = Kind(2, "string", str)
+UNKNOWN = ConfigType(0, "unknown", str)
+FORMER = ConfigType(2, "string", str)
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
 NAMES = {"node.id", "broker.id"}
 DOCUMENTED: Mapping[int, tuple[str, Mapping[str, Config]]] = {

@@ -19,7 +19,7 @@ from kcli.broker.request import Request
 from kcli.broker.response import Answer
 from kcli.broker.share.acknowledging import acknowledge, check, error_row, find, limits_of, shared
 from kcli.broker.share.group import ShareGroup
-from kcli.broker.share.partition import Acquired, ShareLimits, Span
+from kcli.broker.share.partition import Acquired, BatchRange, ShareLimits
 from kcli.broker.share.sessions import LAST, ShareSession
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Slice
@@ -83,7 +83,7 @@ class ShareWork:
             batches = [*scan(records.read(), check=False, damages=[])]
             if committed:
                 share.archive(aborted_of(log, batches), self.limits)
-            spans = [Span(each.base_offset, each.last_offset) for each in batches]
+            spans = [BatchRange(each.base_offset, each.last_offset) for each in batches]
             acquired = share.acquire(self.request.body["memberId"], spans, most, self.limits, strict=strict)
             if acquired:
                 return Found(records, tuple(acquired))
@@ -153,12 +153,12 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     return work.answer() if work.found or work.acknowledged or idle or body["maxWaitMs"] <= 0 else work.wait()
 
 
-def aborted_of(log: Log, batches: list[Batch]) -> list[Span]:
+def aborted_of(log: Log, batches: list[Batch]) -> list[BatchRange]:
     """Return the batches of aborted transactions."""
     if not batches:
         return []
     aborted = [*log.aborted(batches[0].base_offset, batches[-1].last_offset + 1)]
-    return [Span(each.base_offset, each.last_offset) for each in batches if any(one.has(each) for one in aborted)]
+    return [BatchRange(each.base_offset, each.last_offset) for each in batches if any(one.has(each) for one in aborted)]
 
 
 def keys_of(topics: list[dict[str, Any]]) -> Iterator[Key]:

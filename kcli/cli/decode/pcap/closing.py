@@ -17,7 +17,7 @@ from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
-    from kcli.cli.decode.pcap.table import Table
+    from kcli.cli.decode.pcap.table import ExchangeTable
 
 STANDARD_INPUT = name_of("-")  # standard input, which can't be read again
 LEGEND = 8  # most connections listed
@@ -25,7 +25,7 @@ LEGEND = 8  # most connections listed
 
 def closing(
     source: CaptureDecoder[Any],
-    table: Table | None,
+    table: ExchangeTable | None,
     files: tuple[str, ...],
     *,
     key_logs: Sequence[str] = (),
@@ -65,7 +65,7 @@ def closing(
     return lines
 
 
-def following(tally: Tally, table: Table, again: str, room: int | None, options: str = "") -> Iterator[str]:
+def following(tally: Tally, table: ExchangeTable, again: str, room: int | None, options: str = "") -> Iterator[str]:
     """Yield the next commands to try. again: the captures on a command line; "": standard input, which was read once.
     options: the options of the filter, which stay.
     """
@@ -82,7 +82,7 @@ def following(tally: Tally, table: Table, again: str, room: int | None, options:
     yield from listed_commands(commands, room)
 
 
-def legend(table: Table, again: str, room: int | None) -> Iterator[str]:
+def legend(table: ExchangeTable, again: str, room: int | None) -> Iterator[str]:
     """Yield the connections in the table, at most the first ones. again: see `following`."""
     more = len(table.shown) - LEGEND
     yield from (f"  {each}" for each in table.legend(LEGEND))

@@ -14,8 +14,7 @@ import click
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Lines as JsonLines
-from kcli.capture.sink import Sink, Values
+from kcli.capture.sink import LineSink, Sink, Values
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
 from kcli.cli.options.inputs import (
     dialect_option,
@@ -224,7 +223,7 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
         note(line)
 
 
-def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
+def write_lines(source: CaptureDecoder[LineSink], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
     """Write lines of JSON that the engine makes and filters itself."""
     sink = source.sink
     if options["embedded"] or options["decoder"] is not None:
@@ -252,7 +251,7 @@ def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[byte
     return write
 
 
-def reader_of(source: CaptureDecoder[JsonLines], jobs: int) -> Callable[[Moved], Iterator[None]]:
+def reader_of(source: CaptureDecoder[LineSink], jobs: int) -> Callable[[Moved], Iterator[None]]:
     """Return the reader of captures, in several processes if --jobs asks for them and the files allow it."""
     if jobs > 1:
         from kcli.capture.parallel.processes import can_share
@@ -265,7 +264,7 @@ def reader_of(source: CaptureDecoder[JsonLines], jobs: int) -> Callable[[Moved],
 
 
 def write_table(source: CaptureDecoder[TableSink], out: BinaryIO, moved: Moved, options: dict[str, Any]) -> None:
-    from kcli.cli.decode.pcap.table import Table, opening
+    from kcli.cli.decode.pcap.table import ExchangeTable, opening
 
     sink = source.sink
     room = terminal_room(options["output"])
@@ -273,7 +272,7 @@ def write_table(source: CaptureDecoder[TableSink], out: BinaryIO, moved: Moved, 
 
     lines = Lines(out)
     write = lines.line
-    table = Table(
+    table = ExchangeTable(
         write, lines.later, width=room, colour=colour, absolute=(options["time"] or TIMES[room is None]) == "absolute"
     )
     if options["records"] in ("batches", "full"):
@@ -327,7 +326,7 @@ def sink_of(format_: str) -> Sink:
         from kcli.cli.decode.pcap.rows import TableSink
 
         return TableSink()
-    return Values() if format_ == "tree" else JsonLines()
+    return Values() if format_ == "tree" else LineSink()
 
 
 WRITERS: dict[str, Callable[..., None]] = {

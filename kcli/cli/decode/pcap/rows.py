@@ -11,7 +11,7 @@ from kcli.capture.filters import count_ids
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Sink
-from kcli.cli.decode.pcap.table import MOST_SPEAKERS, Said, Speaker, Table, sizes, words_of
+from kcli.cli.decode.pcap.table import MOST_SPEAKERS, ExchangeTable, Said, Speaker, sizes, words_of
 from kcli.errors import UsageError
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, PRODUCE
@@ -46,7 +46,7 @@ class TableSink(Sink):
     With `records` other than "none" each exchange becomes a value; `beside` then gets the shown ones.
     """
 
-    table: Table
+    table: ExchangeTable
     opening = ""
     beside: Callable[[Exchange], None] | None = None
 
@@ -61,7 +61,7 @@ class TableSink(Sink):
             self.compiled = ExchangeSummaries(self)
 
     def show(
-        self, table: Table, moved: Callable[[int], None] = lambda count: None, opening: str = ""
+        self, table: ExchangeTable, moved: Callable[[int], None] = lambda count: None, opening: str = ""
     ) -> Iterator[None]:
         """Read the files piece by piece into the table. opening: see `Table.begin`. InputError at the end for damaged
         files."""

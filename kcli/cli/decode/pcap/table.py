@@ -44,7 +44,7 @@ class Speaker:
         self.shown = False
 
 
-class Table:
+class ExchangeTable:
     """Writes exchanges and events as lines.
 
     width: cells of the terminal; None: lines are not broken (a pipe). absolute: times are times of day, in a pipe with

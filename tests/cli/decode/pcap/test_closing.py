@@ -10,7 +10,7 @@ import pytest
 
 from kcli.capture.counters import Tally
 from kcli.cli.decode.pcap.closing import apis_text, closing, following
-from kcli.cli.decode.pcap.table import Table
+from kcli.cli.decode.pcap.table import ExchangeTable
 from kcli.cli.main import main
 from kcli.cli.options.filter import say_nameless
 from kcli.records import build_batch
@@ -22,7 +22,7 @@ from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 
 def summary_of(path: Path) -> list[str]:
     """The closing summary behind a capture's table."""
-    shown = Table(lambda *parts: None)
+    shown = ExchangeTable(lambda *parts: None)
     source = as_values([str(path)])
     for items in pieces(source):
         for item in items:
@@ -52,7 +52,7 @@ def test_the_apis_that_were_asked_most() -> None:
 
 
 def test_what_comes_next_shows_something_new() -> None:
-    tally, table = Tally(exchanges=9), Table(lambda *parts: None)
+    tally, table = Tally(exchanges=9), ExchangeTable(lambda *parts: None)
     table.exchanges, table.failed = 9, 0  # none with an error, no Fetch
     assert [*following(tally, table, "a.pcap", None)] == ["Next:", "  kcli decode pcap a.pcap --format tree"]
     table.failed = 9  # all of them, as with --errors

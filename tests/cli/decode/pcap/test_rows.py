@@ -9,7 +9,7 @@ import pytest
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions, with_failures
 from kcli.capture.filters import Choice, Filter, chosen
 from kcli.cli.decode.pcap.rows import TableSink
-from kcli.cli.decode.pcap.table import Table
+from kcli.cli.decode.pcap.table import ExchangeTable
 from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
@@ -34,7 +34,7 @@ def rows(path: Path, asked: Filter) -> list[str]:
     """The table's lines, without the headings."""
     lines: list[str] = []
     source = CaptureDecoder([str(path)], TableSink(), DecodeOptions(chosen=asked))
-    for _ in source.sink.show(Table(lambda *parts: lines.append("".join(parts)))):
+    for _ in source.sink.show(ExchangeTable(lambda *parts: lines.append("".join(parts)))):
         pass
     return lines[1:]
 

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from kcli.capture.kafka.events import Event
-from kcli.cli.decode.pcap.table import Table, opening, words_of
+from kcli.cli.decode.pcap.table import ExchangeTable, opening, words_of
 from kcli.legible import legible
 from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
@@ -23,7 +23,7 @@ def writer(lines: list[str]) -> Callable[..., None]:
 def table(path: Path, width: int | None = None, colour: bool = False) -> list[str]:
     """The lines of a capture."""
     lines: list[str] = []
-    shown = Table(writer(lines), width=width, colour=colour)
+    shown = ExchangeTable(writer(lines), width=width, colour=colour)
     source = as_values([str(path)])
     for items in pieces(source):
         for item in items:
@@ -33,7 +33,7 @@ def table(path: Path, width: int | None = None, colour: bool = False) -> list[st
 
 def test_requests_without_an_answer_are_their_clients() -> None:
     lines: list[str] = []
-    shown = Table(writer(lines))
+    shown = ExchangeTable(writer(lines))
     first = next(item for items in pieces(as_values([str(SAMPLES / "java44-txn.pcap")])) for item in items)
     assert first.connection
     for sender in ("client", "server"):
@@ -72,7 +72,7 @@ def test_no_word_is_broken(width: int, name: str) -> None:
 def test_times_are_those_of_the_clock_where_that_is_asked_for() -> None:
     def times(width: int | None) -> list[str]:
         shown: list[str] = []
-        made = Table(writer(shown), width=width, absolute=True)
+        made = ExchangeTable(writer(shown), width=width, absolute=True)
         for items in pieces(as_values([str(SAMPLES / "java44-txn.pcap")])):
             for item in items:
                 made.show(item)
@@ -83,7 +83,7 @@ def test_times_are_those_of_the_clock_where_that_is_asked_for() -> None:
 
 
 def test_the_legend_names_the_connections_that_are_shown() -> None:
-    made = Table(lambda *parts: None)
+    made = ExchangeTable(lambda *parts: None)
     for connection, client in (("b:9092-a:1", None), ("b:9092-a:2", "one"), ("b:9092-a:1", "two\x1b")):
         made.row(made.speaker(connection, client), 1, "Fetch", 1, "", None, "1 / -", None)
     assert made.legend(5) == ["c1 a:1 to b:9092, two\\x1b", "c2 a:2 to b:9092, one"]
@@ -102,7 +102,7 @@ def test_errors_are_red_and_events_yellow() -> None:
 @pytest.mark.parametrize("width", [None, 100])
 def test_text_from_the_wire_cannot_steer_the_terminal(width: int | None) -> None:
     lines: list[str] = []
-    table = Table(writer(lines), width=width, colour=True)
+    table = ExchangeTable(writer(lines), width=width, colour=True)
     table.show(Event("gap", "a:1-b:2", 1, 0, 5, "\x1b[2Jgone\n", "cli\x1bent"))
     assert not any("\x1b[2J" in line or "\n" in line for line in lines)
     assert "\\x1b[2Jgone\\n" in lines[-1]
@@ -110,7 +110,7 @@ def test_text_from_the_wire_cannot_steer_the_terminal(width: int | None) -> None
 
 def test_columns_stand_below_each_other_whatever_a_client_is_called() -> None:
     lines: list[str] = []
-    table = Table(writer(lines))
+    table = ExchangeTable(writer(lines))
     for name in ("plain", "日本語" * 9, "e\u0301" * 3, "\u202e\x1b[8m"):
         table.show(Event("gap", "a:1-b:2", 1, 0, 5, "words", name))
     assert len({cell_len(line[: line.index(" gap ")]) for line in lines[1:]}) == 1
@@ -123,5 +123,5 @@ def test_the_first_line_names_the_files() -> None:
 
 def test_a_time_of_day_says_its_zone() -> None:
     lines: list[str] = []
-    Table(lambda *parts: lines.append("".join(parts))).begin(1_700_000_000_123_456_789, "a.pcap  1 kB")
+    ExchangeTable(lambda *parts: lines.append("".join(parts))).begin(1_700_000_000_123_456_789, "a.pcap  1 kB")
     assert lines[0] == "a.pcap  1 kB  from 2023-11-14 22:13:20.123Z"
