@@ -34,6 +34,7 @@ from kcli.schemas.secrets import secret_fields
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 FORMATS = ("json", "tree", "hexdump", "table")
+NEWER = 16  # versions above the newest of the tables
 MOST_SHAPES = 256  # shapes of requests that are cached
 
 
@@ -173,7 +174,7 @@ def decode_piece(
     """Show each message, and return the problems."""
     found: list[InputError] = []
     try:
-        ways = partial(reach, shape_of, options), partial(is_known_api, dialect=options["dialect"])
+        ways = partial(reach, shape_of, options), partial(may_begin, dialect=options["dialect"])
         for frame in frames_of(data, options["framed"], reads, found.append, *ways):
             try:
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
@@ -235,6 +236,14 @@ def begins_with_known_api(data: bytes, dialect: str | None) -> bool:
 def is_known_api(data: bytes, dialect: str | None) -> bool:
     """Return whether data starts with a known API and version."""
     return len(data) >= LEAST and catalog(dialect).knows(*api_of(data))
+
+
+def may_begin(data: bytes, dialect: str | None) -> bool:
+    """Return whether data starts with a known API, in a version of the tables or a little above, as of a draft."""
+    if len(data) < LEAST:
+        return False
+    key, version = api_of(data)
+    return any(catalog(dialect).knows(key, version - back) for back in range(NEWER + 1))
 
 
 def reads_request(data: bytes, dialect: str | None) -> bool:

@@ -100,7 +100,7 @@ def frames_of(
 
     Frames whose lengths include themselves, or are little-endian, are found, too; `note` is told so. Raises
     DecodeError. reach: returns how many bytes of a message can be read; cut: the frame's end is missing. known: returns
-    whether bytes start with a known API and version.
+    whether bytes start with a known API and a version that it may have.
     """
     fits = framed is not False and bool(chain(data))
     if framed is not False and not fits and not reads(data):

@@ -193,6 +193,19 @@ def test_an_api_that_there_is_not_is_not_taken_for_a_length(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("key", "newest"), [(1, 18), (3, 13), (11, 9)])
+def test_a_version_above_the_newest_is_no_length(
+    key: int, newest: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With correlation id 0, as of a template, what stands behind key and version reads as Produce v0."""
+    message = frames.encode_request(
+        {"requestApiKey": key, "requestApiVersion": newest, "correlationId": 0, "clientId": ""}, {}
+    )
+    (tmp_path / "message").write_bytes(message[:2] + (newest + 1).to_bytes(2, "big") + message[4:])
+    assert main(["decode", "request", str(tmp_path / "message")]) == 3
+    assert f"has no version {newest + 1} (known: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("number", range(14))
 def test_the_number_of_a_damaged_request_is_no_api(
     number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
