@@ -28,25 +28,28 @@ WITH tried AS (
   ) AS c
   GROUP BY place
 ),
-asking AS (
-  SELECT m.server, coalesce(m.client_id, '') AS client_id, count(*) AS asked, min(m.completed_ns) AS began_ns,
-         max(m.completed_ns) AS ended_ns,
-         sum(CASE WHEN e.connection IS NULL THEN 1 ELSE 0 END) AS told_well,
-         sum(CASE WHEN e.connection IS NULL AND NOT m.all_topics THEN 1 ELSE 0 END) AS told_of_topics
-  FROM metadata_calls m LEFT JOIN (SELECT DISTINCT connection, correlation_id FROM metadata_topics) AS e
-    ON m.connection = e.connection AND m.correlation_id = e.correlation_id
-  GROUP BY 1, 2
-),
 working AS (
   SELECT DISTINCT client_id
   FROM calls
   WHERE api NOT IN ('API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE',
                     'GET_TELEMETRY_SUBSCRIPTIONS')
 ),
-proven AS (SELECT DISTINCT server FROM asking WHERE client_id IN (SELECT client_id FROM working)),
+asking AS (
+  SELECT k.*, w.client_id IS NOT NULL AS works, bool_or(w.client_id IS NOT NULL) OVER (PARTITION BY server) AS proven
+  FROM (
+    SELECT m.server, coalesce(m.client_id, '') AS client_id, count(*) AS asked, min(m.completed_ns) AS began_ns,
+           max(m.completed_ns) AS ended_ns,
+           sum(CASE WHEN e.connection IS NULL THEN 1 ELSE 0 END) AS told_well,
+           sum(CASE WHEN e.connection IS NULL AND NOT m.all_topics THEN 1 ELSE 0 END) AS told_of_topics
+    FROM metadata_calls m LEFT JOIN (SELECT DISTINCT connection, correlation_id FROM metadata_topics) AS e
+      ON m.connection = e.connection AND m.correlation_id = e.correlation_id
+    GROUP BY 1, 2
+  ) AS k LEFT JOIN working w ON k.client_id = w.client_id
+),
 sent AS (
   SELECT a.server, node_id, address, named, attempts, refused, waited_seconds, hosts, coalesce(accepted, 0) AS accepted,
-         p.server IS NOT NULL AS proven
+         sum(CASE WHEN named THEN 0 ELSE coalesce(accepted, 0) END) OVER (PARTITION BY a.server) = 0 AS blind,
+         sum(coalesce(accepted, 0)) OVER (PARTITION BY a.server) > 0 AS maybe
   FROM (
     SELECT server, node_id, address, named,
            CASE WHEN named THEN concat('port ', split_part(address, ':', -1)) ELSE address END AS place
@@ -54,37 +57,27 @@ sent AS (
       SELECT server, node_id, address, address NOT LIKE '[%' AND lower(address) != upper(address) AS named
       FROM advertised
     ) AS n
-  ) AS a LEFT JOIN tried t USING (place) LEFT JOIN proven p ON a.server = p.server
-),
-blind AS (
-  SELECT server, sum(accepted) > 0 AS maybe
-  FROM sent
-  WHERE NOT proven
-  GROUP BY server
-  HAVING sum(CASE WHEN named THEN 0 ELSE accepted END) = 0
-),
-lost AS (
-  SELECT node_id, address, max(attempts) AS attempts, max(refused) AS refused, max(waited_seconds) AS waited_seconds,
-         max(hosts) AS hosts, array_agg(DISTINCT server) AS listeners
-  FROM sent
-  WHERE address != server AND accepted = 0 AND (attempts >= 2 OR waited_seconds >= 3)
-  GROUP BY node_id, address
-  UNION ALL
-  SELECT node_id, address, 0, 0, 0, NULL, array_agg(DISTINCT server)
-  FROM sent
-  WHERE address != server AND (attempts IS NULL OR (named AND accepted > 0 AND NOT proven))
-  GROUP BY node_id, address
+  ) AS a LEFT JOIN tried t USING (place)
 ),
 away AS (
-  SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
-  FROM lost l JOIN asking k ON array_contains(l.listeners, k.server) LEFT JOIN blind b ON k.server = b.server
-  WHERE k.client_id NOT IN (SELECT client_id FROM working)
-    AND CASE WHEN l.attempts > 0 THEN b.server IS NOT NULL OR k.asked >= 3
-             ELSE b.server IS NOT NULL AND CASE WHEN b.maybe THEN k.told_of_topics ELSE k.told_well END >= 3 END
+  SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns,
+         CASE WHEN untried THEN NULL ELSE hosts END AS hosts,
+         CASE WHEN untried THEN 0 ELSE attempts END AS attempts, CASE WHEN untried THEN 0 ELSE refused END AS refused,
+         CASE WHEN untried THEN 0 ELSE waited_seconds END AS waited_seconds
+  FROM (
+    SELECT s.*, k.server AS listener, k.client_id, asked, began_ns, ended_ns, blind AND NOT proven AS lost_all,
+           attempts IS NULL OR (named AND accepted > 0 AND NOT proven) AS untried,
+           CASE WHEN maybe THEN told_of_topics ELSE told_well END AS told
+    FROM sent s JOIN asking k ON s.server = k.server
+    WHERE address != s.server AND NOT works
+  ) AS l
+  WHERE CASE WHEN untried THEN lost_all AND told >= 3
+             ELSE accepted = 0 AND (attempts >= 2 OR waited_seconds >= 3) AND (lost_all OR asked >= 3) END
 )
-SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
+SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,
-       split(concat_ws('|', CAST(node_id AS STRING), address, concat_ws('|', max(listeners))), '[|]') AS broker,
+       split(concat_ws('|', CAST(node_id AS STRING), address, concat_ws('|', array_agg(DISTINCT listener))),
+             '[|]') AS broker,
        max(hosts) AS hosts, min(began_ns) AS first_ns, max(ended_ns) AS last_ns, sum(asked) AS weight,
        (
          SELECT array_agg(DISTINCT group_id)
