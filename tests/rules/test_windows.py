@@ -68,11 +68,11 @@ def test_all_topics_asked_for_at_the_end(tmp_path: Path) -> None:
 
 def test_errors_that_begin_late(tmp_path: Path) -> None:
     good = fetched(Talk(), 200)
-    finding = told(found(tmp_path, fetched(good, 20, error=56)), "errors-again", client="tester")
+    finding = told(found(tmp_path, fetched(good, 20, error=42)), "errors-again", client="tester")
     assert (finding.evidence["answers"], finding.evidence["requests"]) == (20, 20)
-    mixed = fetched(Talk(), 1, error=56)
+    mixed = fetched(Talk(), 1, error=42)
     for _ in range(12):
-        fetched(fetched(mixed, 9), 1, error=56)
+        fetched(fetched(mixed, 9), 1, error=42)
     path = tmp_path / "a.pcap"
     assert not found(tmp_path, mixed) and diagnose([str(path)]).judged
 
