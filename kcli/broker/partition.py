@@ -59,10 +59,10 @@ class Partition:
     """One partition: its leader, and its log (None until the first write).
 
     visible: the readable part of the log where some is held back; None: all of it. fault: why its log can't be read
-    lagging: replicas that are not in sync; elr: the eligible leader replicas among them (KIP-966) refused: the error
-    that every fetch of it gets, 0 for none; unseen: offsets of records that the captured log had, and this one lacks;
-    breaks: offsets at which a read ends, as at the end of a segment, rising; unsettled: its leader moved, or a fault
-    refused a batch, while this broker ran, so a producer's second batch can come before the first
+    lagging: replicas that are not in sync; elr: the eligible leader replicas among them (KIP-966)
+    refused: the error that every fetch of it gets, 0 for none; unseen: offsets of records that the captured log had,
+    and this one lacks; breaks: offsets at which a read ends, as at the end of a segment, rising; unsettled: its leader
+    moved, or a fault refused a batch, while this broker ran, so a producer's second batch can come before the first
     """
 
     __slots__ = (

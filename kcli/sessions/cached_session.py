@@ -25,8 +25,9 @@ class CachedPartition:
 class CachedSession:
     """A session in the cache. Times in ms.
 
-    privileged: a follower's due: partitions that can have news; all others are as last reported partial: it has other
-    partitions, too, which are unknown
+    privileged: a follower's
+    due: partitions that can have news; all others are as last reported
+    partial: it has other partitions, too, which are unknown
     """
 
     __slots__ = (

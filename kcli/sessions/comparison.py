@@ -19,8 +19,8 @@ LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
 class SessionDifference:
     """A difference between a live session and the captured one; fetch: its number, None for the whole session.
 
-    partitions: those with other records or errors, by name; none if the session differs unknown: why the capture leaves
-    the right answer unknown; "" if it does not
+    partitions: those with other records or errors, by name; none if the session differs
+    unknown: why the capture leaves the right answer unknown; "" if it does not
     """
 
     session: str

@@ -40,8 +40,8 @@ class Fragment(NamedTuple):
 class NoSegment(str):
     """The reason why a packet is no TCP segment: "other", "cut", "fragment" or "link".
 
-    unread: its protocol, as a number of `tunnels`; of a fragment: it is, or can be, of UDP that is no tunnel. fragment:
-    the part to be joined with others.
+    unread: its protocol, as a number of `tunnels`; of a fragment: it is, or can be, of UDP that is no tunnel.
+    fragment: the part to be joined with others.
     """
 
     unread: int

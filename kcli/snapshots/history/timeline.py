@@ -68,8 +68,8 @@ class Bucket:
 
 class Timeline(Loader):
     """A Loader that notes the changes by a log's records while it builds the image; a snapshot's records are its start.
-    buckets: {time in steps: Bucket}, if it has records; before: the states' counts at the start events, epochs: the
-    newest MOST
+    buckets: {time in steps: Bucket}, if it has records; before: the states' counts at the start
+    events, epochs: the newest MOST
     """
 
     def __init__(self, step: int, dialect: str | None = None) -> None:

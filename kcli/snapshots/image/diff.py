@@ -15,9 +15,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """kind: "created", "deleted" or "changed"; table: one of `tables.TABLES`; key: names the object before, after: the
-    rows; None on the side without one. columns: those that differ. fields: {column: (old, new)} of them, "changed"
-    only.
+    """kind: "created", "deleted" or "changed"; table: one of `tables.TABLES`; key: names the object
+
+    before, after: the rows; None on the side without one. columns: those that differ. fields: {column: (old, new)} of
+    them, "changed" only.
     """
 
     kind: str

@@ -15,9 +15,10 @@ from kcli.snapshots.quorum.quorum_findings import add_line
 
 @dataclass(slots=True)
 class ControllerAnswer:
-    """address: of the controller; error: why it did not answer; node: its id, if known leader, epoch: from its answer;
-    leader -1: it knows none; quorum: its DescribeQuorum, as the leader cluster_id; controllers: {address: node id} from
-    its answer; is_certificate: the error is about one
+    """address: of the controller; error: why it did not answer; node: its id, if known
+
+    leader, epoch: from its answer; leader -1: it knows none; quorum: its DescribeQuorum, as the leader
+    cluster_id; controllers: {address: node id} from its answer; is_certificate: the error is about one
     """
 
     address: str

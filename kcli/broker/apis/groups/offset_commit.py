@@ -33,8 +33,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def commit(request: Request, code: int, *, by_id: bool, producer: tuple[int, int] | None = None) -> dict[str, Any]:
-    """Commit a request's offsets, unless there is an error code for all of it. by_id: topics are named by id. producer:
-    id and epoch of the transaction's producer
+    """Commit a request's offsets, unless there is an error code for all of it. by_id: topics are named by id.
+
+    producer: id and epoch of the transaction's producer
     """
     group_id, topics = request.body["groupId"], request.body["topics"]
     wanted: dict[tuple[str, int], Committed] = {}
