@@ -56,6 +56,13 @@ def test_one_clock_that_is_off_among_those_that_are_right(tmp_path: Path) -> Non
     assert finding.evidence["batches"] == 15
 
 
+def test_of_two_clocks_that_are_off_alike_the_nearer_is_told_in_either_order(tmp_path: Path) -> None:
+    for hours in ((2, 3), (3, 2)):
+        writers = [writer(40000 + number, 5, times=15, ahead_ms=ahead * HOUR_MS) for number, ahead in enumerate(hours)]
+        finding = told(found(tmp_path, *writers), "clock-skew", client="shared")
+        assert finding.evidence["ahead_seconds"] == pytest.approx(2 * 3600, abs=2)
+
+
 def asker(number: int, a_second: int, *, times: int) -> Talk:
     talk = Talk("shared", 41000 + number)
     for _ in range(times):

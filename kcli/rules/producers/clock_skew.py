@@ -27,7 +27,7 @@ refused AS (
 ),
 off AS (
   SELECT client_id, topic, sum(batches) AS batches, min(least) AS least, max(most) AS most,
-         max_by(ahead_seconds, batches) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns
+         min_by(ahead_seconds, abs(ahead_seconds)) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns
   FROM skewed
   WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
   GROUP BY client_id, topic
