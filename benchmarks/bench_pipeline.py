@@ -78,11 +78,11 @@ print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru
 ONE = """
 import sys, time
 from kcli.capture.decoder import decode
-from kcli.capture.sink import Lines
+from kcli.capture.sink import LineSink
 def lines(path):
     start = time.process_time()
     with open("/dev/null", "wb") as out:
-        decode([path], Lines(out.write))
+        decode([path], LineSink(out.write))
     return time.process_time() - start
 lines(sys.argv[2])
 print(lines(sys.argv[1]))

@@ -29,6 +29,8 @@ READERS = {
     "a capture": "kcli decode pcap",
     "hex text": "kcli decode request --hex",
     "base64 text": "kcli decode request --base64",
+    "hex text of record batches": "kcli decode batch --hex",
+    "base64 text of record batches": "kcli decode batch --base64",
     "JSON": "kcli encode",
     "a Parquet file": "kcli sql",
     "record batches": "kcli decode segment",
@@ -59,38 +61,49 @@ def kind_of(start: bytes) -> str | None:
             inside = unpacked(start)
             return "a capture" if PCAP.match(inside) or PCAPNG.match(inside) else name
     if HEX_TEXT.fullmatch(start.strip()) or DUMP.match(start):
-        return "hex text"
+        return text_kind("hex text", hex_bytes(start))
     if start.startswith(PARQUET):
         return "a Parquet file"
     if JSON.match(start):
-        return "hex text" if is_source_of_bytes(start) else "JSON"
-    if is_base64_of_kafka(start):
-        return "base64 text"
-    return "hex text" if is_source_of_bytes(start) else None
+        return kind_of_source(start) or "JSON"
+    return kind_of_base64(start) or kind_of_source(start)
 
 
-def is_source_of_bytes(start: bytes) -> bool:
-    """Return whether this is text of one message in a form that --hex reads: an array or string of source code, a list
-    of numbers, a dump of any tool. Numbers that are no request may be anything; 0x and escapes are bytes."""
-    from kcli.hex_text import unhex
-    from kcli.records.recognition import begins_batch
-
-    if not TEXT.fullmatch(start):
-        return False
-    with contextlib.suppress(InputError):
-        data = unhex(start)
-        return bool(ESCAPED.search(start)) or begins_batch(data) or begins_request(data, whole=len(start) < LOOKED_AT)
-    return False
+def kind_of_source(start: bytes) -> str | None:
+    """Return the kind of text with one message in a form that --hex reads: an array or string of source code, a list of
+    numbers, a dump of any tool. Numbers that are no request may be anything; 0x and escapes are bytes."""
+    data = hex_bytes(start) if TEXT.fullmatch(start) else b""
+    return text_kind("hex text", data) if data and (ESCAPED.search(start) or begins_kafka(data, start)) else None
 
 
-def is_base64_of_kafka(start: bytes) -> bool:
-    """Return whether this is base64 of what begins as a request or as a record batch: words of plain text are not."""
-    from kcli.records.recognition import begins_batch
-
+def kind_of_base64(start: bytes) -> str | None:
+    """Return the kind of base64 of what begins as a request or as a record batch: words of plain text are neither."""
     text = b"".join(start.split())
-    if not BASE64_TEXT.fullmatch(text):
-        return False
-    data = base64.b64decode(text[: len(text) // 4 * 4])
+    data = base64.b64decode(text[: len(text) // 4 * 4]) if BASE64_TEXT.fullmatch(text) else b""
+    return text_kind("base64 text", data) if begins_kafka(data, start) else None
+
+
+def text_kind(form: str, data: bytes) -> str:
+    """Return a key of READERS for text in a form, by the bytes that it holds."""
+    from kcli.records.recognition import begins_batch
+
+    return f"{form} of record batches" if begins_batch(data) and not begins_request(data) else form
+
+
+def hex_bytes(start: bytes) -> bytes:
+    """Return the bytes of hex text, which may end within a byte; b"" for other text."""
+    from kcli.hex_text import unhex
+
+    for text in (start, start[:-1]):
+        with contextlib.suppress(InputError):
+            return unhex(text)
+    return b""
+
+
+def begins_kafka(data: bytes, start: bytes) -> bool:
+    """Return whether the bytes of a text that begins with start begin as a record batch or a request."""
+    from kcli.records.recognition import begins_batch
+
     return begins_batch(data) or begins_request(data, whole=len(start) < LOOKED_AT)
 
 

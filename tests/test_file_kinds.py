@@ -115,8 +115,15 @@ def test_base64_of_a_request_is_no_riddle_and_words_are_no_base64() -> None:
     for data in (REQUEST, FRAMED, REQUEST[:-9]):
         text = base64.encodebytes(data)
         assert recognized(text, certain=True) == "looks like base64 text: kcli decode request --base64 reads that"
-    for words in (b"some plain words that go on and on", base64.b64encode(SEGMENT)):
-        assert recognized(words, certain=True) is None
+    assert recognized(b"some plain words that go on and on", certain=True) is None
+
+
+@pytest.mark.parametrize("size", [len(SEGMENT), 100])
+def test_texts_of_record_batches_name_their_reader(size: int) -> None:
+    texts = {"hex": SEGMENT[:size].hex().encode(), "base64": base64.encodebytes(SEGMENT[:size])}
+    for form, text in texts.items():
+        said = f"looks like {form} text of record batches: kcli decode batch --{form} reads that"
+        assert recognized(text, certain=True) == said
 
 
 def test_a_request_with_a_wrong_byte_begins_as_one() -> None:

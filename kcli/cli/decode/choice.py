@@ -19,6 +19,9 @@ COMMANDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "message": ("decode.message:request", ()),
     "hex": ("decode.message:request", ("--hex",)),
     "base64": ("decode.message:request", ("--base64",)),
+    "batch": ("decode.batch:batch", ()),
+    "hex-batch": ("decode.batch:batch", ("--hex",)),
+    "base64-batch": ("decode.batch:batch", ("--base64",)),
 }
 # The commands that read other kinds.
 ELSEWHERE: Mapping[str, str] = {

@@ -16,6 +16,7 @@ KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|
 MESSAGE = re.compile(r"(?:a|an) .+ request")
 KINDS = {
     "a capture": "capture", "hex text": "hex", "base64 text": "base64", "a Parquet file": "table", "JSON": "json",
+    "hex text of record batches": "hex-batch", "base64 text of record batches": "base64-batch",
 }  # fmt: skip
 MOST_ENTRIES = 10_000  # of a folder, to say what it is
 

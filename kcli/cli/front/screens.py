@@ -89,8 +89,6 @@ def message_screen(path: str, kind: str) -> int:
     """Show one message and the batches in it, field by field."""
     text = {"hex": "--hex ", "base64": "--base64 "}.get(kind, "")
     file = read_again(path) if text else path
-    if text and holds_batch(file, kind):
-        return batch_screen(path, kind, file)
     try:
         code = run("decode", "request", *text.split(), "--format", "tree", "--records", "batches", file)
     except DecodeError:
@@ -102,19 +100,10 @@ def message_screen(path: str, kind: str) -> int:
     return code
 
 
-def holds_batch(path: str, kind: str) -> bool:
-    """Return whether a text has the bytes of record batches, and not those of a request."""
-    from kcli.file_kinds import begins_request
-    from kcli.records.recognition import begins_batch
-
-    data = read_bytes(path, kind == "hex", kind == "base64")
-    return begins_batch(data) and not begins_request(data)
-
-
-def batch_screen(path: str, kind: str, file: str | None = None) -> int:
-    """Show record batches field by field. file: a copy of standard input."""
-    text = {"hex": "--hex ", "base64": "--base64 "}.get(kind, "")
-    code = run("decode", "batch", *text.split(), "--format", "tree", file or path)
+def batch_screen(path: str, kind: str) -> int:
+    """Show record batches field by field."""
+    text = {"hex-batch": "--hex ", "base64-batch": "--base64 "}.get(kind, "")
+    code = run("decode", "batch", *text.split(), "--format", "tree", read_again(path))
     next_commands(path, f"check batch {text}{{}}", f"decode batch {text}{{}}")
     return code
 
@@ -191,6 +180,8 @@ SCREENS: dict[str, Callable[[str, str], int]] = {
     "tables": tables_screen,
     "key-log": key_log_screen,
     "batch": batch_screen,
+    "hex-batch": batch_screen,
+    "base64-batch": batch_screen,
     "hex": message_screen,
     "base64": message_screen,
     "json": json_screen,
