@@ -195,6 +195,20 @@ def test_a_name_that_may_be_the_listener_s_own(error: int, tmp_path: Path) -> No
     told(found(tmp_path, talk), "unknown-topic" if error else "wrong-advertised-listener")
 
 
+def test_a_client_whose_group_is_refused_goes_no_further(tmp_path: Path) -> None:
+    talk = Talk("spy")
+    broker = {"nodeId": 1, "host": "kafka.shop.example", "port": 9092, "rack": None}
+    topic = {
+        "name": "orders",
+        "partitions": [{"partitionIndex": 0, "leaderId": 1, "replicaNodes": [1], "isrNodes": [1]}],
+    }
+    for _ in range(12):
+        talk.call(3, 12, {"topics": [{"name": "orders"}]}, {"brokers": [broker], "topics": [topic]}, SECOND)
+        refused_group = {"key": "g", "nodeId": -1, "host": "", "port": -1, "errorCode": 30, "errorMessage": None}
+        talk.call(10, 4, {"keyType": 0, "coordinatorKeys": ["g"]}, {"coordinators": [refused_group]})
+    told(found(tmp_path, talk), "authorization-failed", client="spy")
+
+
 def test_attempts_at_a_name_are_those_at_its_port(tmp_path: Path) -> None:
     asking = asks_metadata(1, ["kafka.shop.example"], port=9999)
     told(found(tmp_path, asking, *refused(4, port=9999)), "wrong-advertised-listener", client=["gateway"])
