@@ -29,9 +29,10 @@ class Unjudged:
 
 # Where no name is known, the id stands for it.
 OF_CLIENTS = f"""
+WITH nameless AS ({NAMELESS})
 SELECT DISTINCT topic
 FROM (SELECT topic, client_id FROM fetched UNION ALL SELECT topic, client_id FROM produced) AS p
-WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND topic IN ({NAMELESS})
+WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND topic IN (SELECT topic_id FROM nameless)
 ORDER BY topic
 """
 
@@ -186,7 +187,7 @@ def nameless(store: FactStore) -> Iterator[Unjudged]:
     """Yield the topics that clients write and read by an id of which no message says the name."""
     if not store.may_be_nameless():
         return
-    ids = [row["topic"] for row in store.ask(OF_CLIENTS)]
+    ids = [row["topic"] for row in store.ask(OF_CLIENTS, ["nameless"])]
     if ids:
         yield Unjudged(
             f"{counted(len(ids), 'topic')} known by id alone: {few_of(ids, NAMED)}",

@@ -51,6 +51,7 @@ WHERE rounds >= 2
 GROUP BY client_id, topic
 HAVING count(*) >= 10
 """,
+    rests_on=("often", "read"),
     subject={"client": "client_id", "topic": "topic"},
     evidence=("batches", "rounds", "records", "seconds"),
     says="{client_id} writes to {topic} what was read from {topic}: {batches} batches, byte for byte, up to {rounds} "
