@@ -50,7 +50,7 @@ def is_whole(data: bytes, shape: Shape) -> bool:
 def is_padding(codec: MessageCodec, rest: bytes) -> bool:
     """Return whether these bytes after a message are known ones of clients, which brokers ignore."""
     versions, padding = PADDING.get(codec.name, ((), b""))
-    return (codec.version in versions and rest == padding) or (codec.grammar.flexible and rest == EMPTY_SECTION)
+    return (codec.version in versions and rest == padding) or not codec.is_damage(rest)
 
 
 def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
