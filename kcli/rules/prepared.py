@@ -66,6 +66,9 @@ AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') AND error NOT L
 AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
 """.strip()
 
+# When the client, or the server, ended a TCP connection; null where it did not.
+CLIENT_END = "least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns))"
+SERVER_END = "least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns))"
 # The join of a batch `b` with the partition `p` of the Produce request that sent it.
 OF_BATCH = (
     "p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic "
@@ -244,11 +247,11 @@ FROM tcp t LEFT JOIN links l ON t.connection = l.connection
 """,
     # Times when a broker went away: most of its connections ended within moments, and others were refused after that.
     # Those that began meanwhile do not count.
-    "outages": """
+    "outages": f"""
 WITH ends AS (
   SELECT server, connection, first_ns, client_id,
-         least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns,
-         least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns, s_rst_ns, last_ns
+         {SERVER_END} AS server_ns,
+         {CLIENT_END} AS client_ns, s_rst_ns, last_ns
   FROM conns
   WHERE accepted OR requests > 0
 ),

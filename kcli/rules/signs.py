@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.rules.prepared import LOOKS, WORK
+from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, WORK
 
 # Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
 # seconds: from the first request to the last answer; left_seconds: between the ends of connections that clients closed;
@@ -79,8 +79,8 @@ lines AS (
                       coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms,
          max(greatest(coalesce(c_rtt_p50_ms, 0), coalesce(s_rtt_p50_ms, 0))) AS usual_trip_ms
   FROM (
-    SELECT *, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS left_ns,
-           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS cut_ns
+    SELECT *, {CLIENT_END} AS left_ns,
+           {SERVER_END} AS cut_ns
     FROM tcp
   ) AS ends
 ),

@@ -1,5 +1,6 @@
 """A certificate is not valid for the other side."""
 
+from kcli.rules.prepared import CLIENT_END
 from kcli.rules.rule import CRITICAL, Rule
 
 # Alert descriptions: RFC 8446, 6. TLS 1.3 encrypts alerts. Such an alert is recognized by its length and by its place:
@@ -11,7 +12,7 @@ RULE = Rule(
     title="certificates that are refused",
     severity=CRITICAL,
     when="tls_alerts >= 2 OR tls_hellos >= 3",
-    sql="""
+    sql=f"""
 WITH named AS (
   SELECT 42 AS alert, 'bad_certificate' AS name
   UNION ALL
@@ -44,8 +45,8 @@ ended AS (
   FROM conns
   WHERE c_alert IS NULL AND s_alert IS NULL AND c_first_bytes LIKE '1603%' AND s_first_bytes LIKE '1603%'
     AND c_data_segments = 1 AND s_bytes >= 500
-    AND least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) - s_first_data_ns BETWEEN 0 AND 3000000000
-    AND least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) < coalesce(s_fin_ns, s_rst_ns, c_fin_ns + 1)
+    AND {CLIENT_END} - s_first_data_ns BETWEEN 0 AND 3000000000
+    AND {CLIENT_END} < coalesce(s_fin_ns, s_rst_ns, c_fin_ns + 1)
 )
 SELECT e.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, array_agg(DISTINCT n.name) AS alerts,
        max(sender) AS sender, count(*) AS connections,

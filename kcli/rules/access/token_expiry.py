@@ -1,12 +1,13 @@
 """A login ran out and was not renewed."""
 
+from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="token-expiry",
     title="logins that run out",
     when="apis LIKE '%,SASL_AUTHENTICATE,%'",
-    sql="""
+    sql=f"""
 WITH logins_of AS (
   SELECT connection, coalesce(min(client_id), '') AS client_id, max(session_lifetime_ms) AS lifetime_ms,
          min(completed_ns) AS login_ns, max(mechanism) AS mechanism,
@@ -17,8 +18,8 @@ WITH logins_of AS (
   HAVING max(session_lifetime_ms) > 0
 ),
 late AS (
-  SELECT l.*, c.server, least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns,
-         least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns
+  SELECT l.*, c.server, {SERVER_END} AS server_ns,
+         {CLIENT_END} AS client_ns
   FROM logins_of l JOIN conns c ON l.connection = c.connection
 ),
 cuts AS (

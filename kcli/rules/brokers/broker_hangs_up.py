@@ -1,5 +1,6 @@
 """A broker closes connections instead of answering."""
 
+from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import CRITICAL, Rule
 
 # A broker that can't take a request closes its connection without a word: a request larger than
@@ -12,13 +13,13 @@ RULE = Rule(
     title="connections that a broker closes instead of answering",
     severity=CRITICAL,
     when="cut_connections >= 3",
-    sql="""
+    sql=f"""
 WITH cuts AS (
   SELECT *
   FROM (
     SELECT connection, server, host, coalesce(client_id, '') AS client_id, first_ns, response_bytes,
-           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS cut_ns,
-           least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns
+           {SERVER_END} AS cut_ns,
+           {CLIENT_END} AS client_ns
     FROM conns
     WHERE opened AND accepted AND NOT inner_client AND requests > 0
   ) AS c
@@ -97,12 +98,13 @@ SELECT client_id, times, servers, first_ns, last_ns, times AS weight, versions,
                  WHEN 'version' THEN concat('at ', version, ', of which it answered none')
                  ELSE 'as soon as they open, while others of the same address go on' END AS how,
        CASE kind WHEN 'size'
-                 THEN concat('make requests of {client_id} smaller (max.request.size, batch.size), or raise ',
+                 THEN concat('make requests of {{client_id}} smaller (max.request.size, batch.size), or raise ',
                              'socket.request.max.bytes of the brokers (104857600)')
                  WHEN 'login'
-                 THEN 'set security.protocol and sasl.mechanism of {client_id}, or give it the port of another listener'
+                 THEN concat('set security.protocol and sasl.mechanism of {{client_id}}, or give it the port of ',
+                             'another listener')
                  WHEN 'version'
-                 THEN concat('upgrade {client_id}, or let it ask for versions (api.version.request, api_version): ',
+                 THEN concat('upgrade {{client_id}}, or let it ask for versions (api.version.request, api_version): ',
                              'Kafka 4 takes no requests of clients before 2.1')
                  ELSE concat('open fewer connections from there, or raise max.connections.per.ip (and its ',
                              '.overrides) of the brokers') END AS advised

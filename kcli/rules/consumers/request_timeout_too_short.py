@@ -1,5 +1,6 @@
 """A client does not wait for the answer it asked for."""
 
+from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import Rule
 
 # A broker that answers nobody in the meantime hangs, and its clients are right to give up. An answer that is missing in
@@ -10,13 +11,13 @@ RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",
     when="left_connections >= 3 AND left_seconds >= 2",
-    sql="""
+    sql=f"""
 WITH hung AS (
   SELECT *
   FROM (
     SELECT c.connection, coalesce(c.client_id, '') AS client_id,
-           least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS end_ns,
-           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns, c.unanswered,
+           {CLIENT_END} AS end_ns,
+           {SERVER_END} AS server_ns, c.unanswered,
            l.last_ns AS answered_ns
     FROM conns c JOIN links l ON c.connection = l.connection
     WHERE NOT c.inner_client AND c_unacked_resent = 0

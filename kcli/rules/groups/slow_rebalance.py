@@ -1,5 +1,6 @@
 """A rebalance that waits long for a member."""
 
+from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import Rule
 
 # A coordinator answers JoinGroup when all members that it knows have joined. It waits for a dead member until its
@@ -15,7 +16,7 @@ RULE = Rule(
     finding="slow-rebalance",
     title="groups that wait long for a member",
     when="seconds >= 6 AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
-    sql="""
+    sql=f"""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
          completed_ns, coalesce(instance_id, member_id) AS member, instance_id IS NOT NULL AS is_static,
@@ -28,8 +29,8 @@ WITH asked AS (
 closed AS (
   SELECT connection, least(coalesce(c_ns, s_ns), coalesce(s_ns, c_ns)) AS closed_ns
   FROM (
-    SELECT connection, least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS c_ns,
-           least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS s_ns
+    SELECT connection, {CLIENT_END} AS c_ns,
+           {SERVER_END} AS s_ns
     FROM tcp
   ) AS ends
 ),
@@ -221,20 +222,21 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
                   WHEN 'closed' THEN ', whose connection had ended without LeaveGroup'
                   WHEN 'silent' THEN ', which did not leave and said nothing more' ELSE '' END AS how,
        CASE WHEN state = 'keeps'
-            THEN concat('do less between two polls of {clients} (lower max.poll.records) and in onPartitionsRevoked: ',
-                        'a member gives partitions up as it polls; it is put out after max.poll.interval.ms')
+            THEN concat('do less between two polls of {{clients}} (lower max.poll.records) and in ',
+                        'onPartitionsRevoked: a member gives partitions up as it polls; ',
+                        'it is put out after max.poll.interval.ms')
             WHEN state = 'gone'
-            THEN concat('find out what ended {clients}; let members leave as they stop, on SIGTERM too: close(); ',
+            THEN concat('find out what ended {{clients}}; let members leave as they stop, on SIGTERM too: close(); ',
                         'how long partitions wait is group.consumer.session.timeout.ms of the brokers, or ',
                         'consumer.session.timeout.ms of the group')
             WHEN state = 'works'
-            THEN concat('do less between two polls of {clients}: lower max.poll.records, or hand the work to other ',
-                        'threads; a rebalance waits for it up to max.poll.interval.ms ({rebalance_timeout_ms})')
+            THEN concat('do less between two polls of {{clients}}: lower max.poll.records, or hand the work to other ',
+                        'threads; a rebalance waits for it up to max.poll.interval.ms ({{rebalance_timeout_ms}})')
             WHEN is_static
             THEN concat('take static members that are gone for good out of the group ',
                         '(removeMembersFromConsumerGroup of an Admin); a session.timeout.ms shorter than ',
-                        '{session_timeout_ms}') END AS advised,
-       CASE WHEN state IN ('keeps', 'gone') THEN 'decode pcap {files} --api ConsumerGroupHeartbeat' END AS look,
+                        '{{session_timeout_ms}}') END AS advised,
+       CASE WHEN state IN ('keeps', 'gone') THEN 'decode pcap {{files}} --api ConsumerGroupHeartbeat' END AS look,
        from_ns AS first_ns, to_ns AS last_ns, (to_ns - from_ns) / 1e9 * waiting AS weight,
        CASE WHEN to_ns - from_ns >= 10000000000 THEN 'warning' ELSE 'info' END AS severity
 FROM told
