@@ -27,7 +27,7 @@ class TemporaryFolder:
 
     def __init__(self, prefix: str, *, shared: bool = False, beside: Path | None = None) -> None:
         """Make the folder in TMPDIR, or beside a path that it may be moved to. prefix: of its name. shared: another
-        process, which may end later, writes into it, too; what can't be removed stays. OSError.
+        process, which may end later, writes into it, too; what can't be removed stays. Raises OSError.
         """
         self.name = str((beside.parent if beside else temporary_root()) / f"{prefix}{os.urandom(8).hex()}")
         self.end = weakref.finalize(self, remove, self.name, os.getpid(), shared)
@@ -57,7 +57,7 @@ def temporary_root() -> Path:
 
 
 def temporary_file(buffering: int = -1) -> IO[bytes]:
-    """Open a file of this process alone, which has no name. buffering: as of `open`. OSError."""
+    """Open a file of this process alone, which has no name. buffering: as of `open`. Raises OSError."""
     import tempfile
 
     with without_signals():

@@ -126,6 +126,12 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     assert not found, "\n".join(f"{each.place}: {each.text[:60]}" for each in found)
 
 
+def test_docstrings_say_raises_before_an_error() -> None:
+    bare = re.compile(r"(?:^|[.)\"`] )(?:[a-z0-9]+\.)?[A-Z]\w*Error(?:, [A-Z]\w*Error)*[.:](?: |$)")
+    found = [each for each in docstrings() if bare.search(" ".join(each.text.split()))]
+    assert not found, "\n".join(f"{each.place}: {each.text}" for each in found)
+
+
 def test_every_docstring_of_the_core_is_found() -> None:
     for path in CYTHON:
         begun = re.findall(r'^[ \t]*"""\S', path.read_text(), re.MULTILINE)

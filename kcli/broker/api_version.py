@@ -18,7 +18,7 @@ class ApiVersion:
 
     known: False for ApiVersions in a version that the broker lacks. The broker answers it in version 0 (KIP-511).
 
-    SchemaError: there is no such API or version.
+    Raises SchemaError if there is no such API or version.
     """
 
     def __init__(self, key: int, version: int, dialect: str | None, known: bool = True) -> None:

@@ -61,7 +61,7 @@ class Broker:
     release: serve only the versions that brokers of that Kafka release had ("2.8").
     note: called with each line of the broker's log. protection: TLS and users, by default neither.
 
-    UsageError: an option makes no sense; SchemaError: the dialect makes none.
+    Raises UsageError if an option makes no sense, and SchemaError if the dialect makes none.
     """
 
     def __init__(  # noqa: PLR0913
@@ -120,7 +120,10 @@ class Broker:
         await self.stop()
 
     async def start(self) -> None:
-        """Recover the logs and listen. OSError: no such folder; NetworkError: a port is taken."""
+        """Recover the logs and listen.
+
+        Raises OSError if there is no such folder, and NetworkError if a port is taken.
+        """
         self.clock = Clock()
         self._groups = self._transactions = None
         for name in self.configs.without_effect():
@@ -313,7 +316,7 @@ class Broker:
         configs: Mapping[str, str] | None = None,
         assignment: list[tuple[int, ...]] | None = None,
     ) -> Topic:
-        """Create a topic; defaults come from the broker's configs. UsageError: Kafka refuses such a topic.
+        """Create a topic; defaults come from the broker's configs. Raises UsageError if Kafka refuses such a topic.
 
         assignment: the node ids of each partition's replicas, the leader first.
         """
@@ -347,7 +350,7 @@ class Broker:
             self.controller.move_leaders({partition: node_id})
 
     async def stop_node(self, node_id: int) -> None:
-        """Stop a node: other nodes lead in its place, its connections close. UsageError: no such node runs."""
+        """Stop a node: other nodes lead in its place, its connections close. Raises UsageError if no such node runs."""
         node = self.node(node_id)
         if node is None or node_id not in self.controller.running:
             raise UsageError(f"node {node_id} does not run; there are {sorted(self.controller.running)}")
@@ -355,7 +358,10 @@ class Broker:
         self.controller.node_stopped(node_id)
 
     async def start_node(self, node_id: int) -> None:
-        """Start a stopped node again, at its address. UsageError: there is none; NetworkError: its port is taken."""
+        """Start a stopped node again, at its address.
+
+        Raises UsageError if there is none, and NetworkError if its port is taken.
+        """
         node = self.node(node_id)
         if node is None or node_id in self.controller.running:
             raise UsageError(f"node {node_id} is no stopped node; there are {self.node_ids}")

@@ -21,7 +21,7 @@ class ConfigType(NamedTuple):
 
 
 def boolean(text: str) -> bool:
-    """Parse true or false, in any case. ValueError: anything else."""
+    """Parse true or false, in any case. Raises ValueError for anything else."""
     if text.lower() not in ("true", "false"):
         raise ValueError("true or false expected")
     return text.lower() == "true"
@@ -68,7 +68,10 @@ def policies(text: str) -> str:
 
 
 def throttled(text: str) -> str:
-    """Parse replicas that are throttled: none, * for all, or PARTITION:BROKER,... ValueError: anything else."""
+    """Parse replicas that are throttled: none, * for all, or PARTITION:BROKER,...
+
+    Raises ValueError for anything else.
+    """
     if text and text != "*" and not all(re.fullmatch(r"\d+:\d+", each.strip()) for each in text.split(",")):
         raise ValueError("* or PARTITION:BROKER,... expected")
     return text

@@ -293,7 +293,7 @@ BROKER: Mapping[str, Config] = table(
 
 
 def parse(known: Mapping[str, Config], name: str, text: str) -> object:
-    """Return the value of a config. UsageError: no such config, or no such value."""
+    """Return the value of a config. Raises UsageError for an unknown config or value."""
     config = known.get(name)
     if config is None:
         raise UsageError(unknown(known, name))
@@ -419,7 +419,7 @@ class Configs:
         return made
 
     def set(self, name: str, text: str | None, broker: str = "") -> None:
-        """Change a config of all brokers, or of one; None takes it back. UsageError: it has no such value."""
+        """Change a config of all brokers, or of one; None takes it back. Raises UsageError if it has no such value."""
         changed = self.dynamic.setdefault(broker, {})
         self._texts.clear()
         if text is None:
@@ -430,7 +430,7 @@ class Configs:
         changed[name] = text
 
     def of_topic(self, own: Mapping[str, str]) -> TopicConfigs:
-        """Return the configs of a topic that has these of its own. UsageError: no such config, or no such value."""
+        """Return the configs of a topic that has these of its own. Raises UsageError for an unknown config or value."""
         return TopicConfigs(self, own)
 
     def topic_text(self, config: Config) -> str:

@@ -28,7 +28,7 @@ class DataDir:
     """path: the folder; clean: the last stop was an orderly one; note: called with a line for each part that is left
     out.
 
-    UsageError: another broker uses it. looked: this process has looked for folders of killed brokers.
+    Raises UsageError if another broker uses it. looked: this process has looked for folders of killed brokers.
     """
 
     looked = False

@@ -103,7 +103,7 @@ class EmbeddedBroker:
     def call(self, function: Callable[[Broker], T]) -> T:
         """Call a function with the broker, in the broker's own thread; return its result.
 
-        UsageError: the broker does not run.
+        Raises UsageError if the broker does not run.
         """
         if threading.current_thread() is self._thread:
             return function(self.broker)
@@ -161,7 +161,8 @@ class EmbeddedBroker:
     def admin_port(self, port: int = 0) -> AdminPort:
         """Return a port by which programs in other languages control the broker while its `with` block lasts.
 
-        Its `address` is "HOST:PORT"; `kcli broker ctl ADDRESS` shows the commands. NetworkError: it can't listen.
+        Its `address` is "HOST:PORT"; `kcli broker ctl ADDRESS` shows the commands. Raises NetworkError if it can't
+        listen.
         """
         from kcli.broker.control.admin_port import AdminPort
 
@@ -187,7 +188,7 @@ class EmbeddedBroker:
         replication: int | None = None,
         configs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Create a topic; defaults come from the broker's configs. UsageError: Kafka refuses such a topic."""
+        """Create a topic; defaults come from the broker's configs. Raises UsageError if Kafka refuses such a topic."""
         need("name", name, str, "text")
         for what, count in (("partitions", partitions), ("replication", replication)):
             need(what, 1 if count is None else count, int, "a number")
@@ -215,12 +216,16 @@ class EmbeddedBroker:
     def records(self, topic: str, partition: int | None = None, *, committed: bool = False) -> list[StoredRecord]:
         """Return the records of a topic, or of one of its partitions, by partition and offset.
 
-        committed: without those of transactions that are open or were aborted. UsageError: there is no such topic.
+        committed: without those of transactions that are open or were aborted. Raises UsageError if there is no such
+        topic.
         """
         return self.call(lambda broker: stored.read(self._topic(broker, topic), partition, committed=committed))
 
     def compact(self, topic: str | None = None) -> None:
-        """Compact the logs of a topic, or of all that are compacted, at once. UsageError: it is not compacted."""
+        """Compact the logs of a topic, or of all that are compacted, at once.
+
+        Raises UsageError if it is not compacted.
+        """
         self.call(lambda broker: broker.replicas.compact(None if topic is None else self._topic(broker, topic)))
 
     def apply_retention(self) -> None:
@@ -296,7 +301,10 @@ class EmbeddedBroker:
     # --- groups
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the offsets that a group has committed, by topic and partition. UsageError: there is no such group."""
+        """Return the offsets that a group has committed, by topic and partition.
+
+        Raises UsageError if there is no such group.
+        """
 
         def work(broker: Broker) -> dict[tuple[str, int], int]:
             found = broker.groups.get(self.group(group))
@@ -359,7 +367,8 @@ class EmbeddedBroker:
 
         kafka.fault("api=Fetch,delay=500"); kafka.fault(api="Produce", topic="orders", error="NOT_LEADER_OR_FOLLOWER").
         It counts until its `with` block ends, or `remove`; `.hits`, `.wait(hits=3)`. A partition of a Produce that gets
-        an error is not written, and the request's others are answered as ever. UsageError: the rule makes no sense.
+        an error is not written, and the request's others are answered as ever. Raises UsageError if the rule makes no
+        sense.
         """
         if parts.get("topic"):
             parts["topic"] = self.topic(parts["topic"])
@@ -438,7 +447,7 @@ def embedded_broker(  # noqa: PLR0913
     listeners: several for each node, "PLAINTEXT", "SSL:9093" or "INTERNAL=SASL_SSL:9094", the first on `port`; clients
     get the addresses of the listener that they connected to.
 
-    UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
+    Raises UsageError if an option makes no sense, and NetworkError, when the block begins, if it can't listen.
     """
     need("data", "" if data is None else data, (str, os.PathLike), "a directory")
     if data is not None and Path(data).exists() and not Path(data).is_dir():

@@ -216,7 +216,7 @@ class Faults:
             self.add(each)
 
     def add(self, rule: str | FaultRule) -> FaultRule:
-        """Add a rule. UsageError: the text is not one."""
+        """Add a rule. Raises UsageError if the text is not one."""
         made = parse_rule(rule, self.dialect) if isinstance(rule, str) else rule
         self.rules.append(made)
         return made

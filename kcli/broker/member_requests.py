@@ -87,14 +87,14 @@ def farewell(member_id: str, epoch: int) -> dict[str, Any]:
 
 
 def refuse_first(faults: Iterable[tuple[bool, str]]) -> None:
-    """Refuse a request for the first of these faults that it has. RefusedError."""
+    """Refuse a request for the first of these faults that it has. Raises RefusedError."""
     for wrong, said in faults:
         if wrong:
             raise RefusedError("INVALID_REQUEST", said)
 
 
 def check_topics(request: Request) -> None:
-    """Refuse a subscription to topics that the client may not describe. RefusedError."""
+    """Refuse a subscription to topics that the client may not describe. Raises RefusedError."""
     names = request.body["subscribedTopicNames"] or ()
     if denied := [name for name in names if request.denial(Resource.TOPIC, name)]:
         raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"Not authorized to describe {', '.join(denied[:5])}")

@@ -69,7 +69,7 @@ class Node:
         return self._drafts
 
     async def start(self) -> None:
-        """Listen. NetworkError: a port is taken, or the host is not an address of this machine."""
+        """Listen. Raises NetworkError if a port is taken, or the host is not an address of this machine."""
         gate, contexts = self.broker.gate, self.broker.security.tls
         for each in self.listeners.values():
             made, tls = partial(Connection, self, each), partial(contexts.of, each.name)

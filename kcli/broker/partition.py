@@ -36,11 +36,11 @@ class LogOwner(Protocol):
         ...
 
     def open(self, partition: Partition) -> Log:
-        """Open a partition's log. OSError: it can't be read."""
+        """Open a partition's log. Raises OSError if it can't be read."""
         ...
 
     def make_log(self, partition: Partition) -> Log:
-        """Make a partition's log. OSError."""
+        """Make a partition's log. Raises OSError."""
         ...
 
 
@@ -124,7 +124,7 @@ class Partition:
     def log(self) -> Log | None:
         """The log, opened when it is first asked for; None: there is none, the partition is empty.
 
-        OSError: it can't be read.
+        Raises OSError if it can't be read.
         """
         if self.fault:
             raise OSError(errno.EIO, self.fault)
@@ -154,19 +154,19 @@ class Partition:
 
     @property
     def start_offset(self) -> int:
-        """The first offset that can be read. OSError: as for `log`."""
+        """The first offset that can be read. Raises OSError as `log` does."""
         log = self.log
         return log.start_offset if log is not None else 0
 
     @property
     def end_offset(self) -> int:
-        """The offset that the next record gets. OSError: as for `log`."""
+        """The offset that the next record gets. Raises OSError as `log` does."""
         log = self.log
         return log.end_offset if log is not None else 0
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction has ended. OSError: as for `log`."""
+        """Below it every transaction has ended. Raises OSError as `log` does."""
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 
@@ -205,7 +205,7 @@ class Partition:
 
 
 class Topic:
-    """internal: only the broker itself writes to it. InputError: Kafka takes no topic of this name."""
+    """internal: only the broker itself writes to it. Raises InputError if Kafka takes no topic of this name."""
 
     def __init__(self, owner: LogOwner, name: str, topic_id: str, configs: TopicConfigs) -> None:
         self.folder_prefix = folder_prefix(name)

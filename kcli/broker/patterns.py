@@ -13,7 +13,8 @@ MOST_MEMORY = 8 << 20
 def regular(pattern: str | None) -> Callable[[str], bool]:
     """Return a function that says whether a text as a whole fits a pattern; without one everything does.
 
-    InputError: the pattern is no regular expression of RE2's. UsageError: google-re2 is not installed.
+    Raises InputError if the pattern is no regular expression of RE2's. Raises UsageError if google-re2 is not
+    installed.
     """
     if not pattern:
         return lambda text: True

@@ -42,7 +42,7 @@ MATCHES = frozenset(
 
 
 def share_reset(text: str) -> str:
-    """Parse where a share group begins. ValueError: none of Kafka's ways."""
+    """Parse where a share group begins. Raises ValueError if it is none of Kafka's ways."""
     if text not in ("earliest", "latest") and reset_duration(text) is None:
         raise ValueError("earliest, latest or by_duration:PnDTnHnMn.nS expected")
     return text
@@ -98,7 +98,10 @@ TABLES: Mapping[int, Mapping[str, Config]] = {ConfigResource.GROUP: GROUP, Confi
 
 
 def check_group(configs: Configs, name: str, text: str) -> None:
-    """Check a group's configs: known names, and values in the range that the broker's configs allow. RefusedError."""
+    """Check a group's configs: known names, and values in the range that the broker's configs allow.
+
+    Raises RefusedError.
+    """
     if name not in GROUP:
         raise RefusedError("INVALID_CONFIG", f"Unknown group config name: {name}")
     try:
@@ -113,7 +116,7 @@ def check_group(configs: Configs, name: str, text: str) -> None:
 
 
 def check_metrics(name: str, text: str) -> None:
-    """Check the configs of a subscription to client metrics (KIP-714). RefusedError."""
+    """Check the configs of a subscription to client metrics (KIP-714). Raises RefusedError."""
     if name not in METRICS:
         raise RefusedError("INVALID_REQUEST", f"Unknown client metrics configuration: {name}")
     if name == "interval.ms":
@@ -127,7 +130,7 @@ def check_metrics(name: str, text: str) -> None:
 
 
 def check_logger(name: str, text: str | None) -> None:
-    """Check the names of a logger and its level. RefusedError."""
+    """Check the names of a logger and its level. Raises RefusedError."""
     if name not in LOGGER_NAMES:
         raise RefusedError("INVALID_CONFIG", f"Logger {name} does not exist!")
     if text is None and name == ROOT:

@@ -157,8 +157,8 @@ def read_capture(  # noqa: PLR0913
     key_logs: files with the secrets of TLS connections, as SSLKEYLOGFILE has them.
     memory: most bytes held of connections: packets out of order, partial frames, unanswered requests.
 
-    UsageError: an argument makes no sense; InputError: a directory has no capture. Other faults of files show when they
-    are read (see `Capture`).
+    Raises UsageError if an argument makes no sense, and InputError if a directory has no capture. Other faults of files
+    show when they are read (see `Capture`).
     """
     if records not in FIELD_FORMS:
         raise UsageError(f"records {records!r}: one of {', '.join(FIELD_FORMS)} expected")
@@ -190,7 +190,10 @@ def read_capture(  # noqa: PLR0913
 
 
 def condition_of(where: Any, dialect: str | None) -> Any:
-    """Return the condition of an SQL expression. UsageError: the expression is invalid, or DuckDB is missing."""
+    """Return the condition of an SQL expression.
+
+    Raises UsageError if the expression is invalid, or DuckDB is missing.
+    """
     import kcli
 
     need("where", where, str, "a condition in SQL")

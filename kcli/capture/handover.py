@@ -52,7 +52,7 @@ class Handover:
 
     @cached_property
     def keys(self) -> KeyLog:
-        """The secrets of all TLS connections. InputError: a key log can't be read, or is none."""
+        """The secrets of all TLS connections. Raises InputError if a key log can't be read, or is none."""
         from kcli.capture.tls.keylog import KeyLog  # most captures need none
 
         return KeyLog(self.key_logs)

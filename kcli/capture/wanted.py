@@ -71,7 +71,10 @@ def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
 
 
 def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
-    """Return the keys of the APIs that are wanted, none for all. UsageError: there is no such API, or none is left."""
+    """Return the keys of the APIs that are wanted, none for all.
+
+    Raises UsageError if there is no such API, or none is left.
+    """
     named, left_out = numbers_in(names, known.api_key)
     if not left_out:
         return frozenset(named)
@@ -82,7 +85,7 @@ def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
 
 
 def error_choice(text: str) -> Wanted[int]:
-    """Return the error codes that are wanted. UsageError: there is no such error."""
+    """Return the error codes that are wanted. Raises UsageError if there is no such error."""
     named, left_out = numbers_in([text], code_of)
     return Wanted(tuple(sorted(named)), tuple(sorted(left_out)))
 
@@ -101,7 +104,7 @@ def numbers_in(names: Iterable[Name], number_of: Callable[[Name], int]) -> tuple
 
 
 def code_of(name: Name) -> int:
-    """Return an error's code by its name, or by the code itself. UsageError."""
+    """Return an error's code by its name, or by the code itself. Raises UsageError."""
     error = str(name)
     found = find_error_code(error)
     if found is None and re.fullmatch(r"-?\d{1,5}", error):

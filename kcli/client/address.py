@@ -36,7 +36,7 @@ def is_ip_address(text: str) -> bool:
 
 
 def parse_address(text: str) -> Address:
-    """Return the address in "HOST:PORT" or "[IPV6]:PORT". UsageError: it is neither."""
+    """Return the address in "HOST:PORT" or "[IPV6]:PORT". Raises UsageError if it is neither."""
     match = FORM.fullmatch(text.strip())
     if match is None or not 0 < int(match[3]) < 65_536:
         raise UsageError(f"{without_login(text)!r} is not HOST:PORT (an IPv6 host in brackets: [::1]:9092)")

@@ -86,7 +86,7 @@ class Client:
         return await (self.any_session() if node is None else self.session_at(await self.address(node)))
 
     async def address(self, node: int) -> Address:
-        """Return where a broker listens. NetworkError: the cluster has none of that id."""
+        """Return where a broker listens. Raises NetworkError if the cluster has none of that id."""
         if node not in self.metadata.nodes:
             await self.refresh()
         if node not in self.metadata.nodes:
@@ -233,14 +233,14 @@ class Client:
         return self.metadata.leader(topic, partition)
 
     def known_leader(self, topic: str, partition: int) -> int:
-        """Return the node that leads a partition. NetworkError: unknown, or none does now."""
+        """Return the node that leads a partition. Raises NetworkError if it is unknown, or none does now."""
         leader = self.leader(topic, partition)
         if leader is None:
             raise NetworkError(f"{topic}[{partition}] has no leader now")
         return leader.node
 
     def known_id(self, topic: str, version: int) -> str:
-        """Return a topic's id, by which a Fetch of that version goes. NetworkError: the cluster told none."""
+        """Return a topic's id, by which a Fetch of that version goes. Raises NetworkError if the cluster told none."""
         topic_id = self.metadata.topic_id(topic)
         if topic_id is None:
             raise NetworkError(f"topic {topic} has no id on the cluster, and Fetch v{version} goes by ids")

@@ -95,7 +95,7 @@ def from_json(data: bytes, api: str | None, version: int | None, dialect: str | 
 
 
 def values(data: bytes) -> Iterator[Any]:
-    """Yield the JSON values of a text: one, or one a line. InputError."""
+    """Yield the JSON values of a text: one, or one a line. Raises InputError."""
     try:
         json.loads(data)
     except json.JSONDecodeError as error:

@@ -58,7 +58,7 @@ async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], ask:
     """Call ask(node) with the leader of the request's partitions; again when the leader has moved.
 
     `ask` returns the response's body, None without one. A newer hint is followed at once; without one metadata is
-    refreshed after a backoff. UsageError: the partitions have more than one leader.
+    refreshed after a backoff. Raises UsageError if the partitions have more than one leader.
     """
     wanted = partitions_of(api_key, body)
     if any(topic not in client.metadata.topics for topic, _ in wanted):

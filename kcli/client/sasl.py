@@ -49,7 +49,7 @@ class Plain:
         return self._token
 
     def step(self, challenge: bytes) -> bytes | None:
-        """Return the end: None. NetworkError: the broker sent a challenge, which PLAIN does not have."""
+        """Return the end: None. Raises NetworkError if the broker sent a challenge, which PLAIN does not have."""
         if challenge:
             raise NetworkError(f"PLAIN takes no challenge, the broker sent {len(challenge)} bytes")
         return None

@@ -36,7 +36,9 @@ def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
 
 
 def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
-    """Set the oldest and the newest protocol by Kafka's names ("TLSv1.3"). UsageError: none of them is known."""
+    """Set the oldest and the newest protocol by Kafka's names ("TLSv1.3"). Raises UsageError if none of them is
+    known.
+    """
     versions = sorted(VERSIONS[name] for name in names if name in VERSIONS)
     if not versions:
         raise UsageError(f"ssl.enabled.protocols: none of {', '.join(VERSIONS)} in {','.join(names)!r}")
@@ -44,7 +46,8 @@ def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
 
 
 def set_suites(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
-    """Set the cipher suites by their names in Kafka, those of IANA; none: Python's own. UsageError: none can be used.
+    """Set the cipher suites by their names in Kafka, those of IANA; none: Python's own. Raises UsageError if none can
+    be used.
 
     Which of TLS 1.3 are used can be set from Python 3.15 on. Before that they are all used, or that version is not.
     """

@@ -40,7 +40,7 @@ async def find_topics(
     notify: Callable[[str], None],
     replicas: Replicas = MappingProxyType({}),
 ) -> None:
-    """Find topics with as many partitions, or make them. NetworkError: one is not there, or has too few.
+    """Find topics with as many partitions, or make them. Raises NetworkError if one is not there, or has too few.
 
     replicas: of topics that are made, as for `create_topics`
     """
@@ -67,7 +67,7 @@ async def find_topics(
 
 
 def batches(sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-    """Split topics to be made into what one request may make. NetworkError: they are too many."""
+    """Split topics to be made into what one request may make. Raises NetworkError if they are too many."""
     for name, count in sizes.items():
         if count > MADE_AT_ONCE:
             raise NetworkError(
@@ -93,8 +93,8 @@ def is_missing(client: Client, name: str) -> bool:
 
 
 async def create_topics(client: Client, sizes: Mapping[str, int], replicas: Replicas = MappingProxyType({})) -> None:
-    """Create topics that keep records of any age. NetworkError: they have too many partitions, or the cluster refuses
-    one.
+    """Create topics that keep records of any age. Raises NetworkError if they have too many partitions, or the cluster
+    refuses one.
 
     replicas: the nodes of each partition, its leader first, for topics where that matters
     """

@@ -125,7 +125,7 @@ def compare(
     **options: Any,
 ) -> Comparison:
     """Compare captures; the files of a side are read as one. scopes: of each side; options: of DecodeOptions.
-    InputError: unreadable."""
+    Raises InputError if it is unreadable."""
     with ExitStack() as stack:
         stores = [stack.enter_context(FactStore()) for _ in scopes]
         found = diagnose_together(stores, (before, after), scopes, moved, options)

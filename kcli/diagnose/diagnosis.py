@@ -93,7 +93,7 @@ def diagnose(
     named: Sequence[str] = (),
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one; see `Captures`. InputError: nothing can be read."""
+    """Diagnose captures that are read as one; see `Captures`. Raises InputError if nothing can be read."""
     with FactStore() as store:
         return diagnose_into(store, Captures(paths, options, decoder, named), scope, moved)
 
@@ -156,7 +156,7 @@ def read_facts(
     chosen: Filter = EVERYTHING,
 ) -> tuple[FactSource, InputError | None]:
     """Fill the store. chosen: the exchanges to keep. Return the source, and the error of files that were read in part
-    or have no exchange. InputError: nothing can be read.
+    or have no exchange. Raises InputError if nothing can be read.
     """
     source = FactSource(paths, store, read_columns(), store.given, chosen, **options)
     try:

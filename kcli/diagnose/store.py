@@ -58,7 +58,7 @@ OF_TRAFFIC = (
 
 
 class FactStore(RuleTables):
-    """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing.
+    """Takes rows of tables, and answers queries over them; close it when done. Raises UsageError if DuckDB is missing.
 
     given: the tables whose rows it takes, those that rules read unless more is asked of it.
     """

@@ -67,7 +67,7 @@ class Interpreted:
         return self.parse(data, offset, DecodeTrace())
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """Return where the message at `offset` ends. DecodeError."""
+        """Return where the message at `offset` ends. Raises DecodeError."""
         return self.read(data, offset)[1]
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
@@ -101,7 +101,7 @@ class Interpreted:
         return made
 
     def write(self, value: dict[str, Any]) -> bytes:
-        """Return the value's bytes. EncodeError."""
+        """Return the value's bytes. Raises EncodeError."""
         trace = DecodeTrace.of_value(value)
         out = bytearray()
         self.grammar.build_word(value, out, trace, "")

@@ -90,12 +90,12 @@ class Request(Message):
 
     @property
     def api_key(self) -> int:
-        """Return the API's number, from the header. EncodeError: the header has none."""
+        """Return the API's number, from the header. Raises EncodeError if the header has none."""
         return header_int(self.header, KEY, self.dialect)
 
     @property
     def api_version(self) -> int:
-        """Return the API's version, from the header. EncodeError: the header has none."""
+        """Return the API's version, from the header. Raises EncodeError if the header has none."""
         return header_int(self.header, VERSION, self.dialect)
 
     @property
@@ -104,7 +104,7 @@ class Request(Message):
         return request_codec(self.api_key, self.api_version, self.dialect)
 
     def encode(self) -> bytes:
-        """Return the frame, without its length prefix. EncodeError, UsageError."""
+        """Return the frame, without its length prefix. Raises EncodeError, UsageError."""
         return encode_request(self.header, self.body, self.dialect)
 
 
@@ -130,7 +130,7 @@ class Response(Message):
         return body_codec(self.api_key, self.api_version, self.body, self.dialect)
 
     def encode(self) -> bytes:
-        """Return the frame, without its length prefix. EncodeError."""
+        """Return the frame, without its length prefix. Raises EncodeError."""
         return encode_response(self.header, self.api_key, self.api_version, self.body, self.dialect)
 
 
@@ -223,7 +223,10 @@ def encode(message: Request | Response) -> bytes:
 
 
 def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | None = None) -> bytes:
-    """Return the frame, without its length prefix. The header names API (by key or name) and version. EncodeError."""
+    """Return the frame, without its length prefix. The header names API (by key or name) and version.
+
+    Raises EncodeError.
+    """
     api_key, version = (header_int(header, name, dialect) for name in (KEY, VERSION))
     written = {name: value for name, value in header.items() if name != NAME_OF_KEY} | {KEY: api_key}
     return messages.request_header(api_key, version, dialect).write(written) + request_codec(
@@ -234,7 +237,10 @@ def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | 
 def encode_response(
     header: dict[str, Any], api_key: int, version: int, body: dict[str, Any], dialect: str | None = None
 ) -> bytes:
-    """Return the frame of a response to a request of that key and version, without its length prefix. EncodeError."""
+    """Return the frame of a response to a request of that key and version, without its length prefix.
+
+    Raises EncodeError.
+    """
     written = messages.response_header(api_key, version, dialect).write(header)
     return written + body_codec(api_key, version, body, dialect).write(body)
 

@@ -24,7 +24,7 @@ LONGEST_STRING = 0x7FFF  # bytes
 def java_value(codec: MessageCodec, value: Mapping[str, Any], dialect: str | None = None) -> dict[str, Any]:
     """Return the value of which `codec.write` makes the bytes that Kafka's Java client sends.
 
-    It may have fields of other versions. EncodeError: the client fails, and at which field.
+    It may have fields of other versions. Raises EncodeError if the client fails, and says at which field.
     """
     tables = catalog(dialect)
     message = tables.message(codec.name)

@@ -23,8 +23,8 @@ SIZED = ("string", "bytes", "records")
 def message(name: str, version: int | None = None, dialect: str | None = None) -> MessageCodec:
     """Return the construct of one version of a message ("FetchRequest", 12); without a version, of the newest.
 
-    dialect: the name or directory of message definitions laid over Kafka's own. UsageError: there is no message of that
-    name; SchemaError: not in that version.
+    dialect: the name or directory of message definitions laid over Kafka's own. Raises UsageError if there is no
+    message of that name, and SchemaError if that version lacks it.
     """
     need("name", name, str, "a message's name (FetchRequest)")
     need("version", 0 if version is None else version, int, "a number")

@@ -31,7 +31,7 @@ DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
 def to_native(
     word: Word, hidden: Mapping[str, str | Inside] | None = None, guarded: bool = False, path: str = "", depth: int = 0
 ) -> codec.Node:
-    """Return the node of a word and all below it. SchemaError: nested deeper than the core goes.
+    """Return the node of a word and all below it. Raises SchemaError if it is nested deeper than the core goes.
 
     hidden, guarded: as `secrets` of MessageCodec, hidden in JSON; for an envelope's field, those of the message inside.
     path: of the word, without indices.

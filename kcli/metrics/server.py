@@ -97,7 +97,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there. host: "" for all addresses. NetworkError: it can't."""
+    """Return a socket that listens there. host: "" for all addresses. Raises NetworkError if it can't."""
     try:
         family = socket.AF_INET6 if ":" in host or (not host and socket.has_dualstack_ipv6()) else socket.AF_INET
         return socket.create_server((host, port), family=family, dualstack_ipv6=not host and family == socket.AF_INET6)

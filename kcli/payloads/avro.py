@@ -94,7 +94,7 @@ class AvroCodec:
         self.schemas = schema, reader
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value of a payload as JSON has it. PayloadError."""
+        """Return the value of a payload as JSON has it. Raises PayloadError."""
         if self.decimals and len(data) > WIDEST_DECIMAL:
             return self.without_logical_types().decode(data, start)
         try:
@@ -110,15 +110,15 @@ class AvroCodec:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame, binary or in Avro's JSON. PayloadError."""
+        """Return the value of a payload behind its frame, binary or in Avro's JSON. Raises PayloadError."""
         return (self.decode_json if frame.json else self.decode)(data, frame.start)
 
     def encode_like(self, value: Any, frame: Frame, _data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, binary or in Avro's JSON. PayloadError."""
+        """Return the bytes of a value behind a frame, binary or in Avro's JSON. Raises PayloadError."""
         return self.encode_json(value) if frame.json else self.encode(value)
 
     def decode_json(self, data: bytes, start: int) -> Any:
-        """Return a value of Avro's JSON encoding: a union names its type, bytes are Latin-1. PayloadError."""
+        """Return a value of Avro's JSON encoding: a union names its type, bytes are Latin-1. Raises PayloadError."""
         text = dumps(json_of(data[start:]))
         try:
             schema = with_names(self.writer, self.names)
@@ -136,7 +136,7 @@ class AvroCodec:
             raise PayloadError(f"not of this schema in Avro's JSON: {reason_of(error)}") from None
 
     def encode_json(self, value: Any) -> bytes:
-        """Return the bytes of a value in Avro's JSON encoding. PayloadError."""
+        """Return the bytes of a value in Avro's JSON encoding. Raises PayloadError."""
         out = io.StringIO()
         try:
             made = avro_form(self.writer, value, self.names)
@@ -157,7 +157,7 @@ class AvroCodec:
         return self.bare
 
     def encode(self, value: Any) -> bytes:
-        """Return the payload of a value. PayloadError."""
+        """Return the payload of a value. Raises PayloadError."""
         out = io.BytesIO()
         try:
             fastavro.schemaless_writer(out, self.writer, avro_form(self.writer, value, self.names), strict=True)
@@ -201,7 +201,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def avro_form(schema: Any, value: Any, names: dict[str, Any]) -> Any:
-    """Return a value of JSON as fastavro takes it for a schema. ValueError, TypeError: it is none of it."""
+    """Return a value of JSON as fastavro takes it for a schema. Raises ValueError, TypeError if it is none of these."""
     if isinstance(schema, list):
         return union_form(schema, value, names)
     kind = schema["type"] if isinstance(schema, dict) else schema

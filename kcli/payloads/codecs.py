@@ -13,20 +13,23 @@ class Codec(Protocol):
     """Reads and writes the payloads of one schema."""
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value as JSON has it. PayloadError."""
+        """Return the value as JSON has it. Raises PayloadError."""
 
     def encode(self, value: Any) -> bytes:
-        """Return the bytes of such a value. PayloadError."""
+        """Return the bytes of such a value. Raises PayloadError."""
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame, in the encoding that the frame names. PayloadError."""
+        """Return the value of a payload behind its frame, in the encoding that the frame names. Raises PayloadError."""
 
     def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, encoded like the payload there. PayloadError."""
+        """Return the bytes of a value behind a frame, encoded like the payload there. Raises PayloadError."""
 
 
 def codec_of(schema: Schema, reader: Schema | None = None) -> Codec:
-    """Make the codec of a schema. reader: of Avro, the schema whose fields the values shall have. PayloadError."""
+    """Make the codec of a schema. reader: of Avro, the schema whose fields the values shall have.
+
+    Raises PayloadError.
+    """
     return CODECS[schema.type](schema, reader)
 
 

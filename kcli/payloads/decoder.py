@@ -40,7 +40,7 @@ class Source(Protocol):
     """A source of schemas."""
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name; None: it is not there. PayloadError."""
+        """Return the schema of that name; None: it is not there. Raises PayloadError."""
 
 
 class Payload(NamedTuple):
@@ -214,7 +214,7 @@ class PayloadDecoder:
             return failed or Payload(format=form, reason=error.text)
 
     def writer(self, name: SchemaId) -> Schema:
-        """Return the schema of that name. PayloadError: no source has it, or it can't be read."""
+        """Return the schema of that name. Raises PayloadError if no source has it, or it can't be read."""
         found = self.writers.get(name)
         if found is None:
             if len(self.writers) >= MOST_KNOWN:
@@ -237,7 +237,7 @@ class PayloadDecoder:
         return PayloadError(f"{UNKNOWN} (--schema-registry, --schemas, --value-schema)")
 
     def codec(self, schema: Schema, reader: Schema | None = None) -> Codec:
-        """Return the codec of a schema. PayloadError."""
+        """Return the codec of a schema. Raises PayloadError."""
         kept = self.codecs.get((id(schema), id(reader)))
         if kept is None:
             if len(self.codecs) >= MOST_KNOWN:
@@ -290,7 +290,7 @@ class PayloadDecoder:
     ) -> bytes | None:
         """Return the bytes of a payload of JSON, as `Payload.members` has it, by what is said of the topic; None:
         nothing is. row: the record in kcli's JSON, whose frame it gets, and whose bytes where they say the same: JSON
-        does not have all that they say, as a union's branch. PayloadError, UsageError."""
+        does not have all that they say, as a union's branch. Raises PayloadError, UsageError."""
         rule = self.rules.get((topic, which)) or self.rule(topic, which)
         if rule.format is not None and rule.format != RAW:
             return encoded(rule.format, payload["data"])
@@ -325,7 +325,7 @@ def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:
 
 
 def format_named(name: str) -> str:
-    """Check the name of a format. UsageError."""
+    """Check the name of a format. Raises UsageError."""
     if name not in FORMATS and name not in internal.KINDS and name != RAW:
         raise UsageError(f"no format {name!r} ({', '.join((*FORMATS, *internal.KINDS, RAW))})")
     return name

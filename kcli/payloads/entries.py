@@ -25,7 +25,7 @@ def is_entry(value: Any) -> bool:
 
 
 def schema_of(entry: Row, find: Find) -> Schema:
-    """Return an entry's schema, with all that it refers to. PayloadError."""
+    """Return an entry's schema, with all that it refers to. Raises PayloadError."""
     kind = type_of(entry)
     return Schema(kind, entry["schema"], tuple(references_of(entry, find).items()))
 
@@ -106,7 +106,7 @@ class Entries:
             self.by_version[subject, version] = entry
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name; an id of Apicurio's is looked for among all ids. PayloadError."""
+        """Return the schema of that name; an id of Apicurio's is looked for among all ids. Raises PayloadError."""
         kinds = (schema.type, *self.kinds)
         entry = next(
             (self.by_id[name] for name in (SchemaId(kind, schema.value) for kind in kinds) if name in self.by_id), None

@@ -58,7 +58,7 @@ FAILURES = (ValueError, TypeError, AttributeError, struct.error)
 
 
 def decoded(name: str, data: bytes) -> Any:
-    """Return the value of bytes in a format. PayloadError."""
+    """Return the value of bytes in a format. Raises PayloadError."""
     try:
         return FORMATS[name].decode(data)
     except FAILURES as error:
@@ -66,7 +66,7 @@ def decoded(name: str, data: bytes) -> Any:
 
 
 def encoded(name: str, value: Any) -> bytes:
-    """Return the bytes of a value in a format. PayloadError."""
+    """Return the bytes of a value in a format. Raises PayloadError."""
     try:
         return FORMATS[name].encode(value)
     except FAILURES as error:

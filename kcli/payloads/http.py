@@ -42,7 +42,10 @@ class Message:
         self.head: h11.Request | h11.Response | None = None
 
     def receive(self, data: bytes) -> bytes | None:
-        """Take bytes. Returns what stands behind the message; None: it is not whole. ValueError, h11.ProtocolError."""
+        """Take bytes. Returns what stands behind the message; None: it is not whole.
+
+        Raises ValueError, Raises h11.ProtocolError.
+        """
         self.reader.receive_data(data)
         while (event := self.reader.next_event()) is not h11.NEED_DATA:
             if isinstance(event, (h11.Request, h11.Response)):

@@ -57,7 +57,7 @@ def kind_of(topic: str | None) -> str | None:
 
 
 def decoded(kind: str, which: Which, data: bytes, secrets: bool) -> tuple[Any, bool]:
-    """Return the value, and whether something in it was hidden. PayloadError."""
+    """Return the value, and whether something in it was hidden. Raises PayloadError."""
     value = getattr(KINDS[kind], which)(data)
     if kind == "connect-configs" and which == "value" and not secrets:
         return hidden(value)
@@ -133,7 +133,7 @@ class Struct:
         self.versioned = versioned
 
     def __call__(self, data: bytes) -> dict[str, Any]:
-        """Read one. PayloadError: it does not end where it should."""
+        """Read one. Raises PayloadError if it does not end where it should."""
         at, made = 0, dict[str, Any]()
         for name, kind in self.fields:
             size = SIZES.get(kind, 2)

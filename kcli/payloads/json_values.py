@@ -26,22 +26,22 @@ class JsonCodec:
             self.validator, self.failures = validator_of(schema), (*FAILURES, Unresolvable)
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value of a payload as JSON has it. PayloadError."""
+        """Return the value of a payload as JSON has it. Raises PayloadError."""
         value = json_of(data[start:] if start else data)
         self.validate(value)
         return value
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame. PayloadError."""
+        """Return the value of a payload behind its frame. Raises PayloadError."""
         return self.decode(data, frame.start)
 
     def encode(self, value: Any) -> bytes:
-        """Return the payload of a value. PayloadError."""
+        """Return the payload of a value. Raises PayloadError."""
         self.validate(value)
         return dumps(value).encode("utf-8", "surrogatepass")
 
     def encode_like(self, value: Any, _frame: Frame, _data: bytes) -> bytes:
-        """Return the payload of a value behind a frame. PayloadError."""
+        """Return the payload of a value behind a frame. Raises PayloadError."""
         return self.encode(value)
 
     def validate(self, value: Any) -> None:
@@ -58,7 +58,7 @@ class JsonCodec:
 
 
 def json_of(data: bytes) -> Any:
-    """Return the value of JSON text. PayloadError: it is none, or nested too deep to be written again."""
+    """Return the value of JSON text. Raises PayloadError if it is none, or nested too deep to be written again."""
     try:
         value = loads(data)
     except InputError as error:
@@ -79,7 +79,10 @@ def depth_of(value: Any) -> int:
 
 
 def validator_of(schema: Schema) -> Any:
-    """Return a validator of jsonschema, that reads nothing but the schema and what came with it. PayloadError."""
+    """Return a validator of jsonschema, that reads nothing but the schema and what came with it.
+
+    Raises PayloadError.
+    """
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
     from referencing import Registry, Resource

@@ -59,25 +59,28 @@ class ProtobufCodec:
             raise PayloadError(f"not a schema of Protobuf: {' '.join(str(error).split())[:200]}") from None
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value of a payload as JSON has it. PayloadError."""
+        """Return the value of a payload as JSON has it. Raises PayloadError."""
         return self.message(data, start, self.first)
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a message behind its frame, and behind the indexes or the name there. PayloadError."""
+        """Return the value of a message behind its frame, and behind the indexes or the name there.
+
+        Raises PayloadError.
+        """
         if frame.json:
             return json_of(data[frame.start :])
         kind, at = self.place(frame, data)
         return self.message(data, at, kind)
 
     def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, of the same message as the payload there. PayloadError."""
+        """Return the bytes of a value behind a frame, of the same message as the payload there. Raises PayloadError."""
         if frame.json:
             return dumps(value).encode("utf-8", "surrogatepass")
         kind, at = self.place(frame, data)
         return data[frame.start : at] + self.encoded(value, kind)
 
     def place(self, frame: Frame, data: bytes) -> tuple[Descriptor, int]:
-        """Return which message a payload is, and where it begins. PayloadError.
+        """Return which message a payload is, and where it begins. Raises PayloadError.
 
         Confluent's serializers write its indexes, Apicurio's its name or a header; those of version 3 write the name
         beside a header, too, and behind indexes where they are told to write both.
@@ -138,11 +141,11 @@ class ProtobufCodec:
             raise PayloadError(f"not of message {kind.full_name}: {' '.join(str(error).split())[:200]}") from None
 
     def encode(self, value: Any) -> bytes:
-        """Return the payload of a value. PayloadError."""
+        """Return the payload of a value. Raises PayloadError."""
         return self.encoded(value, self.first)
 
     def encoded(self, value: Any, kind: Descriptor) -> bytes:
-        """Return the bytes of a message of that kind. PayloadError."""
+        """Return the bytes of a message of that kind. Raises PayloadError."""
         made = message_factory.GetMessageClass(kind)()
         try:
             data: bytes = json_format.ParseDict(value, made, descriptor_pool=self.pool).SerializeToString()
@@ -152,7 +155,8 @@ class ProtobufCodec:
 
 
 def compiled(schema: Schema) -> bytes:
-    """Return the FileDescriptorSet of a .proto text and what it imports; the last file is the text's. PayloadError.
+    """Return the FileDescriptorSet of a .proto text and what it imports; the last file is the text's. Raises
+    PayloadError.
 
     Each text may be the base64 of a descriptor instead, which protoc takes as well as texts. Apicurio's serializer
     writes the entries of maps as messages with an option that protoc refuses in a text: it is set afterwards.
@@ -186,7 +190,7 @@ def compiled(schema: Schema) -> bytes:
 
 
 def run_protoc(root: Path, words: Sequence[str]) -> None:
-    """Run protoc on the texts in a folder. PayloadError: it takes them for no schema, or takes too long."""
+    """Run protoc on the texts in a folder. Raises PayloadError if it takes them for no schema, or takes too long."""
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "grpc_tools.protoc", f"-I{root}", f"-I{IMPORTS}", *own_types(), *words],
@@ -226,7 +230,7 @@ def own_types() -> list[str]:
 
 
 def relative(name: str) -> PurePosixPath:
-    """Return a file's name as a path below a folder. PayloadError: it would be elsewhere."""
+    """Return a file's name as a path below a folder. Raises PayloadError if it would be elsewhere."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or not re.fullmatch(r"[\w./ +-]{1,200}", name):
         raise PayloadError(f"not a name of a .proto file: {name!r}")
@@ -275,7 +279,7 @@ def zigzag(data: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number and where it ends. PayloadError."""
+    """Return a number and where it ends. Raises PayloadError."""
     value = shift = 0
     for end in range(at, min(len(data), at + 10)):
         value |= (data[end] & 0x7F) << shift

@@ -41,7 +41,7 @@ PROPERTIES = {
 
 
 def properties(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the properties of files and of "KEY=VALUE". UsageError, InputError."""
+    """Return the properties of files and of "KEY=VALUE". Raises UsageError, InputError."""
     found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
@@ -92,7 +92,7 @@ class Registry:
         return type(self), self.given
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name; None: it has none. PayloadError."""
+        """Return the schema of that name; None: it has none. Raises PayloadError."""
         if self.native:
             return self.native_schema(schema)
         if schema.type == "globalId":
@@ -132,7 +132,7 @@ class Registry:
         return {"schema": text, "references": references, "schemaType": kind}
 
     def json(self, path: str) -> Any:
-        """Return the JSON of an answer; None: there is no such thing. PayloadError."""
+        """Return the JSON of an answer; None: there is no such thing. Raises PayloadError."""
         answer = self.get(path)
         if answer is None:
             return None
@@ -142,7 +142,7 @@ class Registry:
             raise PayloadError(f"the registry's answer is {error.text}") from None
 
     def get(self, path: str) -> tuple[str, Any] | None:
-        """Return the text and headers of an answer; None: there is no such thing. PayloadError."""
+        """Return the text and headers of an answer; None: there is no such thing. Raises PayloadError."""
         if self.failure is not None:
             raise PayloadError(self.failure.args[0])
         if self.asked >= MOST_ASKED:

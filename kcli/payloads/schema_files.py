@@ -22,7 +22,7 @@ AVRO_TYPES = ("record", "enum", "fixed", "array", "map", "error")
 
 
 def local_schema(name: str) -> Schema:
-    """Read a schema of the user's own: `FILE`, of Protobuf also `FILE#Message`. InputError, UsageError."""
+    """Read a schema of the user's own: `FILE`, of Protobuf also `FILE#Message`. Raises InputError, UsageError."""
     file, _, message = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
     path = Path(file)
     try:
@@ -37,7 +37,7 @@ def local_schema(name: str) -> Schema:
 
 
 def schema_in(path: Path, message: str | None = None) -> Schema:
-    """Read the one schema of a file, with what it refers to beside it. InputError, OSError."""
+    """Read the one schema of a file, with what it refers to beside it. Raises InputError, OSError."""
     if path.suffix in DESCRIPTORS:
         return Schema(PROTOBUF, descriptors=read(path), local=True, message=message)
     text = text_of(path)
@@ -174,7 +174,7 @@ class SchemaFiles:
             self.paths[int(number[0])] = path
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name. PayloadError."""
+        """Return the schema of that name. Raises PayloadError."""
         if found := self.entries.find(schema):
             return found
         path = self.paths.get(schema.value)
@@ -189,7 +189,7 @@ class SchemaFiles:
 
 
 def files_in(path: Path) -> list[Path]:
-    """Return a file, or the files of schemas in a folder and below. InputError."""
+    """Return a file, or the files of schemas in a folder and below. Raises InputError."""
     if not path.is_dir():
         return [path]
     found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())

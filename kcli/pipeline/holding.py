@@ -116,7 +116,8 @@ def is_running(pid: int, since: int) -> bool:
 def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = lambda text: None) -> Iterator[None]:
     """Hold an output folder. wait: until no other run holds it. notify: called with each run that is waited for, once.
 
-    HeldError: another run holds it, and `wait` is not asked for. OSError: the folder can't be written to.
+    Raises HeldError if another run holds it, and `wait` is not asked for. Raises OSError if the folder can't be written
+    to.
     """
     here = Holder.here()
     named = ""

@@ -31,7 +31,7 @@ class Answered:
 
 
 def opened(output: str) -> Journal:
-    """Return the journal of an output folder. InputError: it holds no run."""
+    """Return the journal of an output folder. Raises InputError if it holds no run."""
     journal = Journal(output)
     if not journal.entries:
         raise InputError("no tables of `kcli pipeline run` in it", file=output)
@@ -39,7 +39,7 @@ def opened(output: str) -> Journal:
 
 
 def described(output: str) -> str:
-    """Return the folder's name, with the sample of connections that it is of. InputError: it holds no run."""
+    """Return the folder's name, with the sample of connections that it is of. Raises InputError if it holds no run."""
     sample = opened(output).entries[-1].sample
     return output if sample is None else f"{output} (a sample of {sample:g} of the connections)"
 
@@ -51,7 +51,7 @@ def stored_bytes(output: str) -> int:
 
 
 def rows_by_table(output: str) -> dict[str, int]:
-    """Return how many rows each table has. InputError: the folder holds no run."""
+    """Return how many rows each table has. Raises InputError if the folder holds no run."""
     import pyarrow.parquet
 
     stored = opened(output).runs.stored()
@@ -62,7 +62,7 @@ def rows_by_table(output: str) -> dict[str, int]:
 
 
 def stored_findings(output: str) -> Iterator[Finding]:
-    """Yield the findings of the last run, the most important first. InputError: the folder holds no run."""
+    """Yield the findings of the last run, the most important first. Raises InputError if the folder holds no run."""
     import pyarrow.parquet
 
     files = [StoragePath(each.uri).path for each in opened(output).runs.stored().get("findings", ())]

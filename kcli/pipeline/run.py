@@ -67,7 +67,7 @@ def quiet(_what: str, _done: int, _total: int) -> None:
 def run_pipeline(
     engine: Engine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
 ) -> Summary:
-    """Read the captures behind `inputs` that no run has read yet. HeldError, InputError, OSError, UsageError."""
+    """Read the captures behind `inputs` that no run has read yet. Raises HeldError, InputError, OSError, UsageError."""
     with holding(options.output):
         return run_held(engine, inputs, options, progress)
 
@@ -115,7 +115,10 @@ def with_records(journal: Journal, options: Options) -> Options:
 
 
 def with_sample(journal: Journal, options: Options) -> Options:
-    """Return the options with the sample that the folder is of. UsageError: this run asks for another, or for none."""
+    """Return the options with the sample that the folder is of.
+
+    Raises UsageError if this run asks for another, or for none.
+    """
     if options.sample is not None and not 0 < options.sample <= 1:
         raise UsageError(f"--sample {options.sample:g}: a share of the connections expected (more than 0, at most 1)")
     if not journal.entries:

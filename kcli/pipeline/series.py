@@ -23,7 +23,7 @@ SUFFIX = re.compile("(" + "|".join(re.escape(each) for each in CAPTURE_SUFFIXES)
 
 
 def series_pattern(text: str | None) -> re.Pattern[str] | None:
-    """Compile a user's pattern. UsageError: it is no regular expression."""
+    """Compile a user's pattern. Raises UsageError if it is no regular expression."""
     try:
         return None if text is None else re.compile(text)
     except re.error as error:

@@ -93,11 +93,11 @@ class StoragePath:
         return StoredFile(self.beside(info.path), info.size or 0, changed)
 
     def open(self) -> Any:
-        """Open the file for reading, with seek and readinto. OSError."""
+        """Open the file for reading, with seek and readinto. Raises OSError."""
         return self.fs.open_input_file(self.path) if self.remote else Path(self.path).open("rb", buffering=0)
 
     def create(self) -> IO[bytes]:
-        """Open the file for writing; its folder is made if it is missing. OSError."""
+        """Open the file for writing; its folder is made if it is missing. Raises OSError."""
         if self.remote:
             return self.fs.open_output_stream(self.path)  # type: ignore[no-any-return]
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ class StoragePath:
             return bytes(file.read())
 
     def write(self, data: bytes) -> None:
-        """Write the file as a whole or not at all. OSError."""
+        """Write the file as a whole or not at all. Raises OSError."""
         if self.remote:
             with self.create() as file:
                 file.write(data)

@@ -27,8 +27,9 @@ def forget(
 ) -> tuple[int, Summary]:
     """Take captures out of the tables, by their runs and their paths: these runs are done again without them.
 
-    Return how many, and the summary of the run that stands in their place. The caller holds the output. UsageError:
-    there is no such run or capture. InputError: another capture, which has to be read again, is gone.
+    Return how many, and the summary of the run that stands in their place. The caller holds the output. Raises
+    UsageError if there is no such run or capture. Raises InputError if another capture, which has to be read again, is
+    gone.
     """
     journal = Journal(output)
     journal.recover()

@@ -27,7 +27,8 @@ MOST_HELD = 128 << 20  # bytes that all requests may take together that are not 
 
 
 class FaultRules:
-    """The rules of a proxy, by how they apply. UsageError: one makes no sense, or wants what only kcli's broker can do.
+    """The rules of a proxy, by how they apply. Raises UsageError if one makes no sense, or wants what only kcli's
+    broker can do.
 
     acting: what happens to a request, or its response; whole: errors for all of a request; placed: for some topics or
     partitions in it. held: of requests that are not whole, how many bytes each has. note: gets a line for each request
@@ -162,7 +163,7 @@ class FaultedRequests:
         return whole if len(self._held) >= PREFIX + KEY or whole <= PREFIX + KEY else PREFIX + KEY
 
     def _whole(self) -> int | None:
-        """Return the bytes of the request that is held; None: its length has not come yet. NetworkError."""
+        """Return the bytes of the request that is held; None: its length has not come yet. Raises NetworkError."""
         if len(self._held) < PREFIX:
             return None
         size = int.from_bytes(self._held[:PREFIX], "big", signed=True)

@@ -25,7 +25,7 @@ class BrokerRoute:
         self.addresses, self.config = tuple(addresses), config
 
     async def dial(self, make: Callable[[], ProxySide]) -> Address:
-        """Connect; the address that was reached. NetworkError: that of the last address."""
+        """Connect; the address that was reached. Raises the NetworkError of the last address."""
         failure: NetworkError | None = None
         for address in self.addresses:
             try:
@@ -53,7 +53,7 @@ class ListenerAddresses:
     advertised: str = ""
 
     def of(self, node: int) -> Address:
-        """Return where a broker's listener is. OSError: there is no such port."""
+        """Return where a broker's listener is. Raises OSError if there is no such port."""
         if node in self.mapped:
             return self.mapped[node]
         port = self.port and self.port + 1 + node
@@ -86,7 +86,7 @@ class Nodes:
         self._bootstrap: Listener | None = None
 
     def start(self, bootstrap: Sequence[Address]) -> int:
-        """Listen for connections to any broker; the port. OSError: it is taken."""
+        """Listen for connections to any broker; the port. Raises OSError if it is taken."""
         self._bootstrap = self.listen(BrokerRoute(bootstrap, self.config), Address(self.places.host, self.places.port))
         return self._bootstrap.port
 

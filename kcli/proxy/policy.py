@@ -49,7 +49,7 @@ OPEN = Policy()
 
 
 def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Return the networks "10.0.0.0/8", "fd00::/8"; an address is one, too. UsageError: one is none."""
+    """Return the networks "10.0.0.0/8", "fd00::/8"; an address is one, too. Raises UsageError if one is none."""
     made = []
     for text in texts:
         try:
@@ -60,7 +60,9 @@ def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def apis_of(texts: Iterable[str], dialect: str | None = None) -> frozenset[int]:
-    """Return the APIs of lists as "Produce,Fetch" or "!DeleteTopics", with those that everybody needs. UsageError."""
+    """Return the APIs of lists as "Produce,Fetch" or "!DeleteTopics", with those that everybody needs. Raises
+    UsageError.
+    """
     found = api_keys([*texts], catalog(dialect))
     return found | ALWAYS if found else found
 
@@ -78,7 +80,10 @@ def texts_of(value: Any, name: str) -> list[str]:
 
 
 def read_policy(path: str, base: Policy, dialect: str | None = None) -> Policy:
-    """Read a policy from a file of TOML, which counts instead of `base` where it has a key. InputError, OSError."""
+    """Read a policy from a file of TOML, which counts instead of `base` where it has a key.
+
+    Raises InputError, OSError.
+    """
     with Path(path).open("rb") as file:
         data = file.read(LONGEST_FILE + 1)
     if len(data) > LONGEST_FILE:
@@ -94,7 +99,7 @@ def read_policy(path: str, base: Policy, dialect: str | None = None) -> Policy:
 
 
 def policy_values(given: Mapping[str, Any], dialect: str | None) -> dict[str, Any]:
-    """Return the fields of a policy that a file has. UsageError: a key or a value makes no sense."""
+    """Return the fields of a policy that a file has. Raises UsageError if a key or a value makes no sense."""
     readers: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
         "allow-networks": ("networks", lambda value, name: networks_of(texts_of(value, name))),
         "allow-apis": ("apis", lambda value, name: apis_of(texts_of(value, name), dialect)),

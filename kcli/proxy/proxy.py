@@ -70,7 +70,7 @@ class Proxy:
         await self.stop()
 
     async def start(self) -> None:
-        """Look for the brokers, and listen. NetworkError: none can be reached, or a port is taken."""
+        """Look for the brokers, and listen. Raises NetworkError if none can be reached, or a port is taken."""
         bootstrap = parse_bootstrap(self.config["bootstrap.servers"])
         self.gate = Gate(self._limit(), self.note)
         found = await self._find_brokers(bootstrap)
@@ -86,7 +86,8 @@ class Proxy:
 
     def change(self, policy: Policy, tls: ssl.SSLContext | None = None) -> None:
         """Take another policy, and what is spoken with new clients from now on (None: as before). Open connections end
-        where it is not the policy that they began with: clients connect again. UsageError: a fault rule makes no sense.
+        where it is not the policy that they began with: clients connect again. Raises UsageError if a fault rule makes
+        no sense.
         """
         rules = FaultRules(policy.faults, policy.seed, self.note)
         changed, self.policy, self.rules = policy != self.policy, policy, rules

@@ -69,7 +69,7 @@ class RequestStream:
     def feed(self, data: bytes) -> bytes:
         """Read the heads in these bytes; all of them go to the broker.
 
-        NetworkError: this is not Kafka's protocol, or a request is not allowed.
+        Raises NetworkError if this is not Kafka's protocol, or a request is not allowed.
         """
         self._read_heads(data)
         return data

@@ -84,7 +84,7 @@ def accepted(
     *,
     keyed: bool = False,
 ) -> Batch:
-    """Return the batch of magic 2 in the records field of a Produce request, v3 or newer. RefusedError.
+    """Return the batch of magic 2 in the records field of a Produce request, v3 or newer. Raises RefusedError.
 
     most: max.message.bytes. times: None: any timestamp is taken. keyed: every record needs a key, as in a compacted
     topic.
@@ -171,7 +171,7 @@ def count_problem(batch: Batch) -> str:
 
 
 def check_keys(batch: Batch) -> None:
-    """Refuse a record without a key, which a compacted topic can't keep. RefusedError."""
+    """Refuse a record without a key, which a compacted topic can't keep. Raises RefusedError."""
     said = "a compacted topic cannot accept a message without key"
     lacking = [number for number, each in enumerate(batch.records()) if each.key is None]
     if lacking:

@@ -64,7 +64,7 @@ def build_batch(  # noqa: PLR0913
 
 
 def write_rows(rows: Iterable[OldRow], base_offset: int, base_timestamp: int) -> bytes:
-    """Write records of magic 2 from rows. EncodeError: a number that has no room."""
+    """Write records of magic 2 from rows. Raises EncodeError for a number that has no room."""
     try:
         return record_values.write_records(rows, base_offset, base_timestamp)
     except OverflowError as error:

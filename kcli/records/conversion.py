@@ -81,7 +81,7 @@ class Conversion:
         """Convert chunk after chunk: whole batches of at most `chunk_bytes`, but at least one.
 
         A chunk's bytes are valid until the next chunk. A chunk without a record is left out.
-        UnsupportedCompressionError, DecodeError: `converter.text()` has what was converted of the chunk before.
+        Raises UnsupportedCompressionError, DecodeError; `converter.text()` has the text of the chunk until then.
         A batch that is cut at the end is left out; `trailing` says so.
         """
         limit = self.chunk_bytes if chunk_bytes is None else chunk_bytes

@@ -276,7 +276,7 @@ def content(record: Row, name: str) -> bytes | None:
 
 
 def unbase64(value: Any, name: str) -> bytes:
-    """Return the bytes of base64 text. EncodeError: no such text, or a redacted secret."""
+    """Return the bytes of base64 text. Raises EncodeError for another text or a redacted secret."""
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError, binascii.Error):

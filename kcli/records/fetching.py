@@ -71,9 +71,9 @@ class FetchSend:
     The first batch has to be converted to know it. Of a fetch of many partitions all wait for the socket together, so
     only a small one is kept till then; a long one (more than a chunk) is converted again when its turn comes.
 
-    source: what `cut_slice` gave. UnsupportedCompressionError, DecodeError: the first batch can't be converted:
-    there is nothing to send. DecodeError while iterating: a damaged batch behind the first.
-    forgiving: such a batch ends the records instead, as one of zstd does: the next fetch begins with it, and fails.
+    source: what `cut_slice` gave. Raises UnsupportedCompressionError, DecodeError if the first batch can't be
+    converted: there is nothing to send. DecodeError while iterating: a damaged batch behind the first. forgiving: such
+    a batch ends the records instead, as one of zstd does: the next fetch begins with it, and fails.
     """
 
     source: Slice

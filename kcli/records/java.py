@@ -24,7 +24,7 @@ def java_batches(data: bytes | memoryview) -> bytes:
 
 
 def java_batches_of(rows: Iterable[Row]) -> bytes:
-    """Return the same from the JSON of batches. EncodeError.
+    """Return the same from the JSON of batches. Raises EncodeError.
 
     A producer writes no control batches, and since Kafka 4.0 no other magic than 2: these stay as they are.
     """

@@ -40,7 +40,7 @@ def kind_of(name: str) -> str | None:
 
 
 def read_rows(kind: str, data: bytes, name: str) -> Iterator[Row]:
-    """Return the rows of a file of that kind. DecodeError."""
+    """Return the rows of a file of that kind. Raises DecodeError."""
     return READERS[kind](data, base_offset_of(name))
 
 

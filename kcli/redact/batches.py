@@ -109,7 +109,7 @@ class BatchRedactor:
         data[at:] = BLANK * (len(data) - at)
 
     def fill_marker(self, data: bytearray, at: int, end: int) -> None:
-        """Replace what one control record holds; `at`: behind its attributes. ValueError: it is none."""
+        """Replace what one control record holds; `at`: behind its attributes. Raises ValueError if it is none."""
         _, at = read_zigzag(data, at, end, 10)
         _, at = read_zigzag(data, at, end)
         key, at = span(data, at, end)

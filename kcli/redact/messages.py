@@ -159,7 +159,7 @@ class FrameRedactor:
     def message(
         self, codec: MessageCodec, data: bytes, start: int, out: bytearray, around: Around = NOTHING_AROUND
     ) -> None:
-        """Write the message at `start` into `out`, redacted. DecodeError: nothing was written."""
+        """Write the message at `start` into `out`, redacted. Raises DecodeError; then nothing was written."""
         rules = rules_of(codec.name, self.bodies.dialect)
         spans: list[Span] = []
         MessageCodec.spans(codec, data, start, spans, secrets=True)  # of an envelope not those inside

@@ -238,7 +238,10 @@ def characters(drawn: bytes, size: int) -> bytes:
 
 
 def spelled_parts(text: bytes) -> tuple[str, str, str]:
-    """Return what stands before an address, the address, and what stands behind it. ValueError: it is not ASCII."""
+    """Return what stands before an address, the address, and what stands behind it.
+
+    Raises ValueError if it is not ASCII.
+    """
     found = SPELLED.fullmatch(text.decode("ascii"))
     assert found is not None  # any text is one
     return found[1], found[2], found[3]

@@ -105,7 +105,7 @@ class Redaction(Sink):
             track.forget()
 
     def write(self, out: BinaryIO) -> None:
-        """Write what was read. OSError."""
+        """Write what was read. Raises OSError."""
         out.write(section_block())
         self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
 

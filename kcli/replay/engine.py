@@ -130,7 +130,7 @@ async def together() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], obje
 
 
 def parse_speed(text: str) -> float | None:
-    """Read `--speed`: a factor ("10" is ten times as fast as captured), or "max". UsageError."""
+    """Read `--speed`: a factor ("10" is ten times as fast as captured), or "max". Raises UsageError."""
     if text == "max":
         return None
     try:

@@ -78,7 +78,7 @@ async def fill(
     live_name: of a captured topic. sizes: partitions that the live topics must have; only these are filled. until: the
     offset at which the capture's own records begin (captured topic, index), which are not written; None: write all.
     replicas: of topics that are made, as for `create_topics`.
-    NetworkError.
+    Raises NetworkError.
     """
     await client.refresh(sizes)
     missing = {name: size for name, size in sizes.items() if is_missing(client, name) and not name_fault(name)}
@@ -102,7 +102,7 @@ async def fill(
 async def fill_all(
     config: ClientConfig, history: CaptureHistory, live_name: Callable[[str], str], sizes: Mapping[str, int]
 ) -> Filled:
-    """Fill the topics of a cluster with all that was seen, and be done with the history. NetworkError."""
+    """Fill the topics of a cluster with all that was seen, and be done with the history. Raises NetworkError."""
     try:
         async with Client(config) as client:
             return await fill(client, history, live_name, sizes, lambda *_: None)
@@ -140,7 +140,7 @@ def reachable(seen: SeenPartition, end: int) -> int:
 
 
 async def write(client: Client, topic: str, index: int, data: bytes) -> None:
-    """Write one batch to a partition. NetworkError."""
+    """Write one batch to a partition. Raises NetworkError."""
 
     async def work() -> None:
         leader = client.known_leader(topic, index)

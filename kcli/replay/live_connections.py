@@ -48,7 +48,7 @@ class OpenConnections(Generic[Broker]):
         return line if line is not None and line.session.connection.error is None else None
 
     async def open(self, broker: Broker, address: Address, config: ClientConfig) -> OpenConnection:
-        """Open a line to a broker, in the place of one that was lost. NetworkError."""
+        """Open a line to a broker, in the place of one that was lost. Raises NetworkError."""
         if broker in self.lines:
             await self.lines.pop(broker).close()
         session = await connect(address, config, self.dialect)

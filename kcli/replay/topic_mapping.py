@@ -23,7 +23,7 @@ class TopicNames:
     def learn(self, api_key: int, request: Mapping[str, Any] | None, response: Mapping[str, Any] | None) -> None:
         """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`.
 
-        TypeError: one is no text.
+        Raises TypeError if one is no text.
         """
         listed = TOPIC_LISTS.get(api_key)
         if response is not None and listed is not None:

@@ -11,7 +11,7 @@ from kcli.sql.inputs import sort_inputs
 
 
 def ask_here(output: str) -> Iterator[Answered]:
-    """Yield each question's answer, in order, over the tables in a folder. InputError: it holds none."""
+    """Yield each question's answer, in order, over the tables in a folder. Raises InputError if it holds none."""
     opened(output)
     with open_engine(sort_inputs([output]), {}) as engine:
         for question in QUESTIONS:

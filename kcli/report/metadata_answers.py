@@ -42,7 +42,7 @@ class MetadataReport:
 def read_metadata(paths: Sequence[str], dialect: str | None = None) -> MetadataReport:
     """Read the folders of one quorum's nodes: the one that reaches furthest is reported, the others by where they end.
 
-    InputError: a folder has neither a snapshot nor a log.
+    Raises InputError if a folder has neither a snapshot nor a log.
     """
     nodes = [FolderNode(path, metadata_directory(path), dialect) for path in paths]
     node = max(nodes, key=lambda each: (each.end, each.reach()))

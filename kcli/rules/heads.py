@@ -19,7 +19,10 @@ KEPT = "first_{}"  # the table of the stored rows of a part
 
 @cache
 def first_of(sql: str, name: str) -> str:
-    """Return a statement that stores the rows of the named query in the WITH. KeyError: the WITH has no such query."""
+    """Return a statement that stores the rows of the named query in the WITH.
+
+    Raises KeyError if the WITH has no such query.
+    """
     every, _ = parts_of(sql)
     return f"CREATE TABLE {KEPT.format(name)} AS {with_needed(every, every[name])}"
 

@@ -25,7 +25,7 @@ READ = frozenset({
 
 
 class RuleTables(DuckDbSession):
-    """Makes the tables that rules read, and answers queries over them. UsageError: DuckDB is missing.
+    """Makes the tables that rules read, and answers queries over them. Raises UsageError if DuckDB is missing.
 
     views: the SQL of each table filled from captures, unless a subclass fills them. memory: MiB at most; the rest goes
     to a temporary folder. given: the tables filled from captures.

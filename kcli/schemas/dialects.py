@@ -57,7 +57,9 @@ def shipped() -> list[str]:
 
 
 def lay_over(stock: Catalog, given: str) -> Catalog:
-    """Return the catalog under a dialect: NAME or DIR, then ",Api=KEY" for each key to set. UsageError, SchemaError."""
+    """Return the catalog under a dialect: NAME or DIR, then ",Api=KEY" for each key to set. Raises UsageError,
+    Raises SchemaError.
+    """
     name, *settings = given.split(",")
     folder = find(name)
     if (folder / INDEX).is_file():

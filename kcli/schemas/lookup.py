@@ -154,7 +154,10 @@ class Catalog:
         return read_notes(self.folder)
 
     def load(self, name: str) -> Message:
-        """Build a message from the dialect or its line of the tables. UsageError: there is none of that name."""
+        """Build a message from the dialect or its line of the tables.
+
+        Raises UsageError if there is none of that name.
+        """
         if name in self.laid:
             return self.laid[name]
         line = self.lines.get(name) or self.embedded_lines.get(name)
@@ -178,15 +181,15 @@ class Catalog:
         return {alias: name for name, message in pairs for alias in message.aliases}
 
     def request(self, api_key: int) -> Message:
-        """Return the request of an API key. UsageError: the tables lack the key."""
+        """Return the request of an API key. Raises UsageError if the tables lack the key."""
         return self.message(self.known(api_key).request)
 
     def response(self, api_key: int) -> Message:
-        """Return the response of an API key. UsageError: the tables lack the key."""
+        """Return the response of an API key. Raises UsageError if the tables lack the key."""
         return self.message(self.known(api_key).response)
 
     def known(self, api_key: int) -> Api:
-        """Return the API of this key. UsageError: the tables lack it."""
+        """Return the API of this key. Raises UsageError if the tables lack it."""
         found = self.api(api_key)
         if found is None:
             raise UsageError(f"API key {api_key}: not in the tables (there are 0 to {max(self.rows)})")
@@ -195,7 +198,7 @@ class Catalog:
     def records(self, kind: str) -> Mapping[int, str]:
         """Return message names by record type.
 
-        kind: "metadata", "control", or "group-", "transaction-", "share-" with "key" or "value". UsageError.
+        kind: "metadata", "control", or "group-", "transaction-", "share-" with "key" or "value". Raises UsageError.
         """
         if kind == "control":
             return CONTROL_RECORDS

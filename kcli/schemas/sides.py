@@ -25,7 +25,7 @@ class SchemaSide(NamedTuple):
 
 
 def side_of(text: str, stock: Catalog) -> SchemaSide:
-    """Return what "3.9", "kip-1018" or a folder means. UsageError: none of them."""
+    """Return what "3.9", "kip-1018" or a folder means. Raises UsageError if it is none of them."""
     if text in shipped() or (text and Path(text).is_dir()):
         found = read_dialect(SHIPPED / text if text in shipped() else Path(text))
         return SchemaSide({message.name: message for message in found.messages}, whole=False)

@@ -43,7 +43,7 @@ def is_full(version: int, request: Mapping[str, Any]) -> bool:
 
 
 def read_full(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
-    """Fill in the columns. KeyError, TypeError, ValueError: these are no messages of the draft."""
+    """Fill in the columns. Raises KeyError, TypeError, ValueError if these are no messages of the draft."""
     answer = None if response is None else {**response, "sessionId": response["uuid"]}
     x.read({**request, "sessionId": 0, "sessionEpoch": 0}, answer)
     x.draft = True

@@ -81,7 +81,7 @@ class FetchExchange:
         self.seated_records = 0
 
     def read(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
-        """Fill in the columns. KeyError, TypeError: these are no Fetch messages."""
+        """Fill in the columns. Raises KeyError, TypeError if these are no Fetch messages."""
         get = request.get
         self.session_id: int = get("sessionId", 0)
         self.session_epoch: int = get("sessionEpoch", -1)
@@ -122,7 +122,7 @@ class Captured(FetchExchange):
 
 
 def require_types(x: FetchExchange) -> None:
-    """Check a line of JSON. TypeError: it has something else where a number or a name is expected."""
+    """Check a line of JSON. Raises TypeError if it has something else where a number or a name is expected."""
     head = (x.version, x.correlation_id, x.session_id, x.session_epoch, x.max_bytes, x.isolation, x.replica_id)
     tail = (x.error, x.granted, x.throttle_ms, x.request_bytes, x.response_bytes)
     keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.reported)]

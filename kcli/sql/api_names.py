@@ -16,7 +16,10 @@ LIKE = ("~~", "!~~")
 
 
 def name_of(api: str, dialect: str | None = None) -> str:
-    """Return an API's name as the column has it: 'Fetch' and '1' are 'FETCH'. UsageError: there is no such API."""
+    """Return an API's name as the column has it: 'Fetch' and '1' are 'FETCH'.
+
+    Raises UsageError if there is no such API.
+    """
     known = catalog(dialect)
     found = known.api(known.api_key(api))
     return api if found is None else found.log_name

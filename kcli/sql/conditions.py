@@ -160,7 +160,7 @@ class SqlCondition:
         self.holds(pyarrow.RecordBatch.from_arrays(nulls, schema=schema))
 
     def mend(self, condition: Any) -> None:
-        """Write API names as the column has them. UsageError: a query is inside."""
+        """Write API names as the column has them. Raises UsageError if a query is inside."""
         if any(isinstance(node, dict) and node.get("class") == "SUBQUERY" for node in nodes_in(condition)):
             raise self.wrong("a query inside (a condition on columns alone expected)")
         for each in literals(condition):

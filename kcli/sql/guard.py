@@ -44,7 +44,8 @@ BOUNDED = (
 def checked(
     connection: Any, query: str, mend: Callable[[str, Any], str] = lambda query, tree: query
 ) -> tuple[str, str]:
-    """Return (the query as it may be run, the SELECT in it, "" where it has no tree). UsageError: it may not be.
+    """Return (the query as it may be run, the SELECT in it, "" where it has no tree). Raises UsageError if it may not
+    be.
 
     mend: gives a query as it is to be run, of it and its tree."""
     found = EXPLAIN.match(query)
@@ -62,7 +63,7 @@ def checked(
 
 
 def only_statement(connection: Any, query: str) -> tuple[str, str]:
-    """Return the kind and the text of the one statement. UsageError: there are more, or none."""
+    """Return the kind and the text of the one statement. Raises UsageError if there are more, or none."""
     statements = connection.extract_statements(query)
     if len(statements) != 1:
         raise UsageError(f"query: {len(statements)} statements (one SELECT expected)")
@@ -70,7 +71,7 @@ def only_statement(connection: Any, query: str) -> tuple[str, str]:
 
 
 def tree_of(connection: Any, select: str) -> Any:
-    """Return DuckDB's tree of a query. UsageError: the query asks for settings, or runs text."""
+    """Return DuckDB's tree of a query. Raises UsageError if the query asks for settings, or runs text."""
     [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [select]).fetchall()
     tree = json.loads(text)
     if tree["error"]:

@@ -31,7 +31,7 @@ class Destination(Protocol):
     """Takes spans."""
 
     def send(self, found: Sequence[ResourceSpans]) -> None:
-        """Send spans. NetworkError, OSError: that fails."""
+        """Send spans. Raises NetworkError, OSError if that fails."""
 
 
 class JsonLines:
@@ -74,7 +74,7 @@ class Collector:
         self.rejected = 0
 
     def send(self, found: Sequence[ResourceSpans]) -> None:
-        """Send spans. NetworkError: the collector can't be reached, or refuses."""
+        """Send spans. Raises NetworkError if the collector can't be reached, or refuses."""
         import urllib3
 
         body = gzip.compress(ExportTraceServiceRequest(resource_spans=found).SerializeToString(), 1)

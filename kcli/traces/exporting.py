@@ -63,7 +63,10 @@ class BrokerTimes(Sink):
 
 
 def broker_times(paths: Sequence[str], options: DecodeOptions) -> dict[Key, tuple[int, int | None]]:
-    """Return the times of exchanges in captures that were made at the brokers. InputError: they can't be read."""
+    """Return the times of exchanges in captures that were made at the brokers.
+
+    Raises InputError if they can't be read.
+    """
     source = CaptureDecoder(paths, BrokerTimes(), options)
     for _ in source.read():
         pass

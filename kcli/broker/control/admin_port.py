@@ -30,7 +30,7 @@ IDLE_SECONDS = 60
 class AdminPort:
     """Serves the commands while its block lasts. port: 0 for a free one; address: "HOST:PORT".
 
-    NetworkError: it can't listen.
+    Raises NetworkError if it can't listen.
     """
 
     def __init__(self, kafka: EmbeddedBroker, port: int = 0) -> None:

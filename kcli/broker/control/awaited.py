@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_state(state: str) -> None:
-    """Refuse a state that no group is ever in. UsageError."""
+    """Refuse a state that no group is ever in. Raises UsageError."""
     from kcli.broker.groups.state import State
 
     known = ["None", *(each.value for each in State)]

@@ -26,7 +26,10 @@ class Commands:
         self.made = 0
 
     def run(self, name: str, given: Arguments) -> Any:
-        """Return the result of a command. UsageError: an unknown command or argument; TimeoutError: a wait ended."""
+        """Return the result of a command.
+
+        Raises UsageError for an unknown command or argument, and TimeoutError if a wait ended.
+        """
         command = COMMANDS.get(name)
         if command is None:
             raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")
@@ -43,7 +46,7 @@ class Commands:
         return {"id": self.made}
 
     def handle(self, number: int) -> Handle:
-        """Return the handle of a number. UsageError: there is none."""
+        """Return the handle of a number. Raises UsageError if there is none."""
         found = self.handles.get(number)
         if found is None:
             raise UsageError(f"nothing has the id {number!r}; there are {sorted(self.handles)}")

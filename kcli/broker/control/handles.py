@@ -20,7 +20,10 @@ WAIT_SECONDS = 10.0
 
 
 def wait_until(kafka: EmbeddedBroker, look: Callable[[Broker], str], timeout: float) -> None:
-    """Look again and again until nothing is missing. TimeoutError: what still is, and the latest requests."""
+    """Look again and again until nothing is missing.
+
+    Raises TimeoutError with what is still missing, and the latest requests.
+    """
     until = time.monotonic() + timeout
     while lacks := kafka.call(look):
         if time.monotonic() >= until:
@@ -55,7 +58,7 @@ class Handle:
         raise NotImplementedError
 
     def wait(self, hits: int = 1, timeout: float = WAIT_SECONDS) -> None:
-        """Wait for so many requests in all. TimeoutError: there were fewer."""
+        """Wait for so many requests in all. Raises TimeoutError if there were fewer."""
         wait_until(
             self._kafka,
             lambda _broker: "" if self.hits >= hits else f"{self.what}: {self.hits} hits; {hits} expected",
@@ -140,7 +143,7 @@ class BrokerClock:
 
 
 def fault_text(rule: str, parts: Mapping[str, Any]) -> str:
-    """Return a fault rule as one text. UsageError: a part can't be said in one."""
+    """Return a fault rule as one text. Raises UsageError if a part can't be said in one."""
     made = [rule] if rule else []
     for name, value in parts.items():
         text = "+".join(value) if isinstance(value, list | tuple) else str(value)

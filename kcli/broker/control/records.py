@@ -33,7 +33,7 @@ class StoredRecord(NamedTuple):
 
 
 def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: int | None) -> list[tuple[int, int]]:
-    """Append records; return the partition and offset of each. UsageError: something is no record.
+    """Append records; return the partition and offset of each. Raises UsageError if something is no record.
 
     partition: for records that name none; None: by the key as Java's producer does, keyless ones to the first.
     """
@@ -88,7 +88,7 @@ def bytes_of(what: str, value: object) -> bytes | None:
 
 def read(topic: Topic, partition: int | None, *, committed: bool) -> list[StoredRecord]:
     """Return the records of a topic, or of one partition, by partition and offset. committed: without those of
-    transactions that are open or were aborted. UsageError: there is no such partition.
+    transactions that are open or were aborted. Raises UsageError if there is no such partition.
     """
     if partition is not None and topic.partition(partition) is None:
         raise UsageError(f"topic {topic.name}: no partition {partition}: it has {len(topic.partitions)}")

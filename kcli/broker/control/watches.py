@@ -29,7 +29,7 @@ class Filter:
 
     @classmethod
     def of(cls, api: str | Iterable[str], client: str, topic: str, dialect: str | None) -> Filter:
-        """Make a filter of a program's arguments: APIs by name. UsageError: there is no such API."""
+        """Make a filter of a program's arguments: APIs by name. Raises UsageError if there is no such API."""
         names = [api] if isinstance(api, str) else list(api)
         return cls(frozenset(catalog(dialect).api_key(name) for name in names if name), client, topic)
 
@@ -71,7 +71,10 @@ class Interception(Watch):
     count: int = 0
 
     async def answer(self, request: Request, kept: ClientRequest) -> EncodedBody | None:
-        """Return the program's answer, None where it leaves it to the broker. HangUpError: it can't be sent."""
+        """Return the program's answer, None where it leaves it to the broker.
+
+        Raises HangUpError if it can't be sent.
+        """
         try:
             found = self.callback(kept)
             body = await found if inspect.isawaitable(found) else found

@@ -107,7 +107,7 @@ class PartitionReader:
             return refused(STORAGE_ERROR, partition)
 
     def read_leader(self, partition: Partition, position: Position) -> PartitionRead:
-        """Read a partition that this node leads. OSError: its log can't be read."""
+        """Read a partition that this node leads. Raises OSError if its log can't be read."""
         log = partition.log
         if log is None:
             visible = partition.visible or EMPTY

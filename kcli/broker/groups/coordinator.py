@@ -96,7 +96,7 @@ class Groups:
 
     def consumer_group(self, group_id: str, *, joins: bool) -> ConsumerGroup:
         """Return a group of the new protocol. For a join it is created, or an empty classic group is converted.
-        RefusedError: there is none, or its members speak the classic protocol.
+        Raises RefusedError if there is none, or its members speak the classic protocol.
         """
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -110,7 +110,7 @@ class Groups:
         return made if group is None else self._turned(group, made)
 
     def _upgrade(self, group: Group, made: ConsumerGroup) -> None:
-        """Move the members of a classic group to one of the new protocol. RefusedError: not these."""
+        """Move the members of a classic group to one of the new protocol. Raises RefusedError for others."""
         refused = f"Cannot upgrade classic group {group.id} to consumer group because"
         if self.policy not in ("upgrade", "bidirectional"):
             raise RefusedError("GROUP_ID_NOT_FOUND", f"{refused} online upgrade is disabled.")
@@ -146,7 +146,10 @@ class Groups:
         self.members_log.save(made)
 
     def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
-        """Return a share group; create it for a join. RefusedError: there is none, or a group of another type."""
+        """Return a share group; create it for a join.
+
+        Raises RefusedError if there is none, or a group of another type.
+        """
         if joins and group_id not in self.by_id:
             self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock, self.members_log.save)
         return self.known(group_id, ShareGroup)
@@ -168,7 +171,7 @@ class Groups:
             self.share_log.write(group.id, key, None)
 
     def known(self, group_id: str, kind: type[New]) -> New:
-        """Return the group of this id and kind. RefusedError: there is none, or one of another kind."""
+        """Return the group of this id and kind. Raises RefusedError if there is none, or one of another kind."""
         group = self.by_id.get(group_id)
         if isinstance(group, kind):
             return group
@@ -212,7 +215,7 @@ class Groups:
         return True
 
     def drop(self, group: AnyGroup) -> None:
-        """Forget a group with its members and committed offsets. OSError: it is still on disk."""
+        """Forget a group with its members and committed offsets. Raises OSError; then it is still on disk."""
         self.store.write(group.id, dict.fromkeys(group.offsets))
         self.members_log.forget(group.id)
         if isinstance(group, ShareGroup):
@@ -222,7 +225,7 @@ class Groups:
         del self.by_id[group.id]
 
     def forget_offsets(self, group: AnyGroup, places: list[tuple[str, int]]) -> None:
-        """Delete committed offsets of a group, by (topic, partition). OSError: none was deleted."""
+        """Delete committed offsets of a group, by (topic, partition). Raises OSError; then none was deleted."""
         self.store.write(group.id, dict.fromkeys(places))
         for each in places:
             group.offsets.pop(each, None)

@@ -49,7 +49,7 @@ class MemberGroup(Generic[Member]):
         return member
 
     def _admit(self, member: Member, most: int) -> Member:
-        """Take in a new member. RefusedError: there are that many."""
+        """Take in a new member. Raises RefusedError if there are that many."""
         if len(self.members) >= most:
             said = f"The {self.type} group has reached its maximum capacity of {most} members."
             raise RefusedError("GROUP_MAX_SIZE_REACHED", said)

@@ -44,7 +44,7 @@ class MembersLog:
         self.tables: dict[str, dict[bytes, bytes]] = {}
 
     def take(self, key: bytes, value: bytes | None) -> None:
-        """Take a record of the topic, as it is loaded; one of another kind is passed over. InputError."""
+        """Take a record of the topic, as it is loaded; one of another kind is passed over. Raises InputError."""
         number = int.from_bytes(key[:2], "big")
         if number not in KINDS:
             return
@@ -236,7 +236,7 @@ def classic_of(row: Fields | None) -> ClassicSide | None:
 
 
 def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[MemberKey, Fields]) -> None:
-    """Restore a consumer group from its records. ValueError: they make no sense."""
+    """Restore a consumer group from its records. Raises ValueError if they make no sense."""
     assert isinstance(group, ConsumerGroup)
     members, target = [], {}
     for (number, member_id), fields in rows.items():

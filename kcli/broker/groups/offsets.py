@@ -49,7 +49,7 @@ class OffsetStore:
     def write(
         self, group: str, offsets: Mapping[Key, Committed | None], producer: tuple[int, int] | None = None
     ) -> None:
-        """Append committed offsets; None: tombstones. OSError.
+        """Append committed offsets; None: tombstones. Raises OSError.
 
         producer: id and epoch of the transaction's producer
         """

@@ -67,7 +67,7 @@ class Controller:
         configs: Mapping[str, str] = MappingProxyType({}),
         topic_id: str | None = None,
     ) -> Topic:
-        """Create a topic. InputError: Kafka takes no such name.
+        """Create a topic. Raises InputError if Kafka takes no such name.
 
         replicas: the node ids of each partition's replicas, the leader first.
         """

@@ -66,7 +66,7 @@ class MetadataReplay:
             left_out.append(f"record {record.offset}: {error}")
 
     def apply(self, name: str, value: Mapping[str, Any]) -> None:
-        """Apply a record. KcliError: it makes no sense."""
+        """Apply a record. Raises KcliError if it makes no sense."""
         if name in APPLY:
             APPLY[name](self, value)
         elif name == "RemoveTopicRecord":

@@ -31,7 +31,7 @@ class NewTopic:
 
 
 class NewTopics:
-    """Checks new topics against the existing ones. RefusedError: a rule is broken."""
+    """Checks new topics against the existing ones. Raises RefusedError if a rule is broken."""
 
     def __init__(self, controller: Controller) -> None:
         self.controller, self.configs = controller, controller.configs
@@ -85,13 +85,16 @@ class NewTopics:
 
 
 def refuse_excess(partitions: int) -> None:
-    """Refuse a request that makes so many partitions, if Kafka does. RefusedError."""
+    """Refuse a request that makes so many partitions, if Kafka does. Raises RefusedError."""
     if partitions > MOST_AT_ONCE:
         raise RefusedError("POLICY_VIOLATION", "Excessively large number of partitions per request.")
 
 
 def check_topic_configs(configs: Configs, own: Mapping[str, str]) -> None:
-    """Refuse configs of a topic that mean nothing, have no such value, or contradict each other. RefusedError."""
+    """Refuse configs of a topic that mean nothing, have no such value, or contradict each other.
+
+    Raises RefusedError.
+    """
     for name, text in own.items():
         try:
             if name not in FORMER:

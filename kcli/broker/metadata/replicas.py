@@ -37,7 +37,7 @@ class Replicas:
     def compact(self, topic: Topic | None = None) -> None:
         """Clean the logs of compacted topics, or of one of them, at once, active segments included.
 
-        UsageError: the topic is not compacted.
+        Raises UsageError if the topic is not compacted.
         """
         if topic is not None and not topic.configs.compacted:
             raise UsageError(f"topic {topic.name}: cleanup.policy is {topic.configs.texts['cleanup.policy']}")

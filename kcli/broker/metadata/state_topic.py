@@ -41,7 +41,7 @@ class StateTopic:
         return topic.partitions[partition_for(key, len(topic.partitions))]
 
     def write(self, key: str, rows: Sequence[Row], **producer: Any) -> None:
-        """Append rows. producer: as `build_batch` takes it. OSError."""
+        """Append rows. producer: as `build_batch` takes it. Raises OSError."""
         partition, now = self.partition(key), self.replicas.now()
         batch = build_batch([(now, *row, ()) for row in rows], **producer)
         partition.made_log().append(stored(batch), partition.epoch)

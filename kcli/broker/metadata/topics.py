@@ -128,7 +128,7 @@ class Topics:
         self.on_delete(topic)
 
     def reconfigure(self, topic: Topic, own: Mapping[str, str]) -> None:
-        """Give a topic these configs of its own. UsageError: no such config, or no such value."""
+        """Give a topic these configs of its own. Raises UsageError for an unknown config or value."""
         topic.configs = self.configs.of_topic(own)
         for each in topic.partitions:
             if each.opened is not None:
@@ -146,7 +146,7 @@ class Topics:
                 self.note(f"{path}: left out: no folder")
 
     def open(self, partition: Partition) -> Log:
-        """Open a partition's log. OSError: it can't be read; the partition is offline from then on."""
+        """Open a partition's log. Raises OSError if it can't be read; the partition is offline from then on."""
         self.unopened.discard(partition.folder_name)
         try:
             return self._open(partition)
@@ -167,7 +167,7 @@ class Topics:
         return open_log(folder, self.pool, settings, start, clean=self.clean, remote=remote, note=self.note)
 
     def make_log(self, partition: Partition) -> Log:
-        """Make a partition's log. OSError."""
+        """Make a partition's log. Raises OSError."""
         folder = self.folder / partition.folder_name
         log = Log.create(folder, self.pool, partition.topic.configs.settings)
         if self.pool.lasting:
@@ -182,13 +182,13 @@ class Topics:
         self.write_start_offsets()
 
     def cleaned(self, partition: Partition, first_dirty: int) -> None:
-        """Keep up to where a log was cleaned, also for the next start. OSError."""
+        """Keep up to where a log was cleaned, also for the next start. Raises OSError."""
         self.cleaner_offsets[partition.topic.name, partition.index] = first_dirty
         if self.pool.lasting:
             write_offsets(self.folder / CLEANER_CHECKPOINT, self.cleaner_offsets)
 
     def write_start_offsets(self) -> None:
-        """Write Kafka's log-start-offset-checkpoint. OSError."""
+        """Write Kafka's log-start-offset-checkpoint. Raises OSError."""
         write_offsets(self.folder / START_CHECKPOINT, self.start_offsets)
 
     def opened_logs(self) -> Iterator[tuple[Partition, Log]]:

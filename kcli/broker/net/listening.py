@@ -73,7 +73,8 @@ class Gate:
 
 
 class Listener:
-    """host: None for every address of the machine; port: 0 for a free one. OSError: the address can't be bound.
+    """host: None for every address of the machine; port: 0 for a free one. Raises OSError if the address can't be
+    bound.
 
     tls: returns the TLS context of a new connection, None without TLS; failed: called with the client and the reason of
     a failed handshake. admits: returns whether an address may connect; other connections are closed.

@@ -35,7 +35,7 @@ class ListenerOptions(NamedTuple):
 
 
 def read_listeners(texts: Iterable[str]) -> list[ListenerOptions]:
-    """Read listeners: "SSL", "SSL:9093", with a name of their own "INTERNAL=SSL:9093". UsageError."""
+    """Read listeners: "SSL", "SSL:9093", with a name of their own "INTERNAL=SSL:9093". Raises UsageError."""
     made: dict[str, ListenerOptions] = {}
     for text in texts:
         found = LISTENER.fullmatch(text)
@@ -51,7 +51,7 @@ def read_listeners(texts: Iterable[str]) -> list[ListenerOptions]:
 
 
 def read_advertised(text: str) -> dict[str, tuple[str, int]]:
-    """Read advertised.listeners: host and port by the listener's name. ValueError."""
+    """Read advertised.listeners: host and port by the listener's name. Raises ValueError."""
     made = {}
     for each in filter(None, (part.strip() for part in text.split(","))):
         found = ADVERTISED.fullmatch(each)
@@ -64,7 +64,7 @@ def read_advertised(text: str) -> dict[str, tuple[str, int]]:
 def advertised(text: str, listeners: Iterable[ListenerOptions]) -> Mapping[str, tuple[str, int]]:
     """Return the addresses of advertised.listeners by listener; a broker with one listener calls it as it likes.
 
-    UsageError: an address belongs to no listener.
+    Raises UsageError if an address belongs to no listener.
     """
     found, names = read_advertised(text), [each.name for each in listeners]
     if len(names) == len(found) == 1:

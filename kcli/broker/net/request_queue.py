@@ -28,7 +28,10 @@ class RequestQueue:
         return self._reader.buffer()
 
     def receive(self, count: int) -> None:
-        """Queue the requests that these bytes in the buffer complete. TooLongError: one is longer than the limit."""
+        """Queue the requests that these bytes in the buffer complete.
+
+        Raises TooLongError if one is longer than the limit.
+        """
         for frame in self._reader.take(count):
             self._waiting.append(frame)
             self._bytes += len(frame)

@@ -137,7 +137,7 @@ def covered(acl: Acl, denied: Iterable[Acl]) -> bool:
 
 
 def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | None:
-    """Make the authorizer that the configs name; None without one. UsageError: this broker lacks it."""
+    """Make the authorizer that the configs name; None without one. Raises UsageError if this broker lacks it."""
     name = configs.text("authorizer.class.name")
     if name not in ("", CLASS):
         raise UsageError(f"authorizer.class.name={name}: {CLASS} expected")

@@ -35,7 +35,7 @@ class Store(NamedTuple):
 def read_store(data: bytes, name: str, password: str, key_password: str | None = None) -> Store:
     """Read a store. key_password: of its keys, None: they are left out; "" as password checks nothing in JKS.
 
-    InputError: the file is no such store, or the password is wrong.
+    Raises InputError if the file is no such store, or the password is wrong.
     """
     read = read_jks if data[:4] == JKS.to_bytes(4) else read_pkcs12
     try:
@@ -47,7 +47,10 @@ def read_store(data: bytes, name: str, password: str, key_password: str | None =
 
 
 def read_pkcs12(data: bytes, password: str, key_password: str | None) -> Store:
-    """Read a PKCS12 store, which has one password for all. ValueError: damaged, or a wrong password."""
+    """Read a PKCS12 store, which has one password for all.
+
+    Raises ValueError if it is damaged, or the password is wrong.
+    """
     key, certificate, others = pkcs12.load_key_and_certificates(data, password.encode())
     chain = [each for each in (certificate, *others) if each is not None]
     texts = [pem_of(each) for each in chain]
@@ -110,7 +113,10 @@ class Fields:
 
 
 def unprotected(data: bytes, password: str) -> bytes:
-    """Decrypt a private key (PKCS #8 in DER). data: an EncryptedPrivateKeyInfo. ValueError: the password is wrong."""
+    """Decrypt a private key (PKCS #8 in DER). data: an EncryptedPrivateKeyInfo.
+
+    Raises ValueError if the password is wrong.
+    """
     inner = value_at(data, 0)[0]
     _, after = value_at(inner, 0)
     protected, _ = value_at(inner, after)

@@ -41,7 +41,10 @@ class ListenerConfigs:
         return BROKER[name].default or "" if found is None else found
 
     def jaas(self, mechanism: str) -> LoginModule | None:
-        """Return the login module of a SASL mechanism there, None without one. UsageError: it can't be parsed."""
+        """Return the login module of a SASL mechanism there, None without one.
+
+        Raises UsageError if it can't be parsed.
+        """
         text = self._given(f"{self.prefix}{mechanism.lower()}.{JAAS}")
         return None if text is None else parse_jaas(text)
 

@@ -36,7 +36,7 @@ class Tls(NamedTuple):
 class ListenerContexts:
     """The TLS of the listeners that have it. ca_certificate: of the CA made for them, in PEM, "" without one.
 
-    UsageError, InputError: a listener lacks a certificate, or no listener uses a given one.
+    Raises UsageError, InputError if a listener lacks a certificate, or no listener uses a given one.
     """
 
     def __init__(
@@ -61,7 +61,10 @@ class ListenerContexts:
         return made.context if made is not None else None
 
     def renewed(self, configs: Configs, changed: Iterable[str]) -> dict[str, Tls]:
-        """Make new TLS contexts for the listeners of these store configs. RefusedError: the stores do not fit."""
+        """Make new TLS contexts for the listeners of these store configs.
+
+        Raises RefusedError if the stores do not fit.
+        """
         made = {}
         for each in self._listeners:
             own, names = ListenerConfigs(configs, each.name), tuple(changed)
@@ -135,7 +138,7 @@ def client_auth(configs: ListenerConfigs, protection: Protection, listener: List
 
 
 def check_identity(configs: ListenerConfigs, former: Pair, new: Pair) -> None:
-    """Refuse a certificate of another name or for other hosts, unless the configs allow it. RefusedError."""
+    """Refuse a certificate of another name or for other hosts, unless the configs allow it. Raises RefusedError."""
     from kcli.broker.security.listener_tls import identity
 
     (was, hosts), (name, others) = identity(former.text), identity(new.text)

@@ -30,7 +30,7 @@ class Authority(NamedTuple):
 
 def server_context(pair: str, name: str, client_ca: str | None = None, password: str | None = None) -> ssl.SSLContext:
     """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from; password: of
-    the key. client_ca: a file of authorities, of which clients need a certificate. InputError: they don't fit.
+    the key. client_ca: a file of authorities, of which clients need a certificate. Raises InputError if they don't fit.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -48,7 +48,7 @@ def server_context(pair: str, name: str, client_ca: str | None = None, password:
 
 
 def trust(context: ssl.SSLContext, certificates: str, name: str) -> None:
-    """Have a context trust certificates in PEM. name: their source. InputError: they can't be read."""
+    """Have a context trust certificates in PEM. name: their source. Raises InputError if they can't be read."""
     try:
         context.load_verify_locations(cadata=certificates)
     except ssl.SSLError as error:

@@ -37,7 +37,7 @@ class Exchange(Protocol):
     expires: float | None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. LoginError: authentication failed."""
+        """Answer a message of the client. Raises LoginError if authentication failed."""
         ...
 
 
@@ -51,7 +51,7 @@ class PlainServer:
         self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Take the message. LoginError: no such user, or another password."""
+        """Take the message. Raises LoginError for an unknown user or a wrong password."""
         parts = message.decode("utf-8", "replace").split("\0")
         if len(parts) != 3 or not parts[1] or not parts[2]:
             raise LoginError("Invalid SASL/PLAIN response: expected 3 tokens")
@@ -96,7 +96,9 @@ class Logins:
 
 
 def plain_users(configs: ListenerConfigs) -> dict[str, str]:
-    """Return the users of PLAIN that the listener's sasl.jaas.config has (`user_NAME="PASSWORD"`). UsageError."""
+    """Return the users of PLAIN that the listener's sasl.jaas.config has (`user_NAME="PASSWORD"`). Raises
+    UsageError.
+    """
     module = configs.jaas(PLAIN)
     if module is None:
         return {}
@@ -108,7 +110,7 @@ def plain_users(configs: ListenerConfigs) -> dict[str, str]:
 def mechanisms_of(configs: ListenerConfigs, users: Mapping[str, str]) -> tuple[str, ...]:
     """List the mechanisms that are on: those of the configs, or where there are users those with passwords.
 
-    UsageError: this broker lacks one.
+    Raises UsageError if this broker lacks one.
     """
     given = configs.given("sasl.enabled.mechanisms")
     if given is None:

@@ -36,7 +36,10 @@ class Readable(Protocol):
 
 
 class TokenRules:
-    """The tokens that a broker takes, by its configs. UsageError, InputError: no such keys, or no library for them."""
+    """The tokens that a broker takes, by its configs.
+
+    Raises UsageError, InputError if there are no such keys, or no library for them.
+    """
 
     def __init__(self, configs: Readable, module: LoginModule | None = None) -> None:
         """Read the configs of a listener, and the options for unsigned tokens in its sasl.jaas.config."""
@@ -55,7 +58,7 @@ class TokenRules:
             self.leeway = int(skew) / 1000
 
     def check(self, token: str, now: float) -> tuple[str, float]:
-        """Return a token's principal and expiry (seconds since 1970). LoginError: it is not valid."""
+        """Return a token's principal and expiry (seconds since 1970). Raises LoginError if it is not valid."""
         claims = self.signed(token) if self.keys is not None else unsigned(token)
         try:
             until, name = float(claims["exp"]), claims[self.subject]
@@ -103,7 +106,10 @@ def unsigned(token: str) -> Mapping[str, Any]:
 
 
 def read_keys(url: str) -> PyJWKSet:
-    """Read a set of keys from a file: URL. UsageError: another URL; InputError: no keys that can be used."""
+    """Read a set of keys from a file: URL.
+
+    Raises UsageError for another URL, and InputError for no keys that can be used.
+    """
     import jwt
 
     path = path_of(url)
@@ -142,7 +148,10 @@ class OAuthServer:
 
 
 def token_in(message: bytes) -> str:
-    """Return the token of an initial response. LoginError: there is none, or its authorization id is another."""
+    """Return the token of an initial response.
+
+    Raises LoginError if there is none, or its authorization id is another.
+    """
     head, *pairs = message.decode("utf-8", "replace").split("\x01")
     if head[:2] != "n," or len(pairs) < 2 or pairs[-2:] != ["", ""]:
         raise LoginError("Invalid OAUTHBEARER client first message")

@@ -30,8 +30,9 @@ DEFAULT = PrincipalRule(re.compile(".*", re.DOTALL), "", "")
 
 
 def read_rules(text: str) -> list[PrincipalRule]:
-    """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U. ValueError: a rule can't be
-    parsed.
+    """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U.
+
+    Raises ValueError if a rule can't be parsed.
     """
     made, at = [], 0
     while at < len(text):

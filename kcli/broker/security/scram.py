@@ -56,7 +56,7 @@ class ScramServer:
         self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. LoginError: authentication failed, or the message is no SCRAM."""
+        """Answer a message of the client. Raises LoginError if authentication failed, or the message is no SCRAM."""
         try:
             return self._answer_first(message) if self._credential is None else self._answer_final(message)
         except (ValueError, KeyError, binascii.Error):

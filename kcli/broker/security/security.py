@@ -46,7 +46,7 @@ def default_listener(configs: Configs, protection: Protection) -> ListenerOption
 
 class Security:
     """tls: of the listeners that have it; logins: by listener, where clients have to log in; authorizer: None: all may
-    do everything. UsageError, InputError: options make no sense.
+    do everything. Raises UsageError, InputError if options make no sense.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Security:
         """Return the principal of a listener's client by its certificate (DER); None: it showed none. With SASL it is
         anonymous until the login. Names have the form of Java's X500Principal.
 
-        UsageError: no rule of the listener matches the name.
+        Raises UsageError if no rule of the listener matches the name.
         """
         rules = self._rules.get(listener)
         if not certificate or rules is None:

@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def key_pair(configs: ListenerConfigs) -> Pair | None:
-    """Return the key and certificate of a listener, None where no config names one. UsageError, InputError."""
+    """Return the key and certificate of a listener, None where no config names one. Raises UsageError, InputError."""
     store = given(configs, "ssl.keystore", "type", "location", "password", "key", "certificate.chain")
     key, chain = store["key"], store["certificate.chain"]
     location, password = store["location"], configs.given("ssl.key.password")
@@ -55,7 +55,7 @@ def key_pair(configs: ListenerConfigs) -> Pair | None:
 def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
     """Return the certificates that clients' are signed by, in PEM, and where they are from; None: no config names any.
 
-    UsageError, InputError.
+    Raises UsageError, InputError.
     """
     store = given(configs, "ssl.truststore", "type", "location", "password", "certificates")
     location, inline = store["location"], store["certificates"]
@@ -78,7 +78,10 @@ def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
 
 
 def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, str | None]:
-    """Return the configs of a store by the ends of their names; its type is JKS where none is given. UsageError."""
+    """Return the configs of a store by the ends of their names; its type is JKS where none is given.
+
+    Raises UsageError.
+    """
     found = {name: configs.given(f"{prefix}.{name}") for name in names}
     found["type"] = (found["type"] or "JKS").upper()
     if found["type"] not in TYPES:
@@ -87,7 +90,7 @@ def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, st
 
 
 def check_password(store: Mapping[str, str | None], prefix: str, in_pem: str) -> None:
-    """Refuse a password without a file, or one of a file in PEM. in_pem: the advice for PEM. UsageError."""
+    """Refuse a password without a file, or one of a file in PEM. in_pem: the advice for PEM. Raises UsageError."""
     if store["password"] is None:
         return
     if store["location"] is None:
@@ -101,7 +104,7 @@ def java_store(location: str, password: str, key_password: str | None = None) ->
 
 
 def pem_file(location: str) -> str:
-    """Read a file in PEM. InputError: it is not PEM."""
+    """Read a file in PEM. Raises InputError if it is not PEM."""
     data = Path(location).read_bytes()
     if b"-----BEGIN " not in data:
         raise InputError("no PEM text (its type is PEM by the configs)", file=location)

@@ -26,7 +26,7 @@ def limits_of(request: Request, group_id: str) -> ShareLimits:
 
 
 def find(request: Request, key: Key) -> Partition:
-    """Return a partition that this node leads. RefusedError."""
+    """Return a partition that this node leads. Raises RefusedError."""
     partition = request.topics.find(key, True)
     if partition is None:
         known = key[0] in request.topics.by_id
@@ -81,7 +81,7 @@ def acknowledge(
 
 
 def check(request: Request) -> ShareGroup:
-    """Return the group of a request. RefusedError."""
+    """Return the group of a request. Raises RefusedError."""
     group_id, member = request.body["groupId"], request.body["memberId"]
     if not group_id or not member:
         raise RefusedError("INVALID_REQUEST", "a group and a member expected")

@@ -71,7 +71,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         return State.DEAD if self._is_dead else State.STABLE if self.members else State.EMPTY
 
     def beat(self, beat: ShareBeat) -> tuple[ShareMember, bool]:
-        """Take a heartbeat; return the member, and whether it is to hear its assignment. RefusedError."""
+        """Take a heartbeat; return the member, and whether it is to hear its assignment. Raises RefusedError."""
         member = self._find(beat)
         member.rack = beat.rack or member.rack
         member.client_id, member.client_host = beat.client

@@ -232,7 +232,10 @@ class SharePartition:
         each.member, each.lock = "", None
 
     def acknowledge(self, member: str, given: Sequence[Acknowledgement], limits: ShareLimits) -> None:
-        """Apply a member's acknowledgements, all or none. RefusedError: it has not acquired one of the records."""
+        """Apply a member's acknowledgements, all or none.
+
+        Raises RefusedError if it has not acquired one of the records.
+        """
         steps: list[tuple[int, int]] = []
         for some in given:
             steps += self._steps(member, some)

@@ -58,7 +58,7 @@ class ShareSessions:
         self._sessions: dict[tuple[str, str], ShareSession] = {}
 
     def fetch(self, group: ShareGroup, member: str, epoch: int, client: object) -> ShareSession:
-        """Return the session of a fetch: a new one for epoch 0, and none is left with epoch -1. RefusedError."""
+        """Return the session of a fetch: a new one for epoch 0, and none is left with epoch -1. Raises RefusedError."""
         if epoch != FIRST:
             return self.known(group, member, epoch)
         if len(self._sessions) >= self.most and (group.id, member) not in self._sessions:
@@ -67,7 +67,10 @@ class ShareSessions:
         return made
 
     def known(self, group: ShareGroup, member: str, epoch: int) -> ShareSession:
-        """Return a session that goes on, or ends with epoch -1. RefusedError: there is none, or it is at another."""
+        """Return a session that goes on, or ends with epoch -1.
+
+        Raises RefusedError if there is none, or it is at another.
+        """
         session = self._sessions.get((group.id, member))
         if session is None:
             raise RefusedError("SHARE_SESSION_NOT_FOUND", f"no share session of member {member}")

@@ -18,7 +18,7 @@ Partition = tuple[str, int]
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all: beside it first, then in its place. OSError."""
+    """Write a file whole or not at all: beside it first, then in its place. Raises OSError."""
     beside = path.with_name(path.name + ".tmp")
     beside.write_text(text)
     beside.replace(path)
@@ -44,7 +44,7 @@ def read_epochs(path: Path) -> list[tuple[int, int]]:
 
 
 def write_epochs(path: Path, epochs: Iterable[tuple[int, int]]) -> None:
-    """Write (leader epoch, first offset) pairs. OSError."""
+    """Write (leader epoch, first offset) pairs. Raises OSError."""
     entries = [{"epoch": epoch, "startOffset": start} for epoch, start in epochs]
     write_entries(path, LEADER_EPOCH_CHECKPOINT, entries)
 
@@ -56,7 +56,7 @@ def read_offsets(path: Path) -> dict[Partition, int]:
 
 
 def write_offsets(path: Path, offsets: Mapping[Partition, int]) -> None:
-    """Write offsets by (topic, partition). OSError."""
+    """Write offsets by (topic, partition). Raises OSError."""
     entries = [
         {"topic": topic, "partition": partition, "offset": offset}
         for (topic, partition), offset in sorted(offsets.items())
@@ -65,7 +65,7 @@ def write_offsets(path: Path, offsets: Mapping[Partition, int]) -> None:
 
 
 def write_properties(path: Path, properties: Mapping[str, object]) -> None:
-    """Write a Java properties file. OSError."""
+    """Write a Java properties file. Raises OSError."""
     replace(path, properties_text(properties))
 
 
@@ -78,5 +78,5 @@ def read_topic_id(folder: Path) -> str | None:
 
 
 def write_topic_id(folder: Path, topic_id: str) -> None:
-    """Write partition.metadata with the topic's id. OSError."""
+    """Write partition.metadata with the topic's id. Raises OSError."""
     replace(folder / "partition.metadata", PARTITION_METADATA.build({"version": 0, "topicId": topic_id}).decode())

@@ -25,7 +25,7 @@ class LeaderEpochs:
         self.lasting = lasting
 
     def load(self) -> None:
-        """Read the file; nothing where there is none. InputError: it is no checkpoint."""
+        """Read the file; nothing where there is none. Raises InputError if it is no checkpoint."""
         self.entries = read_epochs(self.path)
 
     @property

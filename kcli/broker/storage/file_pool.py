@@ -63,11 +63,11 @@ class LogFile:
             raise
 
     def cut(self, size: int) -> None:
-        """Keep the first `size` bytes. OSError."""
+        """Keep the first `size` bytes. Raises OSError."""
         os.ftruncate(self.fd, size)
 
     def sync(self) -> None:
-        """Wait until the data is on the disk. OSError."""
+        """Wait until the data is on the disk. Raises OSError."""
         os.fsync(self.fd)
 
 
@@ -150,7 +150,7 @@ class FilePool:
         return file
 
     def store(self, path: Path) -> None:
-        """Put a file that is held in memory in its folder, which is made with it. OSError."""
+        """Put a file that is held in memory in its folder, which is made with it. Raises OSError."""
         held = self._held.get(path)
         if held is None:
             return

@@ -59,7 +59,7 @@ class SparseIndex:
         return self.values[at - 1] if at else 0
 
     def flush(self) -> None:
-        """Write the entries that wait. OSError."""
+        """Write the entries that wait. Raises OSError."""
         start = self._written
         packed = b"".join(map(self.layout.pack, self.keys[start:], self.values[start:]))
         write_behind(self.path, packed, start * self.layout.size)

@@ -126,7 +126,7 @@ class Log:
         self.roll(offset)
 
     def write(self, parts: Sequence[bytes | memoryview], places: Sequence[StoredBatch]) -> None:
-        """Write numbered batches to the active segment. OSError: nothing was written."""
+        """Write numbered batches to the active segment. Raises OSError; then nothing was written."""
         # The kernel takes only so many buffers in one call.
         parts = [b"".join(parts)] if len(parts) > 512 else parts
         self.active.append(parts, places)

@@ -99,7 +99,7 @@ class Segment:
         """Put other batches in the place of all there are, in a file of their own. others: segments behind, which go.
 
         Who holds a slice of an old file can still read it. Once the new one has its name with SWAP it counts, after a
-        crash, too. OSError: before that all is as it was.
+        crash, too. Raises OSError; then all is as it was.
         """
         beside, swap = (self.path.with_name(self.path.name + suffix) for suffix in (".cleaned", SWAP))
         beside.write_bytes(b"".join(parts))

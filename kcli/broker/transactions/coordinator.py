@@ -33,7 +33,8 @@ HIGHEST_EPOCH = (1 << 15) - 1
 class Transactions:
     """The transactions by transactional id. note: called with a line for state that can't be read or written.
 
-    RefusedError: a request is refused, with the name of Kafka's error. OSError: the state can't be written.
+    Raises RefusedError, with the name of Kafka's error, if a request is refused. Raises OSError if the state can't be
+    written.
     """
 
     def __init__(self, controller: Controller, groups: Groups, note: Callable[[str], None]) -> None:
@@ -179,7 +180,7 @@ class Transactions:
         self.write(each)
 
     def write(self, each: Transaction) -> None:
-        """Keep a transaction as it is. OSError."""
+        """Keep a transaction as it is. Raises OSError."""
         each.updated = self.replicas.now()
         self.log.write(each)
 

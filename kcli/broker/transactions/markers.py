@@ -18,7 +18,7 @@ def end_in(
     *,
     commit: bool,
 ) -> None:
-    """End the transaction of a producer (id and epoch) in a partition. OSError: it can't be written."""
+    """End the transaction of a producer (id and epoch) in a partition. Raises OSError if it can't be written."""
     marker = build_marker(commit, replicas.now(), 0, *producer, coordinator_epoch)
     partition.made_log().append(stored(marker), partition.epoch)
     replicas.appended(partition, len(marker))

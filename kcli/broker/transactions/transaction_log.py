@@ -24,7 +24,7 @@ class TransactionLog:
         self.value = messages.data("TransactionLogValue", VALUE_VERSION)
 
     def write(self, each: Transaction) -> None:
-        """Append a transaction as it is. OSError."""
+        """Append a transaction as it is. Raises OSError."""
         listed = by_topic(each.partitions)
         value = {
             "producerId": each.producer_id,

@@ -113,7 +113,7 @@ def at_clock(day: date, clock: time, zone: tzinfo | None) -> int:
 
 
 def datetime_in(text: str, zone: tzinfo | None) -> datetime:
-    """Return a time in a zone. zone: None for that of this machine. UsageError."""
+    """Return a time in a zone. zone: None for that of this machine. Raises UsageError."""
     try:
         return datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -121,7 +121,7 @@ def datetime_in(text: str, zone: tzinfo | None) -> datetime:
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """Return the zone of that name; None: that of this machine. UsageError."""
+    """Return the zone of that name; None: that of this machine. Raises UsageError."""
     if name.lower() == "local":
         return None
     if name.upper() in ("UTC", "Z"):

@@ -64,7 +64,7 @@ class PendingRequests:
         return self.remove(next(iter(self.requests)))
 
     def remove(self, number: int) -> Pending:
-        """Remove the request with this number in the queue. KeyError."""
+        """Remove the request with this number in the queue. Raises KeyError."""
         request = self.requests.pop(number)
         if not request.token:
             same = self.by_id[request.correlation_id]

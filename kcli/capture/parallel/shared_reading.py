@@ -55,7 +55,7 @@ class SharedReading(Share):
         return self.share_counts
 
     def conclude(self, results: Sequence[Any]) -> None:
-        """Add the results of the other processes. TooMuchSharedError."""
+        """Add the results of the other processes. Raises TooMuchSharedError."""
         for each in results:
             self.include(each)
 
@@ -67,7 +67,7 @@ class SharedReading(Share):
     ) -> Generator[None, None, None]:
         """Read the files, and write all lines, which are valid until `flush`; yields after each stretch.
 
-        InputError: damaged files, at the end; another process ended early. TooMuchSharedError.
+        Raises InputError for damaged files, at the end, and if another process ended early. Raises TooMuchSharedError.
         """
         from kcli.core.capture.line_merger import LineMerger
         from kcli.core.capture.segment_dealer import SegmentDealer
@@ -132,7 +132,7 @@ class SharedReading(Share):
         return False
 
     def merge(self) -> None:
-        """Write the lines of the oldest stretch. TooMuchSharedError."""
+        """Write the lines of the oldest stretch. Raises TooMuchSharedError."""
         parts = [self.own.popleft(), *(helper.take() for helper in self.helpers)]
         if any(part.exceeded for part in parts):
             raise TooMuchSharedError

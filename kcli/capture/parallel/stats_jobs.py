@@ -49,7 +49,10 @@ class SharedStatistics(SharedReading):
         return Made([*sink.counted(), *sink.groups.items()], sink.tcp, self.share_counts)
 
     def conclude(self, results: Sequence[Made]) -> None:
-        """Add the counts of other processes. TooMuchSharedError: the sum would exceed a bound; nothing was added."""
+        """Add the counts of other processes.
+
+        Raises TooMuchSharedError if the sum would exceed a bound; then nothing was added.
+        """
         all_made = [self.result(), *results]
         groups = [group for made in all_made for group in made.groups]
         connections = {name for made in all_made for name in made.tcp}

@@ -109,7 +109,10 @@ class ConditionalFeed(ColumnOwner):
         return 0
 
     def flush(self) -> None:
-        """Pass on everything. UsageError: the condition fails for a value, such as a cast of text that is no number."""
+        """Pass on everything.
+
+        Raises UsageError if the condition fails for a value, such as a cast of text that is no number.
+        """
         waiting, self.waiting = self.waiting, []
         values, self.values = self.values, {}
         rows, kept, heard = self.taken_rows([*values])

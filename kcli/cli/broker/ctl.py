@@ -51,7 +51,7 @@ def ctl(address: str, command: str | None, arguments: tuple[str, ...], quiet: bo
 
 
 def argument(text: str) -> tuple[str, Any]:
-    """Parse NAME=VALUE. UsageError: it is not of that form."""
+    """Parse NAME=VALUE. Raises UsageError if it is not of that form."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UsageError(f"{text}: NAME=VALUE expected")
@@ -62,7 +62,10 @@ def argument(text: str) -> tuple[str, Any]:
 
 
 def ask(address: str, method: str, path: str, given: dict[str, Any] | None, patience: float) -> dict[str, Any]:
-    """Return the admin port's answer. UsageError: it refuses; NetworkError: there is none, or a wait ended."""
+    """Return the admin port's answer.
+
+    Raises UsageError if it refuses, and NetworkError if there is none, or a wait ended.
+    """
     ((host, port),) = parse_bootstrap([address])[:1]
     connection = http.client.HTTPConnection(host, port, timeout=patience)
     try:

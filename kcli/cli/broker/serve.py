@@ -174,7 +174,7 @@ def answers_of(path: Path | None) -> list[Any]:
 
 
 def users_of(name: str | None) -> dict[str, str]:
-    """Read passwords by user from a file. InputError: a line is none."""
+    """Read passwords by user from a file. Raises InputError if a line is none."""
     made: dict[str, str] = {}
     text = "" if name is None else Path(name).read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):

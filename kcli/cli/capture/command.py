@@ -105,8 +105,8 @@ async def run(
 ) -> None:
     """Capture until a signal, or until nobody reads the packets any more.
 
-    lookers: the processes that read packets: the view, the watcher for --when, and others. OSError: packets can't be
-    saved. InputError: the watcher has ended before.
+    lookers: the processes that read packets: the view, the watcher for --when, and others. Raises OSError if packets
+    can't be saved. Raises InputError if the watcher has ended before.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, packets.stop)

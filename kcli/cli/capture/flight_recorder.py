@@ -48,13 +48,13 @@ class FlightRecorder:
         self._keep_until = 0.0
 
     def make_folder(self) -> None:
-        """Make the directory, unless it is there. OSError."""
+        """Make the directory, unless it is there. Raises OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, header: bytes, piece: PacketBlock) -> None:
         """Keep packets; on a full disk the oldest files are deleted for them.
 
-        header: the header of a capture file. OSError: a full disk raises it only when no older packets are left to
+        header: the header of a capture file. Raises OSError on a full disk only when no older packets are left to
         delete.
         """
         while True:
@@ -69,7 +69,7 @@ class FlightRecorder:
         self._give_up()
 
     def _put(self, header: bytes, piece: PacketBlock) -> None:
-        """Write packets behind the others, or into a file of their own. OSError: nothing of them is there."""
+        """Write packets behind the others, or into a file of their own. Raises OSError if nothing of them is there."""
         if self._file is not None and self._is_full(piece):
             self.close()
         if self._file is None:
@@ -86,7 +86,7 @@ class FlightRecorder:
     def keep(self) -> Path | None:
         """Save the packets around the latest one, and return their directory.
 
-        None: they are being saved already, or the most moments are saved. OSError.
+        None: they are being saved already, or the most moments are saved. Raises OSError.
         """
         paths = [part.path for part in self.parts] + ([self._path] if self._file is not None else [])
         if self._moment is not None or not paths or self.moments == MOST_MOMENTS:

@@ -31,7 +31,7 @@ def finder(
     """Return the process that diagnoses the traffic that `view` shows.
 
     If both write to standard output, whole lines alternate. told: findings are shown. served: the socket that serves
-    figures of the traffic, if any. UsageError: DuckDB is missing.
+    figures of the traffic, if any. Raises UsageError if DuckDB is missing.
     """
     require("--findings", "sql")
     is_event = told and view is not None and options["format_"] == "jsonl"

@@ -14,7 +14,7 @@ from kcli.extras import require
 def tracer(options: dict[str, Any], text: str) -> LiveView:
     """Return the process that writes spans of live traffic.
 
-    UsageError: --traces makes no sense, or names an input.
+    Raises UsageError if --traces makes no sense, or names an input.
     """
     require("--traces", "traces")
     if text == "-":

@@ -64,8 +64,9 @@ def view_words(options: dict[str, Any]) -> list[str]:
 
 
 def view_of(options: dict[str, Any], output: str | None, *, quiet: bool, to_brokers: bool = False) -> LiveView | None:
-    """Return the view of the captured traffic, None if none is wanted. UsageError: its rows would mix with packets.
-    to_brokers: see DecodeOptions.
+    """Return the view of the captured traffic, None if none is wanted.
+
+    Raises UsageError if its rows would mix with packets. to_brokers: see DecodeOptions.
     """
     if not options["format_"] and (quiet or output == "-"):
         return None
@@ -134,7 +135,7 @@ class LiveView:
                 self._failure = error
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait until it has shown everything. OSError: what `shown` raised."""
+        """Wait until it has shown everything. Raises the OSError that `shown` raised."""
         assert self.process.stdin is not None
         if kind is not None and not self.has_begun:
             with contextlib.suppress(ProcessLookupError):

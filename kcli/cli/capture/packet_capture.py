@@ -33,13 +33,13 @@ class PacketBlock(NamedTuple):
 
 
 def capture_filter(ports: Sequence[int], hosts: Sequence[str] = ()) -> str:
-    """Return the capture filter in the language of pcap-filter(7). UsageError: a value is no host."""
+    """Return the capture filter in the language of pcap-filter(7). Raises UsageError if a value is no host."""
     choices = [[f"port {port}" for port in ports], [host_filter(host) for host in hosts]]
     return " and ".join(["tcp", *(f"({' or '.join(each)})" for each in choices if each)])
 
 
 def host_filter(host: str) -> str:
-    """Return the filter of a host's name or address, or of a network. UsageError: it is none."""
+    """Return the filter of a host's name or address, or of a network. Raises UsageError if it is none."""
     if not HOST.fullmatch(host):
         raise UsageError(f"--host {host}: a name, an address, or a network (10.0.0.0/8) expected")
     return f"{'net' if '/' in host else 'host'} {host}"

@@ -50,7 +50,7 @@ class Ring:
 
 
 def take_ring(options: dict[str, Any], output: str | None) -> Ring:
-    """Take the options out. UsageError: they lack another."""
+    """Take the options out. Raises UsageError if they lack another."""
     made = Ring(options.pop("last"), options.pop("size"), options.pop("when"))
     if made.keeps and output in (None, "-"):
         raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
@@ -91,7 +91,7 @@ class RingFile:
         return False
 
     def write(self, data: memoryview) -> int:
-        """Keep whole packets. OSError."""
+        """Keep whole packets. Raises OSError."""
         packets = bytes(data).removeprefix(self.header)
         if packets:
             with self.lock:

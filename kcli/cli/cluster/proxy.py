@@ -167,7 +167,7 @@ def proxy(
 
 
 def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
-    """Return the addresses of brokers by id. UsageError: an address makes no sense, or two are the same."""
+    """Return the addresses of brokers by id. Raises UsageError if an address makes no sense, or two are the same."""
     made: dict[int, Address] = {}
     for text in texts:
         node, _, place = text.partition("=")
@@ -181,7 +181,7 @@ def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
 
 
 def advertised_host(text: str) -> str:
-    """Return the host of --advertise. UsageError: it is no host."""
+    """Return the host of --advertise. Raises UsageError if it is no host."""
     bare = bare_host(text)
     if bare is None:
         raise UsageError(
@@ -193,7 +193,7 @@ def advertised_host(text: str) -> str:
 def take_policies(file: str | None, options: dict[str, Any]) -> Callable[[], Policy]:
     """Take the options of a policy out of `options`. Return a function that reads the policy file again and adds them.
 
-    UsageError: an option can't be read.
+    Raises UsageError if an option can't be read.
     """
     dialect, faults = options["dialect"], take_faults(options)
     base = Policy(
@@ -224,7 +224,10 @@ class TlsFiles:
             raise UsageError("--tls-client-ca: --tls or --tls-cert is missing")
 
     def context(self) -> ssl.SSLContext | None:
-        """Return the TLS context of the files' current contents; None without --tls-cert. InputError, OSError."""
+        """Return the TLS context of the files' current contents; None without --tls-cert.
+
+        Raises InputError, OSError.
+        """
         if self.certificate is None:
             return None
         from kcli.broker.security.listener_tls import read_pair, server_context
@@ -266,7 +269,7 @@ class Serving:
     async def run(self, made: Proxy, change: Callable[[], None] | None) -> None:
         """Serve until a signal; a second signal does not wait for requests in flight.
 
-        A full disk stops the recording, not the traffic. OSError: nobody reads the pipe of the recording.
+        A full disk stops the recording, not the traffic. Raises OSError if nobody reads the pipe of the recording.
         """
         allow_files()
         async with contextlib.AsyncExitStack() as stack:

@@ -35,7 +35,7 @@ ELSEWHERE: Mapping[str, str] = {
 def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the command that decodes the first file on the command line, and the words that it needs.
 
-    UsageError: another command reads that file. InputError: kcli does not know such files.
+    Raises UsageError if another command reads that file. Raises InputError if kcli does not know such files.
     """
     found: list[tuple[str, str]] = []
     failure: InputError | None = None

@@ -170,7 +170,7 @@ def bytes_in(row: dict[str, Any], number: int) -> bytes:
 
 
 def bytes_of(text: bytes, number: int, base64_: bool) -> bytes:
-    """Return the bytes that a line of hex or base64 stands for. InputError: no such text."""
+    """Return the bytes that a line of hex or base64 stands for. Raises InputError for another text."""
     if not text.strip():
         raise InputError("no bytes: a message expected")
     if base64_:

@@ -17,7 +17,7 @@ from kcli.shell import quoted
 def print_stored_findings(folder: str, most: int | None = None) -> Sequence[Finding]:
     """Print what the last run into a folder found, the gravest first, and return it. most: findings that are shown.
 
-    InputError: the folder holds no run.
+    Raises InputError if the folder holds no run.
     """
     from kcli.pipeline.report import stored_findings
 

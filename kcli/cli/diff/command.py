@@ -105,7 +105,7 @@ def batch(expected: str | None, got: str | None, form: str, lines: bool, **optio
 
 
 def answer_pairs(file: str | None, other: str | None, reply: PairReply, options: dict[str, Any]) -> int:
-    """Answer the lines of a file that has both sides on each. UsageError: there are two files."""
+    """Answer the lines of a file that has both sides on each. Raises UsageError if there are two files."""
     check_lines(options)
     if other is not None:
         raise UsageError(f"{other}: with --lines one file has both sides, on each line")

@@ -22,8 +22,9 @@ MOST_ENTRIES = 10_000  # of a folder, to say what it is
 
 
 def kind_of(path: str) -> str:
-    """Return what a file, folder or standard input is: "capture" or a key of `screens.SCREENS`. InputError: nothing
-    that kcli knows."""
+    """Return what a file, folder or standard input is: "capture" or a key of `screens.SCREENS`. Raises InputError for a
+    file that kcli does not know.
+    """
     if path != "-" and Path(path).is_dir():
         return kind_of_folder(Path(path))
     start = start_of(path)

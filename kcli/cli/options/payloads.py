@@ -54,12 +54,12 @@ def encoding_options(command: Command) -> Command:
 
 
 def encoder_of(options: dict[str, Any]) -> PayloadDecoder | None:
-    """Return the encoder of payloads for a command's options; None without any. UsageError, InputError."""
+    """Return the encoder of payloads for a command's options; None without any. Raises UsageError, InputError."""
     return decoder_of(options | {"payloads": False, "flatten": False, "secrets": True})
 
 
 def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> PayloadDecoder | None:
-    """Return the decoder that a command's options ask for; None: they ask for none. UsageError, InputError.
+    """Return the decoder that a command's options ask for; None: they ask for none. Raises UsageError, InputError.
 
     captures: files in which schemas are looked for, with --payloads; a pipe can't be read twice."""
     wanted = payloads_of(options)
@@ -78,7 +78,7 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
 
 
 def payloads_of(options: dict[str, Any]) -> PayloadOptions | None:
-    """Return a command's options of payloads; None without any. UsageError: a library is missing."""
+    """Return a command's options of payloads; None without any. Raises UsageError if a library is missing."""
     given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
     if not (options["payloads"] or any(given.values())):
         return None

@@ -19,7 +19,7 @@ STDIN = 0
 
 
 def without_pipes(files: Sequence[str]) -> tuple[str, ...]:
-    """Return the files, each pipe by a name that can be read as any other file. OSError."""
+    """Return the files, each pipe by a name that can be read as any other file. Raises OSError."""
     made: list[str] = []
     for file in files:
         if file == "-" or not is_pipe(file):
@@ -49,7 +49,8 @@ def become_input(file: str) -> None:
 
 def with_input_aside(files: Sequence[str], is_read_once: Callable[[bytes], bool]) -> tuple[str, ...]:
     """Return the files; in place of standard input a copy, where its first bytes say that it can't be read once only.
-    OSError.
+
+    Raises OSError.
     """
     if "-" not in files or is_read_once(start_of("-") or b""):
         return tuple(files)

@@ -38,7 +38,7 @@ def broker_capture_option(command: Command) -> Command:
 @contextlib.contextmanager
 def destination_of(text: str, inputs: Sequence[str], *, quiet: bool) -> Iterator[Destination]:
     """Open what --traces names. inputs: files that must not be written to; of a stream the spans are there at once.
-    UsageError: it makes no sense."""
+    Raises UsageError if it makes no sense."""
     require("--traces", "traces")
     from kcli.traces.destinations import Collector, JsonLines
 

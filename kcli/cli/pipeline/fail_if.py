@@ -34,7 +34,8 @@ class FailIf:
 
     def met(self, totals: dict[str, Any]) -> str | None:
         """Return a line that says so if a run's totals meet the condition; a run that had nothing to read has none.
-        UsageError: it fails for them.
+
+        Raises UsageError if it fails for them.
         """
         import pyarrow
 

@@ -177,7 +177,10 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 
 
 def manifest_files(inputs: tuple[str, ...], options: dict[str, Any]) -> list[StoredFile]:
-    """Return the captures that the manifest names. UsageError: there is nothing to read, or it can't be read again."""
+    """Return the captures that the manifest names.
+
+    Raises UsageError if there is nothing to read, or it can't be read again.
+    """
     from kcli.pipeline.manifest import captures_of, listed_in
 
     manifest = options["manifest"]
@@ -234,7 +237,10 @@ def is_small(size: int, options: dict[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def checked_runs(options: dict[str, Any]) -> Iterator[Check]:
-    """Return what raises ConditionMetError for the summary of a run that meets --fail-if. UsageError: that is none."""
+    """Return what raises ConditionMetError for the summary of a run that meets --fail-if.
+
+    Raises UsageError if that is none.
+    """
     if options["fail_if"] is None:
         yield lambda _made: None
         return

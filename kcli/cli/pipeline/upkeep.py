@@ -23,7 +23,7 @@ HEADINGS = ("run", "ended", "captures", "exchanges", "in place of", "forgotten")
 
 @contextmanager
 def held(folder: str) -> Iterator[None]:
-    """Hold an output folder. InputError: it has no tables. HeldError: a run writes to it."""
+    """Hold an output folder. Raises InputError if it has no tables. Raises HeldError if a run writes to it."""
     require("kcli pipeline", "parquet")
     from kcli.pipeline.holding import holding
     from kcli.pipeline.report import opened

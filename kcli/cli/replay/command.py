@@ -179,7 +179,7 @@ def level_of(given: Mapping[str, Any]) -> Level:
 
 
 def choice_of(given: Mapping[str, Any]) -> Choice:
-    """Return which requests are sent again. UsageError: there is no such API."""
+    """Return which requests are sent again. Raises UsageError if there is no such API."""
     known = catalog(given["dialect"])
     only, skip = keys(given["only"], known.api_key), keys(given["skip"], known.api_key)
     return Choice(known, only, skip, given["client"], given["admin"])
@@ -247,7 +247,7 @@ def spooled(folder: str) -> str:
 
 @contextmanager
 def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Recorder | None]:
-    """Give what writes the replay's own capture; None: none is wanted. UsageError: it is one of the inputs."""
+    """Give what writes the replay's own capture; None: none is wanted. Raises UsageError if it is one of the inputs."""
     if file is None:
         yield None
         return

@@ -91,8 +91,9 @@ def original(copied: str, made: Path, folder: Path) -> Path:
 
 
 def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
-    """Copy the files of a metadata log; return the faults of the copy. If a node writes meanwhile, it can be copied
-    again. InputError: there is nothing to copy.
+    """Copy the files of a metadata log; return the faults of the copy.
+
+    If a node writes meanwhile, it can be copied again. Raises InputError if there is nothing to copy.
     """
 
     def look() -> Look:

@@ -67,7 +67,7 @@ async def ask_one(client: Client, address: Address) -> ControllerAnswer:
 
 
 async def describe(session: Session, answer: ControllerAnswer) -> None:
-    """Ask for the cluster, the quorum and the log. NetworkError."""
+    """Ask for the cluster, the quorum and the log. Raises NetworkError."""
     ranges = session.versions.ranges
     if DESCRIBE_CLUSTER in ranges and ranges[DESCRIBE_CLUSTER].hi >= 1:
         body = {"includeClusterAuthorizedOperations": False, "endpointType": CONTROLLERS, "includeFencedBrokers": False}

@@ -212,7 +212,7 @@ async def ask_nodes(config: ClientConfig, follower: LogFollower, view: LiveView,
 
 
 async def ask_node(session: Session, node: LiveNode, follower: LogFollower, image: Image) -> None:
-    """Ask a node. NetworkError."""
+    """Ask a node. Raises NetworkError."""
     node.log = await ask_log(session, follower.epoch) or "no Fetch"
     questions: dict[int, Callable[[Session, Image], Awaitable[list[Change] | None]]]
     questions = {METADATA: ask_topics, DESCRIBE_CONFIGS: ask_configs}

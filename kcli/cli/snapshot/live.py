@@ -61,7 +61,7 @@ async def copy_log(config: ClientConfig, folder: Path) -> LogFollower:
     """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns the follower, which knows the
     leader.
 
-    NetworkError: there is no leader for LEADERLESS seconds.
+    Raises NetworkError if there is no leader for LEADERLESS seconds.
     """
     client = Client(config)
     try:
@@ -85,7 +85,7 @@ class LeaderSearch:
         self.asked, self.was_said = 0, False
 
     def look(self) -> None:
-        """Look at how the last question went. NetworkError: there was no leader for too long."""
+        """Look at how the last question went. Raises NetworkError if there was no leader for too long."""
         follower, now = self.follower, time.monotonic()
         if not follower.refusals:
             self.since, self.asked, self.was_said = None, 0, False

@@ -123,7 +123,7 @@ def print_fitness(found: Iterable[Fitness], form: str) -> None:
 
 
 def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
-    """Return the quorum's node with the log to begin with, and notes on the others. InputError."""
+    """Return the quorum's node with the log to begin with, and notes on the others. Raises InputError."""
     from kcli.cli.snapshot.doctor import read_nodes, show
     from kcli.snapshots.quorum.election import quorum_of
     from kcli.snapshots.quorum.quorum_findings import findings, survivor

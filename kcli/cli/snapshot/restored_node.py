@@ -87,7 +87,7 @@ class RestoredNode:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory's lock, as a broker that runs on it does. UsageError: one does."""
+        """Hold the directory's lock, as a broker that runs on it does. Raises UsageError if one does."""
         self.log_dir.mkdir(parents=True, exist_ok=True)
         with (self.log_dir / ".lock").open("a") as lock:
             try:

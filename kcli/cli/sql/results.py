@@ -35,7 +35,7 @@ def write_answer(
     """Write the answer's rows.
 
     room: cells of a line of the terminal; None: no table is cut to fit one. escaped: in CSV no text begins a formula.
-    UsageError: the query is wrong. InputError at the end: the inputs have faults.
+    Raises UsageError if the query is wrong. InputError at the end: the inputs have faults.
     """
     with engine.answer(query) as reader:
         if form == "table":

@@ -50,7 +50,7 @@ class BackgroundWriter:
                 self.failed()
 
     def put(self, data: bytes) -> None:
-        """Write a piece, in the thread. OSError."""
+        """Write a piece, in the thread. Raises OSError."""
         self.out.write(data)
         if self._pieces.empty():
             self.out.flush()
@@ -94,7 +94,7 @@ class PausingWriter(BackgroundWriter):
             self.left_out = 0
 
     def _write(self, data: bytes) -> None:
-        """Write a piece whole, or nothing of it. OSError."""
+        """Write a piece whole, or nothing of it. Raises OSError."""
         start = self.raw.tell() if self.raw.seekable() else None
         rest = memoryview(data)
         try:

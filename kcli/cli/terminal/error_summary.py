@@ -12,7 +12,7 @@ MOST = 20  # lines
 
 
 def conclude(problems: Iterable[InputError], quiet: bool = False, *, count: int | None = None) -> None:
-    """End a command that has written what could be read. InputError: the last problem, if there is one.
+    """End a command that has written what could be read. Raises the last problem as InputError, if there is one.
 
     The others are warnings, which -q leaves out; a problem that came twice is reported once. count: how many there
     were, where not all of them are given.

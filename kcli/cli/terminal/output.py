@@ -283,7 +283,7 @@ def refuse_link(output: str) -> None:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file for its owner alone, not through a link. Returns a descriptor. OSError: with the name."""
+    """Open a file for its owner alone, not through a link. Returns a descriptor. Raises OSError, with the name."""
     try:
         handle = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
         os.fchmod(handle, PRIVATE)

@@ -43,7 +43,7 @@ class PagedFile(NamedFile):
             hold_notes()
 
     def write(self, data: Any) -> int:
-        """Hold data, or hand it on. BrokenPipeError: the pager has ended."""
+        """Hold data, or hand it on. Raises BrokenPipeError if the pager has ended."""
         if self.held is None:
             self.put(data)
         else:

@@ -74,7 +74,7 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
 def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
     """Return the command line of the process that feeds the screen; empty if it reads files.
 
-    UsageError: the options don't go together.
+    Raises UsageError if the options don't go together.
     """
     of_proxy = options["bootstrap"], options["settings"], options["listen"]
     if options["proxy"] and (files or options["interface"]):
@@ -131,7 +131,7 @@ def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict
 
 
 def show(terminal: Any, view: Any, reader: Any, feeder: Any) -> None:
-    """Draw the screen and follow keys, until "q". KcliError: reading has failed."""
+    """Draw the screen and follow keys, until "q". Raises KcliError if reading has failed."""
     due = 0.0
     while True:
         if feeder is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container
 from typing import Any, BinaryIO
 
 class Draft:
-    """Packets in a temporary file. OSError: there is no room for it."""
+    """Packets in a temporary file. Raises OSError if there is no room for it."""
 
     def __init__(self, folder: str | None = None) -> None: ...
     def close(self) -> None: ...

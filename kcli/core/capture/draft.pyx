@@ -23,7 +23,7 @@ cdef enum:
 
 
 cdef class Draft:
-    """Packets in a temporary file. OSError: there is no room for it."""
+    """Packets in a temporary file. Raises OSError if there is no room for it."""
 
     def __init__(self, folder=None):
         import tempfile     # every capture loads this module

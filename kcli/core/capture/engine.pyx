@@ -165,7 +165,7 @@ cdef class CaptureEngine:
         self.packet(&packet)
 
     def receive_dealt(self, const uint8_t[::1] data not None):
-        """Take TCP segments as a SegmentDealer has written them. ValueError: the data holds something else."""
+        """Take TCP segments as a SegmentDealer has written them. Raises ValueError if the data holds something else."""
         cdef Segment s
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
         cdef const uint8_t* end = p + data.shape[0]

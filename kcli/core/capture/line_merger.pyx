@@ -60,7 +60,7 @@ cdef class LineMerger:
         """Write the lines of all parts: (text, marks, log of names) of each process.
 
         The log of the names that nobody knew before; None, and nothing more is written, where a topic has got another name:
-        processes that know the former one have gone on with it. ValueError: a part is none.
+        processes that know the former one have gone on with it. Raises ValueError if a part is none.
         """
         cdef Source* sources = <Source*>calloc(len(parts), sizeof(Source))
         cdef int count = 0, i

@@ -54,8 +54,8 @@ cdef class Gatherer:
         free(self.span)
 
     def readinto(self, uint8_t[::1] room not None):
-        """Fill `room` with the next records, whole ones but for the last: bytes, 0 at the end. EOFError: the file was
-        cut since."""
+        """Fill `room` with the next records, whole ones but for the last; return the bytes, 0 at the end.
+        Raises EOFError if the file was cut since."""
         cdef size_t at = 0, n = room.shape[0]
         cdef size_t size
         cdef bytes record

@@ -279,7 +279,8 @@ cdef int note_block(PacketReader reader, const uint8_t* p, size_t n, list blocks
 
 
 def hash_of(bytes ends not None):
-    """Return the hash of a connection, by the bytes that `CaptureEngine.dump` gives for its ends. ValueError: other bytes."""
+    """Return the hash of a connection, by the bytes that `CaptureEngine.dump` gives for its ends. Raises ValueError for
+    other bytes."""
     cdef Ends made
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")

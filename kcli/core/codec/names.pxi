@@ -20,7 +20,7 @@ cdef class Names:
         out_free(&out)
 
     def take_in(self, const uint8_t[::1] log not None):
-        """Learn what another table's log has. ValueError: it is none."""
+        """Learn what another table's log has. Raises ValueError if it is none."""
         cdef size_t at = 0, n = log.shape[0]
         cdef uint32_t size
         cdef bint logging = self.table.logging

@@ -136,7 +136,7 @@ cdef inline int skip_value(int op, int flags, Cursor* cursor) noexcept:
 
 cdef int put_length(int op, int flags, int64_t length, Out* out) except -1:
     """Write the length of a string, bytes or records field (-1: null), and reserve room for it and the value.
-    ValueError: too long."""
+    Raises ValueError if it is too long."""
     cdef uint8_t* at
     if length > (32767 if op == STRING and not flags & COMPACT else 2147483646):
         raise ValueError(f"{length} bytes, which is more than its length field can say")

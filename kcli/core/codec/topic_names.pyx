@@ -37,7 +37,8 @@ cdef class NameInserter:
         """Insert the names that a column's objects lack, each where it was known before its row's moment: (texts, int32
         offsets); None where there are none to insert.
 
-        offsets: one more than there are rows. ValueError: they or the moments do not fit the data.
+        offsets: one more than there are rows. Raises ValueError if they or the moments do
+        not fit the data.
         """
         cdef Py_ssize_t row, rows = offsets.shape[0] - 1
         cdef Out out = Out(NULL, 0, 0)

@@ -402,7 +402,7 @@ cdef class ExchangeRows(Sink):
         return self.partitions.kept_positions(links)
 
     def restore_positions(self, bytes link not None, bytes kept not None):
-        """Restore the fetch positions of a connection. ValueError: not bytes of `kept_positions`."""
+        """Restore the fetch positions of a connection. Raises ValueError for others than those of `kept_positions`."""
         self.partitions.restore_positions(link, kept)
 
     # Columns

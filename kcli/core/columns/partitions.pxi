@@ -362,7 +362,7 @@ cdef class Partitions:
         return [bytes(each) for each in made]
 
     cdef int restore_positions(self, bytes link, bytes kept) except -1:
-        """Restore the fetch positions of a connection. ValueError: not rows of KeptPosition."""
+        """Restore the fetch positions of a connection. Raises ValueError if they are no rows of KeptPosition."""
         cdef KeptPosition row
         cdef size_t i
         if PyBytes_GET_SIZE(kept) % sizeof(row):

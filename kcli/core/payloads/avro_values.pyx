@@ -190,8 +190,8 @@ cdef str name_of(double number):
 
 
 def read(Type root not None, bytes data not None, Py_ssize_t start):
-    """Return the value behind `start`, which takes all bytes that are there. ValueDamageError: there is none, or it has more
-    levels or values than are read."""
+    """Return the value behind `start`, which takes all bytes that are there. Raises ValueDamageError if there is none, or it
+    has more levels or values than are read."""
     cdef Reader reader = Reader.__new__(Reader)
     cdef const uint8_t* first = <const uint8_t*>data
     if not 0 <= start <= len(data):

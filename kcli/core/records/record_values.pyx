@@ -147,7 +147,7 @@ cdef int64_t headers_room(headers) except -1:
 
 def write_records(records, int64_t base_offset, int64_t base_timestamp):
     """Write the records bytes of a batch of magic 2 from tuples (offset, timestamp, key, value, headers), header keys
-    as bytes. OverflowError: an offset too far from the base offset, or a record above 2 GiB."""
+    as bytes. Raises OverflowError for an offset too far from the base offset, and a record above 2 GiB."""
     cdef Out out
     cdef uint8_t* p
     cdef uint8_t* start
@@ -227,7 +227,7 @@ def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attri
 
 
 def write_message(int64_t offset, int magic, int attributes, int64_t timestamp, bytes key, bytes value, crc=None):
-    """Write a message of magic 0 or 1. crc None: the right one. OverflowError: above 2 GiB."""
+    """Write a message of magic 0 or 1. crc None: the right one. Raises OverflowError above 2 GiB."""
     cdef Py_ssize_t keys = 0 if key is None else len(key), values = 0 if value is None else len(value)
     cdef Py_ssize_t size = (KB_MESSAGE_1 if magic == 1 else KB_MESSAGE_0) + keys + values
     cdef uint8_t* p

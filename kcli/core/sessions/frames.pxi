@@ -101,7 +101,8 @@ cdef class FetchFrames:
 
 
 def filled(const uint8_t[::1] response not None, const uint8_t[::1] cuts not None):
-    """Return a response at its full size, with zeroes for the records that were cut out. ValueError: the cuts do not fit it."""
+    """Return a response at its full size, with zeroes for the records that were cut out. Raises ValueError if the
+    cuts do not fit it."""
     cdef Bytes one, other
     cdef int64_t size
     cdef bytes made

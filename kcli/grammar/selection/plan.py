@@ -86,15 +86,15 @@ class SelectionPlan:
                 level.add(0)  # a row has a width
 
     def place(self, path: str) -> ColumnPlace:
-        """Return a column's place. UsageError: it was not selected."""
+        """Return a column's place. Raises UsageError if it was not selected."""
         return self.known(self.places, path)
 
     def count(self, path: str) -> ColumnPlace:
-        """Return the place of an array's count. UsageError: nothing of it was selected."""
+        """Return the place of an array's count. Raises UsageError if nothing of it was selected."""
         return self.known(self.arrays, path)
 
     def known(self, places: dict[str, ColumnPlace], path: str) -> ColumnPlace:
-        """Return the place of a path. UsageError: it was not selected."""
+        """Return the place of a path. Raises UsageError if it was not selected."""
         if path not in places:
             raise UsageError(f"select: {path!r} is not among the paths ({', '.join(places)})")
         return places[path]
@@ -107,7 +107,7 @@ class SelectionPlan:
     # Paths
 
     def add(self, path: str) -> None:
-        """Add the column of a path, and the levels it needs. UsageError: there is no such path."""
+        """Add the column of a path, and the levels it needs. Raises UsageError if there is no such path."""
         bare = path.removesuffix("?")
         branch, reached = self.root, ""
         for part in bare.split("."):

@@ -60,7 +60,10 @@ class Selection(SelectionPlan):
         return f"<Selection of {self.what}: {', '.join(self.paths)}>"
 
     def read(self, data: Buffer, offset: int = 0) -> Selected:
-        """Return the columns of the message at `offset`. DecodeError: path, offset and reason, as `read` has them."""
+        """Return the columns of the message at `offset`.
+
+        Raises DecodeError with path, offset and reason, as `read` does.
+        """
         try:
             found = self.compiled.read(data, offset) if self.compiled is not None else None
             rows, end = found or interpreted_rows(self, data, offset)

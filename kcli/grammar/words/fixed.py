@@ -59,5 +59,5 @@ class FixedLayout:
 
 @cache
 def fixed_layout(grammar: Struct) -> FixedLayout:
-    """Return the layout of a grammar, made once. TypeError: a field has no fixed width."""
+    """Return the layout of a grammar, made once. Raises TypeError if a field has no fixed width."""
     return FixedLayout(grammar)

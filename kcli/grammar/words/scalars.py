@@ -57,7 +57,7 @@ class Primitive(Word):
             raise EncodeError(path, str(error)) from None
 
     def bytes_for(self, value: Any) -> bytes:
-        """Return the value's canonical bytes. ValueError."""
+        """Return the value's canonical bytes. Raises ValueError."""
         if self.type == "uuid":
             return uuid_bytes(value)
         if self.type == "bool":
@@ -152,7 +152,7 @@ class LengthPrefixed(Word):
             raise EncodeError(path, str(error)) from None
 
     def bytes_for(self, value: Any) -> bytes:
-        """Return the value's canonical bytes. ValueError."""
+        """Return the value's canonical bytes. Raises ValueError."""
         if value is None:
             if not self.nullable:
                 raise ValueError("null, where this version allows none")
@@ -163,7 +163,7 @@ class LengthPrefixed(Word):
         return length_bytes(len(data), self.width) + bytes(data)
 
     def content_of(self, value: Any) -> bytes | bytearray | memoryview:
-        """Return the bytes behind the length. ValueError."""
+        """Return the bytes behind the length. Raises ValueError."""
         if self.kind == "bytes":
             return bytes_of(value)
         if self.kind == "records":

@@ -103,7 +103,7 @@ class TaggedFields(Word):
         return tag, clean and clean_size
 
     def parse_sized(self, field: Field, size: int, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
-        """Return the value of a known tag. DecodeError: it takes other than `size` bytes."""
+        """Return the value of a known tag. Raises DecodeError if it takes other than `size` bytes."""
         start, limit, place = source.tell(), source.limit, child(path, field.name)
         source.limit = start + size
         value = field.subcon.parse_word(source, trace, place)
@@ -138,7 +138,7 @@ class TaggedFields(Word):
         return raw if same else None
 
     def tag_bytes(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes:
-        """Return the canonical bytes of all tags. EncodeError."""
+        """Return the canonical bytes of all tags. Raises EncodeError."""
         sent = unknown_of(value, path)
         for field in self.fields:
             if field.name in value:

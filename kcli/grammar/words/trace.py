@@ -45,7 +45,7 @@ class DecodeTrace:
 
     @classmethod
     def of_value(cls, value: Any, context: Any = None) -> DecodeTrace:
-        """Return the trace to build a message's value with: its "_encodings" (bytes or base64). EncodeError."""
+        """Return the trace to build a message's value with: its "_encodings" (bytes or base64). Raises EncodeError."""
         odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
         if not isinstance(odd, dict):
             raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")

@@ -59,7 +59,7 @@ class DeltaRuns:
         return {name: DeltaLog(self.output / name, table) for name, table in FILED.items()}
 
     def read(self) -> list[Entry]:
-        """Read the table `runs`. InputError: it is not kcli's."""
+        """Read the table `runs`. Raises InputError if it is not kcli's."""
         found = [row for file in self.runs.listed() for row in rows_in(StoragePath(file.uri))]
         made = [(entry_of(row, self.runs.place.uri), row) for row in found]
         made.sort(key=lambda each: each[0].run)
@@ -131,7 +131,7 @@ def time_text(us: int) -> str:
 
 
 def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
-    """Return a run out of its row. InputError: it is not kcli's."""
+    """Return a run out of its row. Raises InputError if it is not kcli's."""
     try:
         state = loads(row["state"], what="the state of a run")
         entry = Entry(row["run"], redone=loads(row["in_place_of"]), inputs=loads(row["inputs"]), **state)

@@ -33,7 +33,7 @@ STORES = ("s3://", "gs://")
 class DeltaLog:
     """A Delta table as it was when it was opened, or at a version; it may have to be made first.
 
-    A commit is refused (HeldError) if there was another since. InputError: it can't be read.
+    A commit is refused (HeldError) if there was another since. Raises InputError if it can't be read.
     """
 
     def __init__(self, place: StoragePath, table: Table, version: int | None = None) -> None:
@@ -58,7 +58,7 @@ class DeltaLog:
 
     @property
     def files(self) -> dict[str, int]:
-        """Return its files by path below its folder, with their sizes. InputError: one lies elsewhere."""
+        """Return its files by path below its folder, with their sizes. Raises InputError if one lies elsewhere."""
         if self.handle is None:
             return {}
         import pyarrow
@@ -79,7 +79,7 @@ class DeltaLog:
     def make(self) -> None:
         """Make the table if it is not there, and add the columns that an older release of kcli did not have.
 
-        InputError: a column has another type.
+        Raises InputError if a column has another type.
         """
         from deltalake import DeltaTable, Field, Schema
 
@@ -177,7 +177,7 @@ def partition(path: str) -> dict[str, str | None]:
 
 
 def location(place: StoragePath) -> tuple[str, dict[str, str] | None]:
-    """Return a place as deltalake takes it, and its options. UsageError: it takes none such."""
+    """Return a place as deltalake takes it, and its options. Raises UsageError if it takes none such."""
     if not place.remote:
         if refused := UNFIT.search(place.path):
             text = f"Delta tables can't lie below a name with {refused[0]!r} in it (--table-format parquet)"

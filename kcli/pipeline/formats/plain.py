@@ -32,7 +32,7 @@ class PlainRuns:
         self.place = output / RUNS_FOLDER / JOURNAL
 
     def read(self) -> list[Entry]:
-        """Read the journal. InputError: it can't be read as one."""
+        """Read the journal. Raises InputError if it can't be read as one."""
         return [entry_in(each.uri) for each in self.place.listed() if is_named(each, ".json")]
 
     def tried(self) -> int:
@@ -73,7 +73,7 @@ def is_named(file: StoredFile, end: str) -> bool:
 
 
 def entry_in(uri: str) -> Entry:
-    """Return the entry in a file. InputError: it can't be read as one."""
+    """Return the entry in a file. Raises InputError if it can't be read as one."""
     try:
         return Entry(**loads(StoragePath(uri).read(), what="a journal entry"))
     except (TypeError, KeyError, AttributeError, InputError) as error:

@@ -48,7 +48,7 @@ class Runs(Protocol):
 def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:
     """Return the runs of an output folder. wanted: its format; None: that of the tables there, else plain Parquet.
 
-    UsageError: the tables there have another.
+    Raises UsageError if the tables there have another.
     """
     there = format_of(output)
     if wanted is not None and there not in (None, wanted):
@@ -63,7 +63,7 @@ def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:
 def chosen_format(output: str, wanted: str | None) -> str:
     """Return the format for a folder's tables: the one that is wanted, else that of the tables there, else Delta's.
 
-    UsageError: they can't have it.
+    Raises UsageError if they can't have it.
     """
     place = StoragePath(output).absolute
     made = wanted or format_of(place) or DELTA

@@ -41,7 +41,7 @@ class Kept:
     alone: int | None = None
 
     def read(self) -> list[Carried]:
-        """Read them. InputError: a file is damaged."""
+        """Read them. Raises InputError if a file is damaged."""
         return [flow for uri in self.uris for flow in self.among(uri) if self.takes(flow)]
 
     def takes(self, flow: Carried) -> bool:
@@ -53,7 +53,7 @@ class Kept:
         return right and (found >> BUCKET) % self.shares == self.share
 
     def connections(self) -> set[str]:
-        """Return them, as "server-client", or the other way round. InputError: a file is damaged."""
+        """Return them, as "server-client", or the other way round. Raises InputError if a file is damaged."""
         return {connection for uri in self.uris for connection in connections_in(uri)}
 
     def among(self, uri: str) -> list[Carried]:
@@ -74,7 +74,7 @@ class Kept:
 
 
 def connections_in(uri: str) -> list[str]:
-    """Return the connections of a file. InputError: it is damaged."""
+    """Return the connections of a file. Raises InputError if it is damaged."""
     import pyarrow.parquet
 
     with StoragePath(uri).open() as file:

@@ -32,7 +32,7 @@ class Reading:
         return self.queue[0][0] if self.queue else FOREVER
 
     def run(self, until: int) -> None:
-        """Read all packets up to a moment. InputError: staged files are damaged, or gone."""
+        """Read all packets up to a moment. Raises InputError if staged files are damaged, or gone."""
         for _ in self.pieces(until):
             pass
 

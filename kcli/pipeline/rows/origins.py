@@ -15,7 +15,7 @@ GROUPS = ("cluster", "host")  # of the pattern, in the order of the columns
 
 
 def origin_pattern(text: str | None) -> re.Pattern[str] | None:
-    """Compile the pattern of hosts and clusters in paths of captures. UsageError: it is no such pattern."""
+    """Compile the pattern of hosts and clusters in paths of captures. Raises UsageError if it is no such pattern."""
     if text is None:
         return None
     try:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Make the sources known to a session. UsageError: a library of the extra `spark` is missing."""
+    """Make the sources known to a session. Raises UsageError if a library of the extra `spark` is missing."""
     require("kcli.pipeline.sources", "spark")
     from kcli.pipeline.sources.file_source import KcliSource
     from kcli.pipeline.sources.source_captures import PacketSource

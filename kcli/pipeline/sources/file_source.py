@@ -69,14 +69,17 @@ class KcliSource(DataSource):
         return [(name, known[name]) for name in wanted]
 
     def paths(self) -> list[str]:
-        """Return the paths of the options `path` and `paths`. UsageError: there is none."""
+        """Return the paths of the options `path` and `paths`. Raises UsageError if there is none."""
         path, paths = self.options.get("path"), self.options.get("paths")
         if not path and not paths:
             raise UsageError(f"{self.name()} needs a path: .load(path)")
         return [each for text in (path, paths) if text for each in listed(text)]
 
     def files(self) -> list[StoredFile]:
-        """Return the files behind the paths. UsageError: there is no path. InputError: no such file."""
+        """Return the files behind the paths. Raises UsageError if there is no path.
+
+        Raises InputError if there is no such file.
+        """
         return gather(self.paths(), self.suffixes)
 
     def reader(self, schema: Any) -> FileReader:

@@ -62,7 +62,7 @@ class TableSource(KcliSource):
 
     @property
     def folders(self) -> list[str]:
-        """The output folders among the paths. UsageError: beside other paths."""
+        """The output folders among the paths. Raises UsageError if it stands beside other paths."""
         paths = self.paths()
         found = [path for path in paths if format_of(StoragePath(path).absolute) is not None]
         if found and len(found) < len(paths):
@@ -174,8 +174,9 @@ class TableSource(KcliSource):
 
 
 def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterator[str]:
-    """Yield the files of a table from the runs after one and up to another. InputError: one of them replaces a run that
-    was read before.
+    """Yield the files of a table from the runs after one and up to another.
+
+    Raises InputError if one of them replaces a run that was read before.
     """
     for entry in journal.entries:
         if not first < entry.run <= last:

@@ -104,7 +104,7 @@ def unfolded_streams(
 ) -> bytes:
     """Decompress streams. start: begins one. odd: takes that the last is cut.
 
-    InputError: damage, a cut end, or more than `most` bytes of output.
+    Raises InputError for damage, a cut end, or more than `most` bytes of output.
     """
     codec, unit, failure, follows, chunk = kind
     step, end = STEPS[codec], len(data)

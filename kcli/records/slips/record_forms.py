@@ -132,7 +132,7 @@ class Reader:
         self.places, self.body = dict[str, int](), bytearray()
 
     def number(self, name: str) -> int:
-        """Return the next number. ValueError: there is none."""
+        """Return the next number. Raises ValueError if there is none."""
         self.places.setdefault(name, self.at)
         found = self.forms.get(name, zigzag)(self.data, self.at)
         if found is None or abs(found[0]) >= MOST_SAID:
@@ -154,7 +154,7 @@ class Reader:
         self.at = end
 
     def read(self, index: int) -> ReadRecord:
-        """Return the record as number `index`. ValueError: its fields do not fit."""
+        """Return the record as number `index`. Raises ValueError if its fields do not fit."""
         size = self.number("length")
         begin, attributes = self.at, self.attributes()
         time, delta = self.put(self.number("timestampDelta")), self.number("offsetDelta")
@@ -172,7 +172,7 @@ class Reader:
         return ReadRecord(self.places, canonical, delta, time, attributes, self.at)
 
     def attributes(self) -> int:
-        """Return the next byte. ValueError: there is none."""
+        """Return the next byte. Raises ValueError if there is none."""
         self.places["attributes"] = self.at
         read = self.forms.get("attributes", fixed(1))
         found = read(self.data, self.at)

@@ -48,7 +48,7 @@ class Nodes:
         await self.lines.close()
 
     async def any_number(self) -> int:
-        """Return the id of some broker of the cluster. NetworkError: it names none."""
+        """Return the id of some broker of the cluster. Raises NetworkError if it names none."""
         nodes = self.client.metadata.nodes or (await self.client.refresh()).nodes
         if not nodes:
             raise NetworkError("the cluster names no broker")

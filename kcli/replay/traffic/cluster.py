@@ -57,7 +57,7 @@ async def prepare(
     """Find or make what the captures' requests need. topics: takes the live ids; suffixes: of clients, behind their
     groups and transactions.
 
-    NetworkError: a topic is not there, or has too few partitions.
+    Raises NetworkError if a topic is not there, or has too few partitions.
     """
     await client.refresh([])
     sizes = live_sizes(survey, topics.mapping, client)
@@ -75,7 +75,7 @@ async def prepare(
 
 
 async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
-    """Report once the partitions whose captured fetches found records that the cluster lacks. NetworkError."""
+    """Report once the partitions whose captured fetches found records that the cluster lacks. Raises NetworkError."""
     wanted = {
         (topics.live_name(name), index): seen.read[index]
         for name, seen in survey.needed().items()

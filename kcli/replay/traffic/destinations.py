@@ -80,13 +80,13 @@ class Destinations:
         return None if leader is None else self.client.metadata.nodes.get(leader.node)
 
     async def find_ids(self) -> None:
-        """Take in the ids and the leaders of topics, also of those made since. NetworkError."""
+        """Take in the ids and the leaders of topics, also of those made since. Raises NetworkError."""
         await self.client.refresh(None)
         for name, topic in self.client.metadata.topics.items():
             self.topics.put(name, topic.id or "")
 
     async def find_again(self, exchange: Exchange, suffix: str) -> None:
-        """Take in where what a request names is now. NetworkError."""
+        """Take in where what a request names is now. Raises NetworkError."""
         await self.find_ids()
         named = names_of(exchange, self.dialect)
         for kind, key in coordinator_keys(exchange.api_key, exchange.request, named):

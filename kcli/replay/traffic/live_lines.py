@@ -31,7 +31,7 @@ class LiveLines:
         self.opening = asyncio.Lock()
 
     async def to(self, exchange: Exchange) -> OpenConnection:
-        """Return the line to the broker of a captured request, by the name of its client. NetworkError."""
+        """Return the line to the broker of a captured request, by the name of its client. Raises NetworkError."""
         address = self.address(exchange)
         async with self.opening:
             config = self.config.replace(client_id=(exchange.client_id or "") + self.suffix)

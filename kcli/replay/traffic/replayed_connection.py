@@ -193,7 +193,7 @@ class LiveConnection:
             self.shared.rhythm.done(step)
 
     async def goes_on(self, exchange: Exchange, live: Exchange, again: int) -> bool:
-        """Return whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""
+        """Return whether to ask again: the captured cluster was ready, and this one is not yet. Raises NetworkError."""
         if exchange.response_frame is None:
             return False
         joined = live.response if exchange.api_key == JOIN_GROUP and again < JOINS else None
@@ -207,7 +207,7 @@ class LiveConnection:
         return await self.may_pass(exchange, live.errors, again)
 
     async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
-        """Make ready to ask again after these errors; False: they did not pass last time. NetworkError."""
+        """Make ready to ask again after these errors; False: they did not pass last time. Raises NetworkError."""
         kind = exchange.api_key, frozenset(errors)
         if kind in self.lasting:
             return False

@@ -121,7 +121,7 @@ class ReplayedClients:
 async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None:
     """Run the exchanges that `read` gives anew each time, once for each repetition.
 
-    NetworkError, UsageError: the run can't begin.
+    Raises NetworkError, UsageError if the run can't begin.
     """
     options = setting.options
     async with Client(setting.config, setting.dialect, setting.notify) as client:
@@ -141,7 +141,7 @@ async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None
 
 
 async def fill_before(client: Client, setting: Setting, history: CaptureHistory) -> None:
-    """Write what the topics held before the captures' own requests wrote to them. NetworkError."""
+    """Write what the topics held before the captures' own requests wrote to them. Raises NetworkError."""
     survey, mapping = setting.survey, setting.options.topics
     needed = survey.needed()
 

@@ -39,7 +39,10 @@ class Requests:
         self.learnt, self.positions = learnt, positions
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
-        """Return the live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
+        """Return the live request's body.
+
+        Raises SchemaError, EncodeError if the captured one has no form in that version.
+        """
         key, topics = exchange.api_key, self.learnt.mapper.topics
         body: Mapping[str, Any] = self.learnt.mapper.request(key, exchange.request, exchange.link.server)
         if key == FETCH:
@@ -55,7 +58,7 @@ class Requests:
         return converted(key, body, exchange.api_version, version, topics, session.dialect)
 
     def framed(self, exchange: Exchange, version: int, session: Session, body: Mapping[str, Any]) -> bytes:
-        """Return the live request's frame. EncodeError."""
+        """Return the live request's frame. Raises EncodeError."""
         header = {name: item for name, item in exchange.header.items() if name != "requestApiKeyName"}
         if version != exchange.api_version:
             header = {name: item for name, item in header.items() if not name.startswith("_")}

@@ -49,7 +49,7 @@ def batched(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def single(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the form for one of the form for several. SchemaError: there is more than one."""
+    """Return the form for one of the form for several. Raises SchemaError if there is more than one."""
     name = {FIND_COORDINATOR: "coordinatorKeys", OFFSET_FETCH: "groups", LEAVE_GROUP: "members"}[api_key]
     listed = body.get(name) or []
     if len(listed) != 1:

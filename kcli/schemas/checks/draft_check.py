@@ -57,7 +57,8 @@ class Placed(json.JSONDecoder):
 
 
 def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFinding]:
-    """Return every finding about the definitions in a folder and below it, or in a file. InputError: there are none.
+    """Return every finding about the definitions in a folder and below it, or in a file. Raises InputError if there are
+    none.
 
     release: whose versions may not change.
     """

@@ -36,7 +36,10 @@ class ErrorCode:
 
 
 def read_errors(jar: zipfile.ZipFile) -> list[ErrorCode]:
-    """Return the error codes that a kafka-clients jar defines, by code; none in a jar without them. InputError."""
+    """Return the error codes that a kafka-clients jar defines, by code; none in a jar without them.
+
+    Raises InputError.
+    """
     if f"{ERRORS_CLASS}.class" not in jar.NameToInfo:
         return []
     try:

@@ -35,7 +35,7 @@ class Members:
             self.update(number, None, partition)
 
     def update(self, number: int, before: Partition | None, after: Partition) -> None:
-        """Apply a change of a partition. ReplayError: an entry that it removes is missing."""
+        """Apply a change of a partition. Raises ReplayError if an entry that it removes is missing."""
         led = before["leader"] if before else NO_LEADER
         change(self.isrs, number, in_sync(before), in_sync(after), (led, after["leader"]))
         elr = sorted(before["eligibleLeaderReplicas"]) if before else []

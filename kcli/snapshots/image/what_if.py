@@ -47,7 +47,7 @@ class Outcome:
 
 
 def parse_without(image: Image, texts: Sequence[str]) -> set[int]:
-    """Return the brokers of "broker=3" and "rack=b". UsageError."""
+    """Return the brokers of "broker=3" and "rack=b". Raises UsageError."""
     gone: set[int] = set()
     for text in texts:
         kind, mark, name = text.partition("=")

@@ -128,7 +128,7 @@ def number_in(text: str) -> int | None:
 
 
 def read_node(path: str, dialect: str | None = None) -> QuorumNode:
-    """Read a node's log directory, or the partition's directory in it. InputError, OSError.
+    """Read a node's log directory, or the partition's directory in it. Raises InputError, OSError.
 
     A meta.properties alone is a node, too: without a metadata log it starts with an empty one, and votes.
     """

@@ -27,7 +27,7 @@ class VoterKey(NamedTuple):
 
 
 def logged_voters(files: Sequence[str], dialect: str | None = None) -> tuple[VoterKey, ...]:
-    """Return the last voters in snapshots and segments, in the order of the log. InputError."""
+    """Return the last voters in snapshots and segments, in the order of the log. Raises InputError."""
     return last_voters(each for path in files for each in controls(path, dialect, whole=path.endswith(".log")))
 
 

@@ -88,7 +88,7 @@ def apart(*both: Wanted) -> list[Wanted]:
     Times have become offsets.
 
     Raises InputError if there is no other way to a snapshot than the snapshot, or the log does not know a time;
-    UsageError.
+    Raises UsageError.
     """
     first, second = map(at_its_offset, both)
     return [apart_from(first, second), apart_from(second, first)]
@@ -109,8 +109,9 @@ def apart_from(wanted: Wanted, other: Wanted) -> Wanted:
 
 
 def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = False) -> Loaded:
-    """Load the image, from the newest snapshot that is not past the offset, and the log after it. Raises InputError,
-    UsageError.
+    """Load the image, from the newest snapshot that is not past the offset, and the log after it.
+
+    Raises InputError, Raises UsageError.
     """
     import time
 

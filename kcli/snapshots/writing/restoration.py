@@ -56,7 +56,7 @@ class Fitness(NamedTuple):
 
 def parse_voters(text: str) -> list[Voter]:
     """Parse `ID@HOST:PORT,...`, as in `controller.quorum.voters`, each with `:DIRECTORY_ID` as for kafka-storage's
-    `--initial-controllers`. UsageError."""
+    `--initial-controllers`. Raises UsageError."""
     voters = []
     for part in text.split(","):
         found = VOTER.fullmatch(part.strip())

@@ -129,7 +129,7 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
 
 
 def check_places(broker: str, names: Iterable[str]) -> None:
-    """Refuse configs that only a listener of one broker may have, or only one broker. RefusedError."""
+    """Refuse configs that only a listener of one broker may have, or only one broker. Raises RefusedError."""
     if stores := [name for name in names if RELOADED.fullmatch(name)]:
         said = "stores change at run time for one listener, using the listener prefix"
         raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(stores)}]")
@@ -139,7 +139,10 @@ def check_places(broker: str, names: Iterable[str]) -> None:
 
 
 def check_min_in_sync(request: Request, broker: str, key: str, value: str | None) -> None:
-    """Refuse a min.insync.replicas of one broker, or of none, while eligible leaders depend on it. RefusedError."""
+    """Refuse a min.insync.replicas of one broker, or of none, while eligible leaders depend on it.
+
+    Raises RefusedError.
+    """
     if key != MIN_IN_SYNC or not request.metadata.features.get(ELR):
         return
     if broker:
@@ -149,7 +152,7 @@ def check_min_in_sync(request: Request, broker: str, key: str, value: str | None
 
 
 def check_broker_name(request: Request, name: str) -> None:
-    """Refuse a broker other than the one that is asked. RefusedError."""
+    """Refuse a broker other than the one that is asked. Raises RefusedError."""
     if name and not (name.isascii() and name.removeprefix("-").isdigit()):
         raise RefusedError("INVALID_REQUEST", f"Node id must be an integer, but it is: {name}")
     if name and int(name) != request.node.id:

@@ -74,7 +74,7 @@ def documentation(kind: int, name: str) -> str | None:
 
 
 def check_permission(request: Request, wanted: Mapping[str, Any], operation: Operation) -> None:
-    """Refuse a client that may not do this with the configs of a resource. RefusedError."""
+    """Refuse a client that may not do this with the configs of a resource. Raises RefusedError."""
     kinds = {ConfigResource.TOPIC: Resource.TOPIC, ConfigResource.GROUP: Resource.GROUP}
     kind = kinds.get(wanted["resourceType"], Resource.CLUSTER)
     name = CLUSTER_NAME if kind == Resource.CLUSTER else wanted["resourceName"]
@@ -83,7 +83,7 @@ def check_permission(request: Request, wanted: Mapping[str, Any], operation: Ope
 
 
 def configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the configs of a resource. RefusedError: there is no such resource."""
+    """Yield the configs of a resource. Raises RefusedError if there is no such resource."""
     if kind == ConfigResource.TOPIC:
         yield from topic_configs(request, name)
     elif kind == ConfigResource.BROKER:
@@ -162,7 +162,7 @@ def unknown(name: str) -> Config:
 
 
 def check_broker(request: Request, name: str, empty: str = "") -> None:
-    """Refuse a broker other than the one that is asked. RefusedError."""
+    """Refuse a broker other than the one that is asked. Raises RefusedError."""
     if not name and empty:
         raise RefusedError("INVALID_REQUEST", empty)
     if not (name.isascii() and name.removeprefix("-").isdigit()):

@@ -60,7 +60,7 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
 
 
 def alter_loggers(request: Request, wanted: Mapping[str, Any]) -> None:
-    """Set or unset the levels of loggers. RefusedError."""
+    """Set or unset the levels of loggers. Raises RefusedError."""
     if wanted["resourceName"] != str(request.node.id):
         reason = f"Unexpected node id. Expected {request.node.id}, but received {wanted['resourceName']}"
         raise RefusedError("INVALID_REQUEST", reason)

@@ -36,7 +36,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def beat(request: Request) -> dict[str, Any]:
-    """Take the heartbeat. RefusedError."""
+    """Take the heartbeat. Raises RefusedError."""
     check(request)
     given = beat_of(request)
     group = request.groups.consumer_group(request.body["groupId"], joins=given.epoch == JOINING)
@@ -82,7 +82,7 @@ def limits_of(request: Request) -> GroupLimits:
 
 
 def check(request: Request) -> None:
-    """Refuse a request that contradicts itself (throwIfConsumerGroupHeartbeatRequestIsInvalid). RefusedError."""
+    """Refuse a request that contradicts itself (throwIfConsumerGroupHeartbeatRequestIsInvalid). Raises RefusedError."""
     body = request.body
     epoch, joins = body["memberEpoch"], body["memberEpoch"] == JOINING
     names = body["subscribedTopicNames"] is not None or body.get("subscribedTopicRegex") is not None

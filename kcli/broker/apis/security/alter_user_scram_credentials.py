@@ -30,7 +30,7 @@ def result(request: Request, user: str) -> dict[str, Any]:
 
 
 def records(request: Request, user: str) -> list[Row]:
-    """Make the records of a user's changes. RefusedError: one of them can't be made."""
+    """Make the records of a user's changes. Raises RefusedError if one of them can't be made."""
     rows: list[Row] = []
     for field, make in (("deletions", deletion), ("upsertions", upsertion)):
         for each in (one for one in request.body[field] if one["name"] == user):
@@ -60,7 +60,7 @@ def upsertion(request: Request, wanted: Mapping[str, Any]) -> Row:
 
 
 def check(wanted: Mapping[str, Any]) -> None:
-    """Refuse an empty name and an unknown mechanism. RefusedError."""
+    """Refuse an empty name and an unknown mechanism. Raises RefusedError."""
     if not wanted["name"]:
         raise RefusedError("UNACCEPTABLE_CREDENTIAL", "Username must not be empty")
     if wanted["mechanism"] not in ALGORITHMS:

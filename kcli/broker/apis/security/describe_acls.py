@@ -26,7 +26,10 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def filter_of(asked: Mapping[str, Any]) -> AclFilter:
-    """Make a filter of its row in a request; a number that Kafka does not know takes nothing. HangUpError: it is 0."""
+    """Make a filter of its row in a request; a number that Kafka does not know takes nothing.
+
+    Raises HangUpError if it is 0.
+    """
     place = asked["resourceTypeFilter"], asked["resourceNameFilter"], asked.get("patternTypeFilter", Pattern.LITERAL)
     who, what = (asked["principalFilter"], asked["hostFilter"]), (asked["operation"], asked["permissionType"])
     if has_unknown(place[0], place[2], *what):

@@ -33,7 +33,10 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def empty_group(request: Request, group_id: str, *, make: bool = False) -> ShareGroup:
-    """Return a share group without members; make: a new one where there is none. RefusedError: there is none."""
+    """Return a share group without members; make: a new one where there is none.
+
+    Raises RefusedError if there is none.
+    """
     group = request.groups.share_group(group_id, joins=make)
     if group.members:
         raise RefusedError("NON_EMPTY_GROUP", f"The group {group_id} is not empty.")

@@ -66,7 +66,7 @@ class ShareWork:
             size -= each.records.size if each.records is not None else 0
 
     def read(self, key: Key, most: int, size: int) -> Found:
-        """Acquire records of one partition. RefusedError."""
+        """Acquire records of one partition. Raises RefusedError."""
         partition = find(self.request, key)
         if code := self.request.fault(partition.topic.name, partition.index):
             return Found(error=code)

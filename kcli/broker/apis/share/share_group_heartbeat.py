@@ -14,7 +14,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def check(body: dict[str, Any]) -> None:
-    """Refuse a request that contradicts itself. RefusedError."""
+    """Refuse a request that contradicts itself. Raises RefusedError."""
     epoch = body["memberEpoch"]
     refuse_first((
         (not body["groupId"].strip(), "GroupId can't be empty."),
@@ -26,7 +26,7 @@ def check(body: dict[str, Any]) -> None:
 
 
 def beat(request: Request) -> dict[str, Any]:
-    """Take the heartbeat. RefusedError."""
+    """Take the heartbeat. Raises RefusedError."""
     body = request.body
     check(body)
     member_id, epoch, names = body["memberId"], body["memberEpoch"], body["subscribedTopicNames"]

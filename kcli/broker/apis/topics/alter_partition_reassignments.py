@@ -50,7 +50,7 @@ def checked(
 
 
 def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> None:
-    """Add a row to the wanted reassignments. RefusedError: it makes no sense."""
+    """Add a row to the wanted reassignments. Raises RefusedError if it makes no sense."""
     index, replicas, nodes = row["partitionIndex"], row["replicas"], set(request.controller.node_ids)
     partition = request.topics.find((name, index))
     if partition is None:

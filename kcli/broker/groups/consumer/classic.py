@@ -26,7 +26,7 @@ RACKS_SINCE = 3
 
 
 def subscription_of(protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
-    """Return the subscription in a consumer's metadata. InputError: it can't be read."""
+    """Return the subscription in a consumer's metadata. Raises InputError if it can't be read."""
     opened = open_data("ConsumerProtocolSubscription", protocols[0][1] if protocols else b"")
     fields: dict[str, Any] = opened.codec.read(protocols[0][1], opened.start)[0]
     return fields | {"version": opened.version}
@@ -56,7 +56,10 @@ def assignment_bytes(member: ConsumerMember, topics: Topics) -> bytes:
 
 
 def move_to(made: ConsumerGroup, group: Group, session_timeout: float) -> None:
-    """Move the members of a classic group to a new consumer group. InputError: a subscription can't be read."""
+    """Move the members of a classic group to a new consumer group.
+
+    Raises InputError if a subscription can't be read.
+    """
     members = [as_consumer(group, each, made.topics) for each in group.members.values()]
     for each in group.members.values():
         each.answer({"errorCode": REBALANCING, "memberId": each.id})

@@ -111,7 +111,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
     def beat(self, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> tuple[ConsumerMember, bool]:
         """Take a heartbeat of a member that stays or comes; return it, and whether it is to hear its assignment.
 
-        may_read: whether a pattern may take a topic. RefusedError.
+        may_read: whether a pattern may take a topic. Raises RefusedError.
         """
         epochs = self.epoch, self.target_epoch
         member = self._find(beat, limits)
@@ -130,7 +130,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         return member, beat.epoch == JOINING or beat.is_full or member.assigned != before
 
     def leave(self, beat: Beat, limits: GroupLimits) -> None:
-        """Take the last heartbeat of a member: it goes, or with epoch -2 is away for now. RefusedError."""
+        """Take the last heartbeat of a member: it goes, or with epoch -2 is away for now. Raises RefusedError."""
         member = self._known(beat.member_id)
         if beat.instance_id is not None and self._static(beat.instance_id) is not member:
             raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
@@ -344,7 +344,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
 
 
 def check_epoch(member: ConsumerMember, beat: Beat) -> None:
-    """Refuse a heartbeat that is not of a member's epoch, unless its last answer was lost. RefusedError."""
+    """Refuse a heartbeat that is not of a member's epoch, unless its last answer was lost. Raises RefusedError."""
     if beat.epoch == member.epoch or beat.epoch == JOINING:
         return
     lost = beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned
