@@ -280,7 +280,7 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run kcli; its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted.
+    """Run kcli. Returns its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted.
 
     A bug still shows its traceback.
     """

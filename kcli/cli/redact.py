@@ -91,7 +91,7 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
 
 
 def read(source: Redaction, paths: tuple[str, ...], quiet: bool) -> InputError | None:
-    """Read the captures as far as they can be read; what was wrong with them."""
+    """Read the captures as far as they can be read. Returns what was wrong with them."""
     try:
         with reading(paths, quiet) as moved:
             for _ in source.read(moved):

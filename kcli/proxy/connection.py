@@ -69,7 +69,7 @@ class Route(Protocol):
     """The destination of a listener's connections."""
 
     async def dial(self, make: Callable[[], ProxySide]) -> Address:
-        """Connect to the broker; the address that was reached. Raises NetworkError."""
+        """Connect to the broker. Returns the address that was reached. Raises NetworkError."""
         ...
 
 

@@ -57,7 +57,7 @@ class FaultRules:
         return self.apis is None or api_key in self.apis
 
     def may_hold(self, requests: FaultedRequests, size: int) -> bool:
-        """Count what one connection holds of a request; False: all of them together hold too much."""
+        """Count what one connection holds of a request. Returns False if all of them together hold too much."""
         self.held[requests] = size
         return sum(self.held.values()) <= MOST_HELD
 

@@ -25,7 +25,7 @@ class BrokerRoute:
         self.addresses, self.config = tuple(addresses), config
 
     async def dial(self, make: Callable[[], ProxySide]) -> Address:
-        """Connect; the address that was reached. Raises the NetworkError of the last address."""
+        """Connect. Returns the address that was reached. Raises the NetworkError of the last address."""
         failure: NetworkError | None = None
         for address in self.addresses:
             try:
@@ -86,7 +86,7 @@ class Nodes:
         self._bootstrap: Listener | None = None
 
     def start(self, bootstrap: Sequence[Address]) -> int:
-        """Listen for connections to any broker; the port. Raises OSError if it is taken."""
+        """Listen for connections to any broker. Returns the port. Raises OSError if it is taken."""
         self._bootstrap = self.listen(BrokerRoute(bootstrap, self.config), Address(self.places.host, self.places.port))
         return self._bootstrap.port
 

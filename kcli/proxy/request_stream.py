@@ -96,7 +96,7 @@ class RequestStream:
         self._rest = data[start:]
 
     def _read(self, head: bytes, whole: bool) -> bool:
-        """Note what answers a request; False: more of its head is needed."""
+        """Note what answers a request. Returns False if more of its head is needed."""
         if len(head) < HEAD.size:
             if whole:
                 self.awaited.append(TOKEN)

@@ -118,7 +118,7 @@ class ProxySide(asyncio.BufferedProtocol):
             self.transport.write(data)
 
     def end(self) -> bool:
-        """Send no more; False: the side can only be closed as a whole (TLS), or both are over."""
+        """Send no more. Returns False if the side can only be closed as a whole (TLS), or both are over."""
         if self.transport is None or self.over or not self.transport.can_write_eof():
             self.close()
             return False

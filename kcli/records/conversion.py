@@ -51,7 +51,7 @@ class Slice:
         return cls(read, 0, len(view))
 
     def read_at(self, into: memoryview, position: int) -> int:
-        """Read into a buffer from a position in the slice; bytes read, 0 at its end."""
+        """Read into a buffer from a position in the slice. Returns the number of bytes read, 0 at its end."""
         left = self.start + self.size - position
         return self.read(into[: max(left, 0)], position) if left > 0 else 0
 
@@ -98,7 +98,7 @@ class Conversion:
                 yield self.converter.text()
 
     def next_chunk(self, limit: int) -> int:
-        """Fill the buffer; bytes of the next chunk in it, 0 at the end."""
+        """Fill the buffer. Returns the number of bytes of the next chunk in it, 0 at the end."""
         while True:
             whole = self.fill()
             status, end = core.chunk_end(self.data, 0, self.have, limit)

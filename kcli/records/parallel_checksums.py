@@ -93,7 +93,9 @@ class Stripe:
         return have
 
     def walk(self, have: int) -> int:
-        """Find `end`, by the size fields alone, and read the rest of the last batch; the bytes that are there then."""
+        """Find `end`, by the size fields alone, and read the rest of the last batch. Returns the number of bytes that
+        are there then.
+        """
         if self.start < self.base:
             return have
         at, code = self.start - self.base, core.DONE

@@ -125,7 +125,7 @@ class Track:
             self.add_made(reset_by, ns, network.RST, 0)
 
     def add_made(self, d: int, ns: int, flags: int, size: int, back: int = 0) -> int:
-        """Append a packet of end `d` made here; where its payload is. back: bytes of it that came before."""
+        """Append a packet of end `d` made here. Returns where its payload is. back: bytes of it that came before."""
         link, packet, (ip, tcp) = self.places.sample(d)
         seq, ack = (self.places.first(end) + self.sent[end] for end in (d, 1 - d))
         data = clean_segment(packet, (ip, tcp), seq - back, ack, flags, size)

@@ -162,7 +162,7 @@ class DraftBroker:
             known.due.add(partition)
 
     def begin(self, request: DraftRequest) -> int:
-        """Take the request in; an error code, 0 when it may be answered."""
+        """Take the request in. Returns an error code, 0 if it may be answered."""
         if request.uuid is None:
             return 0
         known = self._fetchers.get(request.fetcher)

@@ -149,7 +149,7 @@ class ObservedSession(FetchStatistics):
         self.full_response_bytes += x.response_bytes
 
     def drop(self, key: Key) -> bool:
-        """Forget a partition; False: it is not in the session."""
+        """Forget a partition. Returns False if it is not in the session."""
         seat = self.leave(key)
         if seat is None:
             return False

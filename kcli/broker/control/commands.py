@@ -71,7 +71,7 @@ class Commands:
         self.kafka.create_topic(topic, **more)
 
     def append(self, topic: str, records: Any, partition: int | None = None) -> list[int]:
-        """Append records: texts, or objects with key, value, headers, timestamp, partition; their offsets."""
+        """Append records: texts, or objects with key, value, headers, timestamp, partition. Returns their offsets."""
         return self.kafka.append(topic, records, partition)
 
     def records(self, topic: str, partition: int | None = None, committed: bool = False) -> list[dict[str, Any]]:
@@ -91,15 +91,15 @@ class Commands:
         return [request_row(each) for each in self.kafka.requests(api, client, topic=topic)[-max(last, 1) :]]
 
     def fault(self, rule: str = "", **parts: Any) -> dict[str, int]:
-        """Make requests fail, by a rule in one text or by its parts; its id."""
+        """Make requests fail, by a rule in one text or by its parts. Returns its id."""
         return self.keep(self.kafka.fault(rule, **parts))
 
     def observe(self, api: str | list[str] = "", client: str = "", topic: str = "") -> dict[str, int]:
-        """Count requests; the id of the watch."""
+        """Count requests. Returns the id of the watch."""
         return self.keep(self.kafka.observe(api, client, topic=topic))
 
     def answer(self, api: str, response: dict[str, Any], count: int = 0, client: str = "") -> dict[str, int]:
-        """Answer an API with this response, so many times, 0 for always; the id."""
+        """Answer an API with this response, so many times, 0 for always. Returns its id."""
         return self.keep(self.kafka.intercept(api, lambda _request: response, client=client, count=count))
 
     def hits(self, id: int, wait: int = 0, timeout: float = 10) -> dict[str, Any]:  # noqa: A002  as clients name it
@@ -124,7 +124,7 @@ class Commands:
         self.kafka.wait(timeout=min(timeout, MOST_SECONDS), **wanted)
 
     def advance(self, seconds: float = 0, **more: float) -> dict[str, int]:
-        """Put the clock forward: seconds, ms, minutes, hours; its time then."""
+        """Put the clock forward: seconds, ms, minutes, hours. Returns its time then."""
         self.kafka.clock.advance(seconds, **more)
         return {"now": self.kafka.clock.now()}
 

@@ -96,7 +96,7 @@ class MetadataReplay:
         topics.add(value["name"], value["topicId"], {}, ())
 
     def remove_topic(self, value: Mapping[str, Any]) -> str:
-        """Forget a topic; its name. Its files went when it was deleted, or go when its name is used again."""
+        """Forget a topic. Returns its name. Its files went when it was deleted, or go when its name is used again."""
         topics = self.topics
         topic = topics.by_id.pop(value["topicId"], None)
         if topic is None:

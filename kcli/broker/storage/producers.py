@@ -182,7 +182,7 @@ class ProducerStates:
         return bytes(made)
 
     def restore(self, data: bytes) -> bool:
-        """Take over a snapshot; False when it is damaged."""
+        """Take over a snapshot. Returns False if it is damaged."""
         if len(data) < HEAD.size:
             return False
         version, crc, count = HEAD.unpack_from(data)

@@ -99,7 +99,7 @@ def open_sealed(segment: Segment, note: Callable[[str], None]) -> None:
 
 
 def restore_producers(log: Log, newest: int | None) -> bool:
-    """Take the newest snapshot up to this offset, None for the one of the log's end; False when there is none."""
+    """Take the newest snapshot up to this offset, None for the one of the log's end. Returns False if there is none."""
     for path in reversed([each for each in files_in(log.folder, ".snapshot") if is_number(each.stem)]):
         if (newest is None or int(path.stem) <= newest) and log.producers.restore(path.read_bytes()):
             return True
@@ -144,7 +144,9 @@ def keep_aborted(log: Log, segment: Segment) -> None:
 
 
 def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
-    """Account for the whole, sound batches from `position` on; where they end. A batch may be longer than a chunk."""
+    """Account for the whole, sound batches from `position` on. Returns where they end. A batch may be longer than a
+    chunk.
+    """
     size = CHUNK
     while True:
         data = segment.file().read(position, min(size, end - position))

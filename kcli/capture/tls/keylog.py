@@ -136,7 +136,7 @@ class KeyLog:
             yield
 
     def take_line(self, line: str) -> bool | None:
-        """Read a line; whether it is one of a key log. None: it is empty, or a comment."""
+        """Read a line. Returns whether it is one of a key log, None for an empty one and a comment."""
         words = line.split()
         if not words or line.startswith("#"):
             return None

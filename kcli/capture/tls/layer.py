@@ -180,7 +180,7 @@ class TlsLayer:
         self.connection.data(d, ns, data)
 
     def found_early(self, d: int, ns: int, data: bytes) -> bool:
-        """Remember the first bytes of a connection that was under way; whether there are records among them."""
+        """Remember the first bytes of a connection that was under way. Returns whether there are records among them."""
         assert self.early is not None
         self.early.append((d, ns, data))
         self.early_bytes += len(data)

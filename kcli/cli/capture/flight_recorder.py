@@ -139,7 +139,7 @@ class FlightRecorder:
                 return open_private(self._path, os.O_WRONLY | os.O_EXCL)
 
     def _give_up_oldest(self) -> bool:
-        """Delete the oldest file, finally the current one; False: there are no packets to delete."""
+        """Delete the oldest file, finally the current one. Returns False if there are no packets to delete."""
         if not self.parts and self._file is not None and self._written > self._header:
             self.close()
         if not self.parts:

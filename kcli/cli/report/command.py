@@ -171,7 +171,7 @@ def write_tables(out: Any, folder: str) -> int:
 
 
 def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds: float | None = None) -> int:
-    """Write the page; its size in bytes. seconds: captured."""
+    """Write the page. Returns its size in bytes. seconds: captured."""
     from kcli.capture.kafka.clock import instant
     from kcli.report.page import render
 

@@ -32,7 +32,9 @@ def is_metadata(folder: Path) -> bool:
 
 
 def write_metadata(paths: tuple[str, ...], output: str, dialect: str | None, quiet: bool) -> int:
-    """Write the page; the exit code. Raises InputError if not everything could be read; the page shows the rest."""
+    """Write the page. Returns the exit code. Raises InputError if not everything could be read; the page shows the
+    rest.
+    """
     from kcli.report.metadata_answers import read_metadata
     from kcli.report.metadata_verdict import judge_metadata, metadata_figures
     from kcli.report.page import render_page

@@ -190,7 +190,7 @@ def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice, losse
 def follow(
     files: Sequence[str], feeder: Feeder, with_rows: Container[str], *, quiet: bool, **options: Any
 ) -> list[InputError]:
-    """Feed the tracker everything that can be read; what could not be. with_rows: files with lines of JSON."""
+    """Feed the tracker everything that can be read. Returns what could not be. with_rows: files with lines of JSON."""
     problems: list[InputError] = []
     captures = []
     for file in files:

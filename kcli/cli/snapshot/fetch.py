@@ -133,7 +133,9 @@ class PartFile:
         return self.final.with_name(self.final.name + ".part.json")
 
     def begin(self, machine: SnapshotFetch) -> int | None:
-        """Open the file of the machine's snapshot; the bytes that are there. None: it is there whole."""
+        """Open the file of the machine's snapshot. Returns the number of bytes that are there. None: it is there
+        whole.
+        """
         self.close()
         self.id = machine.id
         if self.final.exists():

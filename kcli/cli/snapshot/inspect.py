@@ -109,7 +109,7 @@ def raw_writer(out: BinaryIO) -> Callable[[bytes | memoryview], object]:
 
 
 def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: str | None) -> list[str]:
-    """Write one file's survey; what could not be read."""
+    """Write one file's survey. Returns what could not be read."""
     from kcli.snapshots.reading.file_survey import survey
 
     found = survey(file.data, file.name, dialect=dialect, mapped=file.mapped)

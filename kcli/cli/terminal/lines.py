@@ -157,7 +157,7 @@ class Guarded:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, escaped; the number of its characters."""
+        """Write the text, escaped. Returns the number of its characters."""
         self.stream.write(legible_lines(text))
         return len(text)
 

@@ -190,7 +190,7 @@ class View:
     # --- keys
 
     def key(self, key: str) -> bool:
-        """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ...; False: the end."""
+        """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ... Returns False at the end."""
         if self.typing:
             self.type(key)
         elif key in ("q", "interrupt"):

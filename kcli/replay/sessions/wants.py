@@ -77,7 +77,7 @@ class Wants:
             self._note(node, key)
 
     def drop(self, key: Key) -> Position | None:
-        """Fetch a partition no longer; where it was to be fetched from, None where it was not."""
+        """Fetch a partition no longer. Returns where it was to be fetched from, None if it was not."""
         node = self.homes.get(key)
         position = self._wanted[node].pop(key, None) if node in self._wanted else None
         if position is not None and node is not None:

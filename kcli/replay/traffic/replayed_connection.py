@@ -133,7 +133,7 @@ class LiveConnection:
         return await self.shared.destinations.client.session_at(there)
 
     def ask(self, exchange: Exchange, version: int, frame: bytes, line: OpenConnection) -> asyncio.Future[bytes]:
-        """Send a request's frame; the future gets its answer's."""
+        """Send a request's frame. Returns the future of its answer's."""
         line.record(FROM_CLIENT, frame)
         correlation = int.from_bytes(frame[4:8], "big", signed=True)
         seconds = self.shared.config.seconds("request.timeout.ms")
@@ -207,7 +207,9 @@ class LiveConnection:
         return await self.may_pass(exchange, live.errors, again)
 
     async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
-        """Make ready to ask again after these errors; False: they did not pass last time. Raises NetworkError."""
+        """Make ready to ask again after these errors. Returns False if they did not pass last time. Raises
+        NetworkError.
+        """
         kind = exchange.api_key, frozenset(errors)
         if kind in self.lasting:
             return False

@@ -194,7 +194,7 @@ def take_snapshot(loader: Loader, path: str | Stream) -> None:
 
 
 def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
-    """Replay the segments of a folder behind the image; the files that were read. Raises InputError."""
+    """Replay the segments of a folder behind the image. Returns the files that were read. Raises InputError."""
     listing = listing_of(folder)
     segments = listing.segments
     start = loader.image.provenance.end_offset
