@@ -36,7 +36,7 @@ class RequestVerdict(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """Return whether it is taken."""
+        """Return whether the broker takes the request."""
         return self.error == "NONE"
 
     @property

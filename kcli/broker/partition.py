@@ -112,7 +112,7 @@ class Partition:
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether it is the metadata log's, which is in no list of topics."""
+        """Return whether the partition is that of the metadata log, which is in no list of topics."""
         return self.topic.name in self.topic.owner.hidden
 
     @property
@@ -166,7 +166,7 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction has ended. Raises OSError as `log` does."""
+        """Return the offset below which every transaction has ended. Raises OSError as `log` does."""
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 

@@ -87,7 +87,7 @@ class Node(Protocol):
 
     @property
     def share_sessions(self) -> ShareSessions:
-        """Return its share sessions (KIP-932)."""
+        """Return the node's share sessions (KIP-932)."""
 
     @property
     def listeners(self) -> Mapping[str, ListenerOptions]:

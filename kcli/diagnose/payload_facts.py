@@ -48,7 +48,7 @@ class Unread:
     readers: dict[str, None] = field(default_factory=dict)
 
     def add(self, seen: Sighting, reason: str, schema: str | None) -> None:
-        """Count one."""
+        """Count one payload."""
         self.records += 1
         if seen.offset is not None:
             note(self.places, (seen.partition, seen.offset), MOST_PLACES)
@@ -75,7 +75,7 @@ class Tally:
     bare: Unread = field(default_factory=Unread)
 
     def add(self, payload: Payload | None, seen: Sighting) -> None:
-        """Count one."""
+        """Count one payload."""
         if payload is None:
             self.bare.add(seen, BARE, None)
         elif not payload.is_known:

@@ -38,7 +38,9 @@ ORDER BY topic
 
 
 def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
-    """Name them, the largest first. seconds: how long the captures are. files: for commands."""
+    """Name the parts that were not judged, the largest first. seconds: how long the captures are. files: for
+    commands.
+    """
     return [
         *undecodable(store, files),
         *unjoined(store),

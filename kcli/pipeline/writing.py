@@ -214,7 +214,7 @@ class TableWriter:
         return self.sinks.get((table, number, nameless)) or self.open(table, number, nameless)
 
     def open(self, table: str, number: int, nameless: bool) -> OpenTableFile:
-        """Begin that file."""
+        """Begin the file of that number."""
         day = None if number < 0 else day_of(number * DAY_US)
         folder = table if day is None else f"{table}/date={day}"
         name = f"{self.name}-nameless" if nameless else self.name

@@ -46,7 +46,7 @@ class Findings:
         writer.decompress.odd.clear()
 
     def clear(self) -> None:
-        """Forget them, before other bytes are read."""
+        """Forget the findings, before other bytes are read."""
         self.batches = self.records = self.wrong_checksums = 0
         for found in self.problems, self.damages, self.odd:
             found.clear()

@@ -65,7 +65,7 @@ class Track:
 
     @property
     def foreign(self) -> bool:
-        """Return whether it is none of Kafka's, or TLS without keys."""
+        """Return whether the connection is none of Kafka's, or TLS without keys."""
         return self.layer is not None and self.layer.foreign is not None
 
     def read_to(self, d: int, passed: int) -> int:

@@ -61,7 +61,7 @@ class Field(NamedTuple):
 
     @property
     def is_struct(self) -> bool:
-        """Does it have members of its own (it, or each element of it)?"""
+        """Return whether the field, or each of its elements, has members of its own."""
         return self.element not in SCALARS
 
     def within(self, versions: Range) -> Field:

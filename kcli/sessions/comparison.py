@@ -36,7 +36,7 @@ class SessionDifference:
         return f"{self.session}{at}: {self.what}: captured {self.captured}, live {self.live}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return its line of JSON."""
+        """Return the difference as a line of JSON."""
         return {
             "session": self.session,
             "fetch": self.fetch,

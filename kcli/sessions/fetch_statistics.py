@@ -86,7 +86,7 @@ class SessionReport:
 
     @property
     def fetches(self) -> int:
-        """Return how many fetches, of all kinds."""
+        """Return the number of fetches of all kinds."""
         return self.kinds.total()
 
     def as_dict(self) -> dict[str, Any]:

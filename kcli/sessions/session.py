@@ -229,7 +229,7 @@ class ObservedSession(FetchStatistics):
 
 
 def counts(keys: Iterable[Key]) -> Counter[str]:
-    """Return how many partitions of each topic."""
+    """Return the number of partitions of each topic."""
     return Counter(map(itemgetter(0), keys))
 
 

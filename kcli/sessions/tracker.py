@@ -84,7 +84,7 @@ class Tracker:
 
     @property
     def fetches(self) -> int:
-        """All that were followed, those of the kernel too."""
+        """Return the number of fetches followed, with those of the core."""
         return self.fed + int(self.kernel.fetches)
 
     @property

@@ -199,5 +199,5 @@ class SqlCondition:
 
     @property
     def shown(self) -> str:
-        """Return its text as messages show it."""
+        """Return the condition's text as messages show it."""
         return legible(self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}...")

@@ -42,7 +42,7 @@ class Answer:
         return self.rest
 
     def read_all(self) -> Any:
-        """Read all of them as a pyarrow.Table."""
+        """Read all rows as a pyarrow.Table."""
         import pyarrow
 
         return pyarrow.Table.from_batches(list(self.rest), self.schema)

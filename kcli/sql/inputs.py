@@ -29,7 +29,7 @@ class Inputs:
 
     @property
     def others(self) -> list[str]:
-        """Those that are no captures."""
+        """Return the inputs that are no captures."""
         return [*self.segments, *self.metadata, *(path for _, path in self.written)]
 
     def add(self, path: str) -> None:

@@ -49,12 +49,12 @@ class Handle:
 
     @property
     def hits(self) -> int:
-        """Return how many requests it was about so far."""
+        """Return how many requests matched so far."""
         raise NotImplementedError
 
     @property
     def what(self) -> str:
-        """Return it in words."""
+        """Return the rule or the watch in words."""
         raise NotImplementedError
 
     def wait(self, hits: int = 1, timeout: float = WAIT_SECONDS) -> None:
@@ -66,7 +66,7 @@ class Handle:
         )
 
     def remove(self) -> None:
-        """End it; once is enough."""
+        """End the rule or the watch; a second call changes nothing."""
         raise NotImplementedError
 
 
@@ -130,12 +130,14 @@ class BrokerClock:
         self._kafka = kafka
 
     def now(self) -> int:
-        """Return its time, in ms since 1970."""
+        """Return the clock's time, in ms since 1970."""
         return self._kafka.call(lambda broker: broker.now())
 
     def advance(self, seconds: float = 0, *, ms: float = 0, minutes: float = 0, hours: float = 0) -> None:
-        """Put it forward. Everything that is due by then happens: sessions end, transactions time out, old segments
-        go. Raises UsageError."""
+        """Put the clock forward. Raises UsageError.
+
+        Everything that is due by then happens: sessions end, transactions time out, old segments go.
+        """
         ahead = seconds + ms / 1000 + minutes * 60 + hours * 3600
         if not ahead >= 0:
             raise UsageError(f"advance {ahead:g} s: a clock goes forward only")

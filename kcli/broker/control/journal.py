@@ -131,7 +131,7 @@ class Journal:
             first.size = FORGOTTEN
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all requests."""
         self._kept.clear()
         self._bytes = 0
 

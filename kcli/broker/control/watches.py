@@ -57,7 +57,7 @@ class Watch:
     hits: int = 0
 
     def hit(self, kept: ClientRequest) -> None:
-        """Count one more."""
+        """Count one more request."""
         self.hits += 1
         self.requests.append(kept)
         del self.requests[:-1000]

@@ -33,7 +33,7 @@ class Member:
 
     @property
     def waiting(self) -> bool:
-        """Return whether it waits for the answer to a join or a sync."""
+        """Return whether the member waits for the answer to a join or a sync."""
         return self.join is not None or self.sync is not None
 
     def answer(self, reply: Reply) -> None:

@@ -50,7 +50,7 @@ class MetadataSnapshots:
 
     @property
     def ids(self) -> list[SnapshotId]:
-        """Those that are there and can be read, oldest first."""
+        """Return the ids of snapshots that can be read, oldest first."""
         names = (parse_snapshot_name(path.name) for path in files_in(self.folder, ".checkpoint"))
         ids = (name.id for name in names if name is not None and name.exact and name.state == "ready")
         lawful = (each for each in ids if each.end_offset < LAST_OFFSET and each.epoch < LAST_EPOCH)
@@ -141,7 +141,7 @@ class MetadataSnapshots:
 
 
 def is_whole(data: bytes) -> bool:
-    """Return whether it is a snapshot from its header to its footer, with right checksums."""
+    """Return whether the data is a snapshot from its header to its footer, with right checksums."""
     damages: list[Damage] = []
     batches = list(scan(data, damages=damages))
     ends = batches and batches[0].is_control and batches[-1].is_control

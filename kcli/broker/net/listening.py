@@ -56,7 +56,7 @@ class Gate:
         self.held += 1
 
     def set_limit(self, limit: int) -> None:
-        """Change how many connections may be open. Those that are stay."""
+        """Change how many connections may be open. Open ones stay."""
         self.limit = limit
         self._resume_waiting()
 

@@ -48,7 +48,7 @@ class RequestQueue:
             self._reader.buffers.give_back(frame.obj)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all requests."""
         self._waiting.clear()
 
     @property

@@ -39,17 +39,17 @@ class Acl(NamedTuple):
     permission: int
 
     def takes_name(self, name: str) -> bool:
-        """Return whether it is about the resource of this name."""
+        """Return whether the ACL is about the resource of this name."""
         if self.pattern == Pattern.PREFIXED:
             return name.startswith(self.name)
         return self.name in (name, WILDCARD)
 
     def takes_client(self, principal: str, host: str) -> bool:
-        """Return whether it is about this principal at this address."""
+        """Return whether the ACL is about this principal at this address."""
         return self.principal in (principal, ANYBODY) and self.host in (host, WILDCARD)
 
     def takes_operation(self, operation: Operation) -> bool:
-        """Return whether it allows, or denies, this operation."""
+        """Return whether the ACL allows, or denies, this operation."""
         if self.operation in (Operation.ALL, operation):
             return True
         return self.permission == Permission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())

@@ -67,7 +67,7 @@ class ShareGroup(MemberGroup[ShareMember]):
 
     @property
     def state(self) -> State:
-        """Return its state in Kafka's terms."""
+        """Return the group's state in Kafka's terms."""
         return State.DEAD if self._is_dead else State.STABLE if self.members else State.EMPTY
 
     def beat(self, beat: ShareBeat) -> tuple[ShareMember, bool]:

@@ -78,7 +78,7 @@ class InFlight:
 
     @property
     def is_done(self) -> bool:
-        """Return whether it is acknowledged or archived."""
+        """Return whether the record is acknowledged or archived."""
         return self.stage in (Stage.ACKNOWLEDGED, Stage.ARCHIVED)
 
 

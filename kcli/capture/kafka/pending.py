@@ -94,7 +94,7 @@ class PendingRequests:
         return passed
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all requests."""
         self.requests.clear()
         self.by_id.clear()
         self.size = self.odd = 0

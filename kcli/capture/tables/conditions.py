@@ -159,7 +159,7 @@ class ConditionalFeed(ColumnOwner):
             self.lines.put(each.line, True)
 
     def hand_on(self, item: Exchange | Event, passes: bool) -> None:
-        """Give it to the decoder, if it wants to have it."""
+        """Give an item to the decoder, if it takes items."""
         if passes:
             self.decoder.deliver(item)
         elif isinstance(item, Exchange) and item.api_key in self.sink.overhears:

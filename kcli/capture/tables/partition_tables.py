@@ -35,7 +35,7 @@ class Exchanges:
     """The exchanges that rows are of. who: columns by name; versions: of their API; topics: texts by number."""
 
     def __init__(self, taken: dict[str, Any], who: Sequence[Any], versions: Any) -> None:
-        """Take them as `ExchangeRows.take_columns` gives them. who: the columns of WHO."""
+        """Take exchanges as `ExchangeRows.take_columns` gives them. who: the columns of WHO."""
         self.taken, self.versions = taken, versions
         self.who = dict(zip((each.name for each in WHO), who, strict=True))
         self.topics: list[str | None] = [None, *map(text_of, taken["topics"])]
@@ -104,7 +104,7 @@ class PartitionTable(Table):
     chosen: Callable[[CoreRows, Any], Any] | None = None
 
     def rows(self, exchanges: Exchanges) -> CoreRows:
-        """Return its rows."""
+        """Return the table's rows."""
         found = exchanges.rows(self.kind)
         return found if self.chosen is None else found.where(self.chosen(found, exchanges.versions[found.row]))
 

@@ -79,7 +79,7 @@ class TlsLayer:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether it is known to be plain, or to be nothing of Kafka's."""
+        """Return whether the connection is known to be plain, or to be nothing of Kafka's."""
         known = all(start is None for start in self.starts) or self.connection.foreign is not None
         return self.session is None and self.refused is None and known
 

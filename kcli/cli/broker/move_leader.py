@@ -87,7 +87,9 @@ def parse(text: str) -> tuple[str, int | None]:
 async def move(
     config: ClientConfig, wanted: Iterable[tuple[str, int | None]], target: int | None
 ) -> list[tuple[PartitionReplicas, int]]:
-    """Move them; each with the node that leads it now. Raises NetworkError, BrokerError, UsageError."""
+    """Move the leaders of partitions. Returns each partition with the node that leads it now. Raises NetworkError,
+    BrokerError, UsageError.
+    """
     async with Client(config) as client:
         places = await find(client, wanted)
         plan = [(place, order_of(place, target)) for place in places]

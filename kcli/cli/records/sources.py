@@ -42,7 +42,7 @@ class Problems:
     count: int = 0
 
     def add(self, error: InputError) -> None:
-        """Take one more."""
+        """Take one more problem."""
         self.count += 1
         if len(self.failures) < MOST_PROBLEMS:
             self.failures.append(error)

@@ -64,7 +64,7 @@ class Columns(click.Choice[str]):
         super().__init__(COLUMNS)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return them all."""
+        """Return the columns of a comma-separated list."""
         return tuple(super(Columns, self).convert(each.strip(), param, ctx) for each in str(value).split(","))
 
 

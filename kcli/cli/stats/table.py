@@ -38,7 +38,7 @@ class StatisticsColumn(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """Cells that it takes at least."""
+        """Return how many cells the column takes at least."""
         return min(self.size, self.enough)
 
 

@@ -18,7 +18,7 @@ class Screen(Console):
         super().__init__(markup=False, emoji=False, highlight=False, **options)  # type: ignore[arg-type]
 
     def on_broken_pipe(self) -> None:
-        """Leave it to `kcli.cli.main`, as of any other output: rich ends the process with 1."""
+        """Leave a broken pipe to `kcli.cli.main`, as of any other output: rich ends the process with 1."""
         raise
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:

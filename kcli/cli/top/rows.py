@@ -36,7 +36,7 @@ class TableRow(NamedTuple):
     load: Load
 
     def as_row(self, column: str) -> Row:
-        """Return it as `kcli.cli.stats.table` takes it."""
+        """Return the row as `kcli.cli.stats.table` takes it."""
         return {column: self.name or None}, self.values, self.load
 
 

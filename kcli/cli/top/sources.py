@@ -42,7 +42,7 @@ class Feeder:
         return os.pread(self.said.fileno(), 1 << 16, 0).decode(errors="replace").splitlines()
 
     def stop(self) -> None:
-        """End it, and wait until it has ended."""
+        """End the feeding process, and wait until it has ended."""
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGINT)
         assert self.process.stdout is not None
@@ -105,7 +105,7 @@ class Reader(threading.Thread):
             self.failure = error
 
     def stop(self) -> None:
-        """End it, and wait for that for some seconds."""
+        """End the reading thread, and wait some seconds for it."""
         self.stopped.set()
         for each in self.given:
             if isinstance(each, LiveInput):

@@ -32,7 +32,7 @@ class Terminal:
     """The terminal of standard output while it is open (`with`)."""
 
     def __init__(self) -> None:
-        """Open it. Raises UsageError: there is none."""
+        """Open the terminal. Raises UsageError: there is none."""
         if not is_terminal(sys.stdout):
             raise no_terminal()
         try:

@@ -33,12 +33,12 @@ class Layers:
 
     @property
     def left(self) -> int:
-        """Bytes that are here."""
+        """Return how many bytes are here."""
         return self.captured - self.at
 
     @property
     def length(self) -> int:
-        """Bytes that were on the wire."""
+        """Return how many bytes were on the wire."""
         return self.end - self.at
 
     def need(self, count: int) -> None:

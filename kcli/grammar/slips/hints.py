@@ -42,7 +42,7 @@ def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
 
 
 def is_request(frame: bytes, dialect: str | None) -> bool:
-    """Return whether it is a whole request of a known API and version."""
+    """Return whether the frame is a whole request of a known API and version."""
     if len(frame) < 2 * PREFIX:
         return False
     api_key, version = api_of(frame)

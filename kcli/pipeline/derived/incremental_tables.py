@@ -42,7 +42,7 @@ class AsRead:
 
     @classmethod
     def of(cls, options: Options) -> AsRead:
-        """Return those of a run."""
+        """Return the options that a run reads captures with."""
         return cls(options.dialect, options.sample)
 
 

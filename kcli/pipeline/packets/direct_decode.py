@@ -31,7 +31,7 @@ class DirectDecode:
     open_file: Callable[[Any], CaptureFile] = RangeFile
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
-        """Decode it. Returned with what became of each file."""
+        """Decode the files. Returns the decoded tables, and what became of each range."""
         found: list[CombinedCaptures] = []
 
         def reading(engine: Any, new_reader: Callable[[], Any]) -> CombinedCaptures:

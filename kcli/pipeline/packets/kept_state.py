@@ -41,7 +41,7 @@ class Kept:
     alone: int | None = None
 
     def read(self) -> list[Carried]:
-        """Read them. Raises InputError if a file is damaged."""
+        """Read the kept connections. Raises InputError if a file is damaged."""
         return [flow for uri in self.uris for flow in self.among(uri) if self.takes(flow)]
 
     def takes(self, flow: Carried) -> bool:
@@ -53,7 +53,9 @@ class Kept:
         return right and (found >> BUCKET) % self.shares == self.share
 
     def connections(self) -> set[str]:
-        """Return them, as "server-client", or the other way round. Raises InputError if a file is damaged."""
+        """Return the connections, as "server-client", or the other way round. Raises InputError if a file is
+        damaged.
+        """
         return {connection for uri in self.uris for connection in connections_in(uri)}
 
     def among(self, uri: str) -> list[Carried]:

@@ -45,7 +45,7 @@ class Range:
 
     @property
     def length(self) -> int:
-        """Return how many bytes of the file it is."""
+        """Return how many bytes of the file the range has."""
         return (self.size if self.end is None else self.end) - self.start
 
 

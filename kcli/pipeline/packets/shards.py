@@ -34,7 +34,7 @@ class Shard:
         return sum(each.bytes for each in self.staged)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
-        """Decode it into files below `folder`. options: as for `kcli.pipeline.packets.decoding.decode`."""
+        """Decode the shard into files below `folder`. options: as for `kcli.pipeline.packets.decoding.decode`."""
         connection = None if self.kept.without is None else (self.kept.without, False)
         with at_hand([each.whole for each in self.staged]) as slices:
             opened = partial(Reading, slices=slices)

@@ -130,7 +130,7 @@ class Slice:
     capture: str = ""
 
     def open(self, new_reader: Callable[[], Any]) -> tuple[CaptureFile, Any]:
-        """Return its packets, and a reader that knows their header. Raises InputError, OSError."""
+        """Return the slice's packets, and a reader that knows their header. Raises InputError, OSError."""
         from kcli.core.capture.packet_shuffle import pcap_header
 
         reader = new_reader()

@@ -49,7 +49,7 @@ class Window:
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
-        """Decode it into files below `folder`. options: as for `kcli.pipeline.packets.decoding.decode`."""
+        """Decode the window into files below `folder`. options: as for `kcli.pipeline.packets.decoding.decode`."""
         opened = partial(Reading, slices=self.slices, after=self.after)
         return decode(
             self.share, opened, folder, until=self.until, connection=(self.heavy, True),

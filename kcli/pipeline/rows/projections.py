@@ -43,7 +43,7 @@ class Paths(NamedTuple):
 
     @property
     def sliced(self) -> set[str]:
-        """Those that are places in the bytes; all others are numbers."""
+        """Return the paths that are places in the bytes; all others are numbers."""
         return {self.topic, f"{self.partitions}.records", ENDPOINTS[2]}
 
 

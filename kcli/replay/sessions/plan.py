@@ -31,12 +31,12 @@ class ReplayStep:
 
     @property
     def is_full(self) -> bool:
-        """Return whether it names every wanted partition, and not only changes."""
+        """Return whether the step names every wanted partition, and not only changes."""
         return self.captured.session_epoch <= 0
 
     @property
     def is_close(self) -> bool:
-        """Return whether it only closes a session."""
+        """Return whether the step only closes a session."""
         captured = self.captured
         return captured.session_epoch == FINAL_EPOCH and captured.session_id != NO_SESSION and not captured.asked
 

@@ -85,7 +85,7 @@ class Controller:
         return found
 
     def aside(self) -> Controller:
-        """Copy it, with its image."""
+        """Return a copy of the controller, with its image."""
         image = copy.copy(self.image)
         for name in ("features", "acls", "tokens", "former_names"):
             setattr(image, name, dict(getattr(image, name)))

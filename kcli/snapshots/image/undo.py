@@ -123,7 +123,7 @@ class Undo:
 
     @property
     def made_anew(self) -> set[str]:
-        """Topics that a line creates."""
+        """Return the topics that a line creates."""
         return self.deleted.keys() - self.created
 
     def tool(self, name: str, *words: str) -> str:

@@ -25,7 +25,7 @@ class SnapshotFinding:
 
     @property
     def is_error(self) -> bool:
-        """Return whether it is an error, and not a note."""
+        """Return whether the finding is an error, and not a note."""
         return self.severity == "error"
 
 

@@ -40,7 +40,7 @@ class Obstacle:
 
     @property
     def is_bootstrap(self) -> bool:
-        """Return whether it stands beside the log, so that no snapshot cures it."""
+        """Return whether the obstacle stands beside the log, so that no snapshot cures it."""
         return Path(self.file).name == BOOTSTRAP
 
 

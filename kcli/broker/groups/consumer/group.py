@@ -55,7 +55,7 @@ class Beat:
 
     @property
     def subscribes(self) -> bool:
-        """Return whether it has a subscription."""
+        """Return whether the heartbeat has a subscription."""
         return self.names is not None or self.pattern is not None
 
 
@@ -89,7 +89,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
 
     @property
     def state(self) -> State:
-        """Return its state, as Kafka shows it."""
+        """Return the group's state, as Kafka shows it."""
         if self._is_dead:
             return State.DEAD
         if not self.members:
