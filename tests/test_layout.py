@@ -203,3 +203,30 @@ def begins_with_verb(text: str) -> bool:
     """Return whether a docstring begins with a verb; what stands before "of" is its noun, as in "Number of records"."""
     first = re.match(r"(\w+)\b(?!-)( of the | of )?", text)
     return first is not None and first[1] in VERBS.split() and not (first[2] and first[1] in NOUNS.split())
+
+
+def test_rows_of_tables_in_the_docs_have_a_line_each() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    rows = {page: list(table_rows(page.read_text())) for page in pages}
+    assert sum(map(len, rows.values())) > 200
+    assert not [
+        f"{page.name}: {row}" for page, found in rows.items() for row, cells in found if row_cells(row) != cells
+    ]
+
+
+def table_rows(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each row of the tables in Markdown, with the number of cells of its table."""
+    cells = 0
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
+        if re.fullmatch(r"\|(?: *:?-+:? *\|)+", line):
+            cells = row_cells(line)
+        elif not line:
+            cells = 0
+        elif cells:
+            yield line, cells
+
+
+def row_cells(row: str) -> int:
+    """Count the cells of a row; 0 where it does not begin and end with a bar."""
+    bars = re.sub(r"`[^`]*`", "", row).strip()
+    return len(re.findall(r"(?<!\\)\|", bars)) - 1 if bars.startswith("|") and bars.endswith("|") else 0
