@@ -17,7 +17,7 @@ from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import ENCODINGS, DecodeTrace, Span
 from kcli.grammar.words.word import Grammar, JsonForm
-from kcli.jsontext import dumps
+from kcli.jsontext import dumps, loads
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
@@ -224,6 +224,20 @@ class MessageCodec(Grammar):
             return text, end
         except DecodeError as error:
             raise self.named(error) from None
+
+    def read_or_partial(
+        self, data: bytes | memoryview, start: int, secrets: bool = False, whole: bool = True
+    ) -> tuple[dict[str, Any], DecodeError | None]:
+        """Read a message as JSON; else its readable part, and the error. whole: it ends where the data does."""
+        try:
+            return loads(self.json(data, start, whole=whole, secrets=secrets)[0]), None
+        except DecodeError as error:
+            from kcli.grammar.partial import partial_json
+
+            spans = list[Span]()
+            with contextlib.suppress(DecodeError):
+                self.spans(bytes(data), start, spans, secrets=secrets)
+            return partial_json(spans, JsonForm()), error
 
     def json_without_values(self, data: Buffer, offset: int, form: JsonForm) -> bytes:
         """Return the JSON text of a message with bytes behind it: a secret's may be in any field of it. b"" where they

@@ -134,13 +134,12 @@ class Walk:
 
     def json(self, name: str, data: bytes) -> dict[str, Any]:
         """Return the message as JSON, with those in it; of a damaged one what could be read, and why not all."""
-        from kcli.grammar.partial import read_or_partial
 
         try:
             codec, start, version = open_data(name, data, self.dialect)
         except InputError as error:
             return {"type": name, "reason": str(error)}
-        body, fault = read_or_partial(codec, data, start)
+        body, fault = codec.read_or_partial(data, start)
         self.add_inside(name, body)
         made = {"type": name, "version": version, "data": body}
         return made if fault is None else made | {"reason": str(fault)}

@@ -8,7 +8,7 @@ from kcli.arguments import need
 from kcli.errors import SchemaError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.words.arrays import Array, Optional
-from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.scalars import scalar
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.tagged import Field, TaggedFields
 from kcli.grammar.words.word import Word
@@ -17,7 +17,6 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
 ENVELOPES = ("EnvelopeRequest", "EnvelopeResponse")
-SIZED = ("string", "bytes", "records")
 
 
 def message(name: str, version: int | None = None, dialect: str | None = None) -> MessageCodec:
@@ -139,9 +138,3 @@ def element_of(member: model.Field, version: int, flexible: bool, compact: bool)
     if member.is_struct:
         return struct_of(member.fields, version, flexible)
     return scalar(member.element, False, compact)
-
-
-@cache
-def scalar(kind: str, nullable: bool, compact: bool) -> Word:
-    """Return the word of a type without fields; those of all messages share it."""
-    return LengthPrefixed(kind, nullable, compact) if kind in SIZED else Primitive(kind)

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from kcli.errors import DecodeError
-from kcli.grammar.codec import MessageCodec
-from kcli.grammar.messages import scalar
 from kcli.grammar.secrets import Hidden, redacted
+from kcli.grammar.words.scalars import scalar
 from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.grammar.words.trace import Span
 from kcli.grammar.words.word import JsonForm
-from kcli.jsontext import loads
 from kcli.schemas.model import SCALARS
 
 NAME_OR_INDEX = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 NOTES = ("tag count", "tag and size")  # spans of no field
-
-
-def read_or_partial(
-    codec: MessageCodec, data: bytes | memoryview, start: int, secrets: bool = False, whole: bool = True
-) -> tuple[dict[str, Any], DecodeError | None]:
-    """Read a message as JSON; else what of it could be read, and why not all. whole: it ends where the data does."""
-    try:
-        return loads(codec.json(data, start, whole=whole, secrets=secrets)[0]), None
-    except DecodeError as error:
-        spans = list[Span]()
-        with contextlib.suppress(DecodeError):
-            codec.spans(bytes(data), start, spans, secrets=secrets)
-        return partial_json(spans, JsonForm()), error
 
 
 def partial_json(spans: Iterable[Span], form: JsonForm) -> dict[str, Any]:

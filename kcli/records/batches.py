@@ -6,13 +6,14 @@ Kafka classes: RecordBatch, DefaultRecordBatch (magic 2), AbstractLegacyRecordBa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
 from kcli.core.records.problems import REASONS
-from kcli.errors import DecodeError
+from kcli.errors import DecodeError, InputError
 from kcli.notebook import card, quoted
 from kcli.records.codecs import CODECS, decompress
 
@@ -258,3 +259,16 @@ def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = Non
         elif not damage.lawful:
             raise DecodeError("", damage.start, f"{damage.reason} (at 0x{damage.start:x})", what="record batches")
         start = damage.end
+
+
+def is_covered(batch: Batch) -> bool:
+    """Return whether nothing of a batch is shown: its checksum is wrong and a secret may be anywhere in it."""
+    if batch.crc_valid is not False:
+        return False
+    from kcli.records.secrets import holds_secret  # here, as sound batches need none of it
+
+    data: Buffer = batch.bytes
+    if batch.codec:
+        with suppress(InputError):  # what can't be decompressed has no records to show
+            data = decompress(batch.codec, batch.payload or b"", batch.magic)
+    return holds_secret(memoryview(data))

@@ -11,10 +11,10 @@ from kcli.errors import DecodeError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
-from kcli.records.batches import Batch, scan
+from kcli.records.batches import Batch, is_covered, scan
 from kcli.records.chunks import ReadInto
 from kcli.records.damage import stretches
-from kcli.records.secrets import is_covered, is_secret_value, secret_types
+from kcli.records.secrets import is_secret_value, secret_types
 from kcli.records.unfolding import Unfolding
 from kcli.tables.arrays import Among, integers, nulls_at, texts
 from kcli.tables.parquet import parquet_file

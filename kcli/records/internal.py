@@ -19,7 +19,6 @@ from kcli.errors import DecodeError, InputError
 from kcli.grammar import messages
 from kcli.grammar.codec import TRAILING
 from kcli.grammar.group_data import add_group_data
-from kcli.grammar.partial import read_or_partial
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
 from kcli.records.secrets import holds_secret, is_secret_value
@@ -106,7 +105,7 @@ def coordinator_value(kind: str, number: int, value: bytes | None, dialect: str 
         row["version"] = version
         try:
             name = value_message(kind, number, version, dialect)
-            row["data"], error = read_or_partial(messages.data(name, version, dialect), value, 2)
+            row["data"], error = messages.data(name, version, dialect).read_or_partial(value, 2)
             fault = str(error) if error is not None else ""
             if (rest := row["data"].pop(TRAILING, None)) is not None:
                 fault = f"{name} v{version}: {left_behind(len(base64.b64decode(rest)))}"

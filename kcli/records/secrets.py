@@ -7,24 +7,16 @@ version, and fields that match (MetadataRecordSerde).
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kcli.errors import DecodeError, InputError, SchemaError
+from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
-from kcli.grammar.partial import read_or_partial
 from kcli.grammar.secrets import hide_secrets, is_hidden_config, redacted
-from kcli.records.codecs import decompress
 from kcli.schemas.catalog import catalog
 from kcli.schemas.config_names import PASSWORDS
 from kcli.schemas.field_codes import FRAME_VERSION, ConfigResource
 from kcli.schemas.secrets import ALWAYS, secret_fields
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-    from kcli.records.batches import Batch
 
 MOST_TRIED = 100
 CONFIG_RESOURCES = (
@@ -73,7 +65,7 @@ def begins_secret(name: str, data: bytes | memoryview) -> bool:
         codec = messages.data(name, data[2])
     except SchemaError:
         return False
-    made, error = read_or_partial(codec, data, 3, secrets=True, whole=False)
+    made, error = codec.read_or_partial(data, 3, secrets=True, whole=False)
     if error is not None and made.get("resourceType") in CONFIG_RESOURCES and not isinstance(made.get("name"), str):
         return True
     reached = {*made, *(() if error is None else re.split(r"[.\[]", error.path)[:1])}
@@ -134,14 +126,3 @@ def holds_secret(data: bytes | memoryview) -> bool:
 def is_rest(data: bytes | memoryview) -> bool:
     """Return whether bytes that make no batch begin within the last key of a SCRAM credential: its front is lost."""
     return re.match(SCRAM_REST, data, re.DOTALL) is not None
-
-
-def is_covered(batch: Batch) -> bool:
-    """Return whether nothing of a batch is shown: its checksum is wrong and a secret may be anywhere in it."""
-    if batch.crc_valid is not False:
-        return False
-    data: Buffer = batch.bytes
-    if batch.codec:
-        with suppress(InputError):  # what can't be decompressed has no records to show
-            data = decompress(batch.codec, batch.payload or b"", batch.magic)
-    return holds_secret(memoryview(data))

@@ -15,9 +15,9 @@ from kcli.grammar.secrets import hide_span
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import DecodeTrace, Span, child
-from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
+from kcli.records.batches import CODEC_MASK, CONTROL, Record, is_covered, scan
 from kcli.records.codecs import CODECS
-from kcli.records.secrets import holds_secret, is_covered, is_rest, is_secret_value
+from kcli.records.secrets import holds_secret, is_rest, is_secret_value
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:

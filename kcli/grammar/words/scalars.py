@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import struct
+from functools import cache
 from typing import Any
 
 from kcli.core.codec.values import bytes_of, records_of, text_of, uuid_bytes, uuid_text
@@ -18,6 +19,7 @@ from kcli.schemas.model import WIDTHS
 
 # Of struct, big-endian.
 FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
+SIZED = ("string", "bytes", "records")
 _ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": uuid_text(bytes(16)), "string": ""}
 _JAVA_NAN = struct.pack(">Q", 0x7FF8000000000000)
 _FLOAT_NAMES = ("NaN", "Infinity", "-Infinity")
@@ -192,3 +194,9 @@ class LengthPrefixed(Word):
 
             made["batches"] = loads(form.hook(memoryview(data)))
         return made
+
+
+@cache
+def scalar(kind: str, nullable: bool, compact: bool) -> Word:
+    """Return the word of a type without fields; those of all messages share it."""
+    return LengthPrefixed(kind, nullable, compact) if kind in SIZED else Primitive(kind)

@@ -39,7 +39,7 @@ class SegmentSource(KcliSource):
         return "kcli.segments"
 
     def rows(self, task: StoredFile, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        from kcli.records.secrets import is_covered
+        from kcli.records.batches import is_covered
 
         topic, partition = partition_of(folder_of(task.uri))
         decode = self.decoder(topic) if "record" in wanted else None
