@@ -29,7 +29,8 @@ from kcli.broker.net.memory_quota import Intake
 from kcli.broker.net.protocols import advertised, read_listeners
 from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.security.security import Protection, Security, default_listener
+from kcli.broker.security.protection import Protection, default_listener
+from kcli.broker.security.security import Security
 from kcli.client.address import WILDCARDS
 from kcli.errors import KcliError, UsageError
 from kcli.legible import host_port

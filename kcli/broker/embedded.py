@@ -10,11 +10,9 @@ with embedded_broker(nodes=3) as kafka:
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -22,7 +20,8 @@ from kcli.arguments import need, texts
 from kcli.broker.broker import Broker
 from kcli.broker.control import records as stored
 from kcli.broker.control.awaited import check_state, group_lacks, topic_lacks
-from kcli.broker.control.control import Control
+from kcli.broker.control.broker_thread import BrokerThread
+from kcli.broker.control.client_request import ClientRequest
 from kcli.broker.control.handles import (
     WAIT_SECONDS,
     BrokerClock,
@@ -32,23 +31,20 @@ from kcli.broker.control.handles import (
     fault_text,
     wait_until,
 )
-from kcli.broker.control.journal import ClientRequest
 from kcli.broker.control.records import Given, StoredRecord
 from kcli.broker.control.watches import Callback, Filter, Interception, Watch
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.errors import UsageError
 from kcli.schemas.field_codes import NO_LEADER
 
 if TYPE_CHECKING:
     from kcli.broker.control.admin_port import AdminPort
 
-T = TypeVar("T")
 H = TypeVar("H", bound=Handle)
-SHOWN = 20  # latest requests in the text of a failure
 
 
-class EmbeddedBroker:
+class EmbeddedBroker(BrokerThread):
     """A broker that runs for the time of a `with` block.
 
     bootstrap_servers: "127.0.0.1:port", for each node one, with commas between; "" while it does not run.
@@ -56,107 +52,14 @@ class EmbeddedBroker:
     """
 
     def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self.broker.control = self.control = Control()
-        self.bootstrap_servers = ""
+        super().__init__(broker)
         self.clock = BrokerClock(self)
         self.notes: list[str] = []
         self.prefix = ""
         self._mine: list[Handle] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._started = threading.Event()
-        self._failure: BaseException | None = None
-        self._end: asyncio.Event | None = None
-        self._thread = threading.Thread(target=self._run, name="kcli-broker", daemon=True)
 
     def __repr__(self) -> str:
         return f"<EmbeddedBroker {self.bootstrap_servers or 'not running'}>"
-
-    # --- life
-
-    def __enter__(self) -> Self:
-        """Start the broker. Raises what its start raises: NetworkError, UsageError, and OSError for its directory."""
-        if self._thread.ident is not None:
-            raise UsageError("this embedded broker has been started: embedded_broker(...) gives another")
-        self._thread.start()
-        self._started.wait()
-        if self._failure is not None:
-            self._thread.join()
-            raise self._failure
-        return self
-
-    def __exit__(self, _kind: object = None, error: BaseException | None = None, _trace: object = None) -> None:
-        """Stop the broker. Raises UsageError where a callback of `intercept` failed and nothing has said so yet.
-
-        An error of the block gets a note of it instead.
-        """
-        if self._loop is not None and self._end is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._end.set)
-        if self._thread.ident is not None:
-            self._thread.join()
-        if error is None:
-            self.control.raise_failure()
-        else:
-            for each in self.control.failures:
-                error.add_note(str(each))
-
-    def call(self, function: Callable[[Broker], T]) -> T:
-        """Call a function with the broker, in the broker's own thread; return its result.
-
-        Raises UsageError if the broker does not run.
-        """
-        if threading.current_thread() is self._thread:
-            return function(self.broker)
-
-        async def work() -> T:
-            return function(self.broker)
-
-        return self._wait_for(work)
-
-    def call_if_running(self, function: Callable[[Broker], object]) -> None:
-        """Call a function with the broker, unless it has ended."""
-        if self.bootstrap_servers:
-            self.call(function)
-
-    def _wait_for(self, work: Callable[[], Awaitable[T]]) -> T:
-        if self._loop is None or not self.bootstrap_servers:
-            raise UsageError("the embedded broker does not run: with embedded_broker() as broker: ...")
-        if threading.current_thread() is self._thread:
-            raise UsageError("a callback in the broker's own thread can't wait for the broker")
-
-        async def waited() -> T:
-            return await work()
-
-        return asyncio.run_coroutine_threadsafe(waited(), self._loop).result()
-
-    def _run(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        try:
-            self._loop.run_until_complete(self._serve())
-        finally:
-            self.bootstrap_servers = ""
-            self._loop.close()
-
-    async def _serve(self) -> None:
-        self._end = asyncio.Event()
-        try:
-            await self.broker.start()
-        except BaseException as error:  # noqa: BLE001  raised again where it was asked for
-            self._failure, self._end = error, None
-            self._started.set()
-            return
-        self.bootstrap_servers = self.broker.bootstrap
-        self._started.set()
-        try:
-            await self._end.wait()
-        finally:
-            await self.broker.stop()
-
-    def beside(self, loop: asyncio.AbstractEventLoop) -> Self:
-        """Control a broker that runs already, in this event loop, from other threads."""
-        self._loop, self._thread = loop, threading.current_thread()
-        self.bootstrap_servers = self.broker.bootstrap
-        return self
 
     def admin_port(self, port: int = 0) -> AdminPort:
         """Return a port by which programs in other languages control the broker while its `with` block lasts.
@@ -165,8 +68,9 @@ class EmbeddedBroker:
         listen.
         """
         from kcli.broker.control.admin_port import AdminPort
+        from kcli.broker.control.commands import COMMANDS, Commands
 
-        return AdminPort(self, port)
+        return AdminPort(Commands(self).run, list(COMMANDS), port)
 
     @property
     def listeners(self) -> dict[str, str]:
@@ -400,11 +304,6 @@ class EmbeddedBroker:
             return lacks or (topic_lacks(broker, self.topic(topic), records) if topic else "")
 
         wait_until(self, look, timeout)
-
-    def latest(self, most: int = SHOWN, client: str = "") -> list[str]:
-        """Return the latest requests in lines, of one client or all."""
-        kept = [each for each in self.control.journal if not client or each.client == client]
-        return [str(each) for each in kept[-most:]]
 
     def reset(self) -> None:
         """Forget everything: topics, groups, transactions, faults, watches, kept requests; start stopped nodes."""

@@ -25,7 +25,7 @@ from kcli.broker.share.sessions import ShareSessions
 from kcli.schemas.acl_codes import Operation, Resource
 
 if TYPE_CHECKING:
-    from kcli.broker.control.journal import ClientRequest
+    from kcli.broker.control.client_request import ClientRequest
     from kcli.broker.groups.coordinator import Groups
     from kcli.broker.transactions.coordinator import Transactions
     from kcli.sessions.broker import BrokerSessions

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from kcli.broker.control.commands import COMMANDS, Commands
 from kcli.client.address import is_ip_address
 from kcli.errors import KcliError, NetworkError
 from kcli.jsontext import dumps
-
-if TYPE_CHECKING:
-    from kcli.broker.embedded import EmbeddedBroker
 
 HOST = "127.0.0.1"
 LONGEST = 64 << 20
@@ -28,16 +25,16 @@ IDLE_SECONDS = 60
 
 
 class AdminPort:
-    """Serves the commands while its block lasts. port: 0 for a free one; address: "HOST:PORT".
+    """Serves commands while its block lasts. run: returns the result of (name, arguments), or raises UsageError or
+    TimeoutError. names: of the commands. port: 0 for a free one; address: "HOST:PORT".
 
     Raises NetworkError if it can't listen.
     """
 
-    def __init__(self, kafka: EmbeddedBroker, port: int = 0) -> None:
-        commands = Commands(kafka)
-
+    def __init__(self, run: Callable[[str, dict[str, Any]], Any], names: Sequence[str], port: int = 0) -> None:
         class Handler(AdminHandler):
-            served = commands
+            commands = names
+            result = staticmethod(run)
 
         try:
             self._server = ThreadingHTTPServer((HOST, port), Handler)
@@ -60,13 +57,14 @@ class AdminPort:
 class AdminHandler(BaseHTTPRequestHandler):
     """Answers one connection's requests."""
 
-    served: Commands
+    commands: Sequence[str]
+    result: Callable[[str, dict[str, Any]], Any]
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
 
     def do_GET(self) -> None:
         """List the commands."""
-        self.reply(HTTPStatus.OK, {"commands": list(COMMANDS)})
+        self.reply(HTTPStatus.OK, {"commands": self.commands})
 
     def do_POST(self) -> None:
         """Run a command."""
@@ -92,7 +90,7 @@ class AdminHandler(BaseHTTPRequestHandler):
     def run(self, given: dict[str, Any]) -> None:
         """Answer with a command's result, or why there is none."""
         try:
-            found = self.served.run(self.path.strip("/"), given)
+            found = self.result(self.path.strip("/"), given)
         except TimeoutError as error:
             self.reply(HTTPStatus.GATEWAY_TIMEOUT, {"error": str(error)})
         except (KcliError, OSError, ValueError) as error:

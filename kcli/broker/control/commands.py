@@ -6,8 +6,8 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kcli.broker.control.client_request import ClientRequest
 from kcli.broker.control.handles import Handle, WatchHandle
-from kcli.broker.control.journal import ClientRequest
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:

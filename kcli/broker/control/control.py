@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from kcli.broker.control.journal import ClientRequest, Journal, note_answer
+from kcli.broker.control.client_request import ClientRequest
+from kcli.broker.control.journal import Journal, note_answer
 from kcli.broker.control.watches import Interception, Watch
 from kcli.broker.request import Handler, Request
 from kcli.broker.response import Answer, HangUpError, Outcome

@@ -6,20 +6,20 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from kcli.broker.control.journal import ClientRequest
+from kcli.broker.control.client_request import ClientRequest
 from kcli.broker.control.watches import Watch
 from kcli.broker.faults import FLAGS, FaultRule
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
     from kcli.broker.broker import Broker
-    from kcli.broker.embedded import EmbeddedBroker
+    from kcli.broker.control.broker_thread import BrokerThread
 
 LOOK_SECONDS = 0.002
 WAIT_SECONDS = 10.0
 
 
-def wait_until(kafka: EmbeddedBroker, look: Callable[[Broker], str], timeout: float) -> None:
+def wait_until(kafka: BrokerThread, look: Callable[[Broker], str], timeout: float) -> None:
     """Look again and again until nothing is missing.
 
     Raises TimeoutError with what is still missing, and the latest requests.
@@ -38,7 +38,7 @@ def wait_until(kafka: EmbeddedBroker, look: Callable[[Broker], str], timeout: fl
 class Handle:
     """Something that counts requests until it is removed, or its `with` block ends."""
 
-    def __init__(self, kafka: EmbeddedBroker) -> None:
+    def __init__(self, kafka: BrokerThread) -> None:
         self._kafka = kafka
 
     def __enter__(self) -> Self:
@@ -73,7 +73,7 @@ class Handle:
 class FaultHandle(Handle):
     """A fault rule. hits: how often it was applied; of an error that is about partitions each counts."""
 
-    def __init__(self, kafka: EmbeddedBroker, rule: FaultRule) -> None:
+    def __init__(self, kafka: BrokerThread, rule: FaultRule) -> None:
         super().__init__(kafka)
         self.rule = rule
 
@@ -95,7 +95,7 @@ class FaultHandle(Handle):
 class WatchHandle(Handle):
     """A watch or an interception. requests: those that it was about, the latest 1,000."""
 
-    def __init__(self, kafka: EmbeddedBroker, watch: Watch) -> None:
+    def __init__(self, kafka: BrokerThread, watch: Watch) -> None:
         super().__init__(kafka)
         self.watch = watch
 
@@ -126,7 +126,7 @@ class WatchHandle(Handle):
 class BrokerClock:
     """The clock of an embedded broker."""
 
-    def __init__(self, kafka: EmbeddedBroker) -> None:
+    def __init__(self, kafka: BrokerThread) -> None:
         self._kafka = kafka
 
     def now(self) -> int:

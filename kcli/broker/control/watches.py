@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.broker.control.journal import ClientRequest
+from kcli.broker.control.client_request import ClientRequest
 from kcli.broker.request import Request
 from kcli.broker.response import EncodedBody, HangUpError
 from kcli.errors import KcliError, UsageError

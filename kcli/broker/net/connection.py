@@ -26,6 +26,7 @@ from kcli.broker.request import Handler, Node, Request, Services
 from kcli.broker.response import Answer, HangUpError, Outcome, Piece
 from kcli.broker.security.acls import ANONYMOUS
 from kcli.broker.security.security import Security
+from kcli.broker.security.throttling import throttled
 from kcli.errors import DecodeError, UsageError
 from kcli.grammar.request_start import HEAD
 
@@ -286,7 +287,7 @@ class Connection(asyncio.BufferedProtocol):
                 if self.broker.control is not None:
                     handle = self.broker.control.watch(request, handle, size)
                 if self.broker.security.quotas.values:
-                    handle = self.broker.security.quotas.watch(request, handle, size)
+                    handle = throttled(self.broker.security.quotas, request, handle, size)
                 plan = self.broker.faults.plan(request)
                 outcome = handle(request) if plan is None else plan.handle(request, handle)
                 if plan is None and not isinstance(outcome, Awaitable):

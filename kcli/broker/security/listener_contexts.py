@@ -19,7 +19,7 @@ from kcli.extras import require
 from kcli.records.acceptance import RefusedError
 
 if TYPE_CHECKING:
-    from kcli.broker.security.security import Protection
+    from kcli.broker.security.protection import Protection
     from kcli.broker.security.stores import Pair
 
 AUTH = "ssl.client.auth"

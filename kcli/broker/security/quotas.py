@@ -7,21 +7,13 @@ throttle time; the connection's next requests wait for as long.
 
 from __future__ import annotations
 
-import inspect
-import time
 from collections import deque
-from collections.abc import Awaitable, Iterator, Mapping
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator, Mapping
 
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
-from kcli.broker.response import Answer, EncodedBody, Outcome
 from kcli.broker.security.state import Entity
 from kcli.client.address import is_ip_address
-from kcli.schemas.apikeys import FETCH, PRODUCE
-
-if TYPE_CHECKING:
-    from kcli.broker.request import Handler, Request
 
 USER, CLIENT, IP = "user", "client-id", "ip"
 SENT, FETCHED, ASKED = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
@@ -33,6 +25,7 @@ KEYS: Mapping[str, frozenset[str]] = {
     CLIENT: frozenset([SENT, FETCHED, ASKED, MUTATED]),
     IP: frozenset([CONNECTED]),
 }
+MOST_RATES = 10_000
 MOST_WHOLE = {SENT: (1 << 63) - 1, FETCHED: (1 << 63) - 1, CONNECTED: (1 << 31) - 1}
 
 
@@ -87,50 +80,6 @@ class Quotas:
             if len(self._rates) > MOST_RATES:
                 del self._rates[next(iter(self._rates))]
         return rate.wait(amount, limit, self.clock.time())
-
-    def watch(self, request: Request, handle: Handler, size: int) -> Handler:
-        """Return a handler that also makes the client wait where it does more than it may. size: of the request."""
-        begun = time.perf_counter()
-
-        def answer(asked: Request) -> Outcome:
-            outcome = handle(asked)
-            if inspect.isawaitable(outcome):
-                return finish(outcome)
-            return self._throttled(request, outcome, size, time.perf_counter() - begun)
-
-        async def finish(waited: Awaitable[Answer]) -> Answer:
-            return self._throttled(request, await waited, size, 0.0)
-
-        return answer
-
-    def _throttled(self, request: Request, answer: Answer, size: int, seconds: float) -> Answer:
-        user = request.client.principal.partition(":")[2]
-        waits = [self.wait(user, request.client_id, ASKED, seconds * 100)]
-        if request.api.key == PRODUCE:
-            waits.append(self.wait(user, request.client_id, SENT, size))
-        elif request.api.key == FETCH and isinstance(answer, EncodedBody):
-            fetched = sum(len(each) if isinstance(each, bytes) else each.size for each in answer.pieces)
-            waits.append(self.wait(user, request.client_id, FETCHED, fetched))
-        throttle = max(waits)
-        if throttle < LEAST_SECONDS:
-            return answer
-        request.client.mute(throttle)
-        return said(answer, min(round(throttle * 1000), (1 << 31) - 1), request.version)
-
-
-LEAST_SECONDS = 0.001
-MOST_RATES = 10_000
-
-
-def said(answer: Answer, throttle_ms: int, version: int) -> Answer:
-    """Return an answer that says for how long the client has to wait. Fetch responses begin with that, from v1 on."""
-    if isinstance(answer, dict):
-        return answer | {"throttleTimeMs": throttle_ms}
-    if isinstance(answer, EncodedBody) and version and isinstance(answer.pieces[0], bytes):
-        first, *more = answer.pieces
-        head = throttle_ms.to_bytes(4, "big") + cast(bytes, first)[4:]
-        return EncodedBody([head, *more], (answer.value or {}) | {"throttleTimeMs": throttle_ms})
-    return answer
 
 
 def candidates(user: str, client_id: str) -> Iterator[Entity]:

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
-from kcli.broker.net.protocols import ENCRYPTED, LOGS_IN, PROTOCOLS, ListenerOptions
+from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.security.acls import ANONYMOUS, authorizer_of
 from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.broker.security.listener_contexts import ListenerContexts
 from kcli.broker.security.login import Login, Logins, mechanisms_of
 from kcli.broker.security.principal_rules import read_rules, user_of
+from kcli.broker.security.protection import Protection
 from kcli.broker.security.quotas import Quotas
 from kcli.broker.security.scram import NAMES, credential_for
 from kcli.broker.security.state import Row, SecurityState, scram_record
 from kcli.errors import UsageError
 
 MAPPING = "ssl.principal.mapping.rules"
-
-
-@dataclass(frozen=True, slots=True)
-class Protection:
-    """The protection of a broker, besides its configs. users: passwords by name.
-
-    tls_cert, tls_key, tls_client_ca: files in PEM: the listeners' certificates and key (None: in the same file), and
-    the CA of clients' certificates; with it clients have to show one, unless `ssl.client.auth` differs. tls: listeners
-    have a certificate of a CA made for them. All of these are for listeners without configs of their own.
-    """
-
-    users: Mapping[str, str] = field(default_factory=dict)
-    tls_cert: str | None = None
-    tls_key: str | None = None
-    tls_client_ca: str | None = None
-    tls: bool = False
-
-
-def default_listener(configs: Configs, protection: Protection) -> ListenerOptions:
-    """Return the default listener of a broker: with TLS and logins if it can have them."""
-    encrypted = ENCRYPTED if protection.tls or protection.tls_cert is not None else 0
-    protocol = encrypted + (LOGS_IN if mechanisms_of(ListenerConfigs(configs, ""), protection.users) else 0)
-    return ListenerOptions(PROTOCOLS[protocol], protocol)
 
 
 class Security:

@@ -15,7 +15,7 @@ import click
 
 from kcli.broker import Broker
 from kcli.broker.metadata.registry import offered
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.options.refusal import refused

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from kcli import EmbeddedBroker, UsageError, embedded_broker
-from kcli.broker.control.journal import MOST, ClientRequest, Journal
+from kcli.broker.control.client_request import ClientRequest
+from kcli.broker.control.journal import MOST, Journal
 from kcli.errors import NetworkError
 from kcli.schemas import apikeys as keys
 from kcli.schemas.apikeys import JOIN_GROUP, METADATA, PRODUCE

@@ -16,7 +16,7 @@ from kcli.broker.configs import Configs, base_name, broker_config
 from kcli.broker.security.java_stores import read_store
 from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.broker.security.login import plain_users
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.broker.security.stores import key_pair, trusted
 from kcli.errors import InputError, KcliError, NetworkError, UsageError
 from kcli.schemas import apikeys as keys

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.broker import Broker
 from kcli.broker.embedded import embedded_broker
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.errors import NetworkError, UsageError
 from kcli.schemas import apikeys as keys
 from kcli.schemas.apikeys import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA

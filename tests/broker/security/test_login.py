@@ -11,7 +11,7 @@ from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.broker.security.login import Login, Logins, mechanisms_of
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.errors import NetworkError, UsageError
 from kcli.schemas.apikeys import API_VERSIONS, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.errors import ERRORS

@@ -7,7 +7,7 @@ import pytest
 from kcli.broker import Broker
 from kcli.broker.configs import Configs
 from kcli.broker.security.principal_rules import read_rules, user_of
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.errors import KcliError, UsageError
 from kcli.schemas.apikeys import DESCRIBE_CLUSTER, METADATA
 from tests.broker.security.logging_in import ready

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from kcli.broker import Broker
 from kcli.broker.security.acls import CLASS
 from kcli.broker.security.listener_tls import made_authority, named, started, text_of
-from kcli.broker.security.security import Protection
+from kcli.broker.security.protection import Protection
 from kcli.errors import InputError, KcliError, UsageError
 from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 from kcli.schemas.apikeys import (

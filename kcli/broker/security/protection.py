@@ -1,0 +1,34 @@
+"""The protection of a broker besides its configs, and its default listener."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kcli.broker.configs import Configs
+from kcli.broker.net.protocols import ENCRYPTED, LOGS_IN, PROTOCOLS, ListenerOptions
+from kcli.broker.security.listener_configs import ListenerConfigs
+from kcli.broker.security.login import mechanisms_of
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """The protection of a broker, besides its configs. users: passwords by name.
+
+    tls_cert, tls_key, tls_client_ca: files in PEM: the listeners' certificates and key (None: in the same file), and
+    the CA of clients' certificates; with it clients have to show one, unless `ssl.client.auth` differs. tls: listeners
+    have a certificate of a CA made for them. All of these are for listeners without configs of their own.
+    """
+
+    users: Mapping[str, str] = field(default_factory=dict)
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_client_ca: str | None = None
+    tls: bool = False
+
+
+def default_listener(configs: Configs, protection: Protection) -> ListenerOptions:
+    """Return the default listener of a broker: with TLS and logins if it can have them."""
+    encrypted = ENCRYPTED if protection.tls or protection.tls_cert is not None else 0
+    protocol = encrypted + (LOGS_IN if mechanisms_of(ListenerConfigs(configs, ""), protection.users) else 0)
+    return ListenerOptions(PROTOCOLS[protocol], protocol)

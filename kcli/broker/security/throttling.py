@@ -1,0 +1,58 @@
+"""Throttling of clients by their quotas: what a request and its answer count, and the throttle time in the answer."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable
+from typing import cast
+
+from kcli.broker.request import Handler, Request
+from kcli.broker.response import Answer, EncodedBody, Outcome
+from kcli.broker.security.quotas import ASKED, FETCHED, SENT, Quotas
+from kcli.schemas.apikeys import FETCH, PRODUCE
+
+LEAST_SECONDS = 0.001
+
+
+def throttled(quotas: Quotas, request: Request, handle: Handler, size: int) -> Handler:
+    """Return a handler that also makes the client wait where it does more than it may. size: of the request."""
+    begun = time.perf_counter()
+
+    def answer(asked: Request) -> Outcome:
+        outcome = handle(asked)
+        if inspect.isawaitable(outcome):
+            return finish(outcome)
+        return count(quotas, request, outcome, size, time.perf_counter() - begun)
+
+    async def finish(waited: Awaitable[Answer]) -> Answer:
+        return count(quotas, request, await waited, size, 0.0)
+
+    return answer
+
+
+def count(quotas: Quotas, request: Request, answer: Answer, size: int, seconds: float) -> Answer:
+    """Count a request and its answer; return the answer, with the throttle time that the client has to wait."""
+    user = request.client.principal.partition(":")[2]
+    waits = [quotas.wait(user, request.client_id, ASKED, seconds * 100)]
+    if request.api.key == PRODUCE:
+        waits.append(quotas.wait(user, request.client_id, SENT, size))
+    elif request.api.key == FETCH and isinstance(answer, EncodedBody):
+        fetched = sum(len(each) if isinstance(each, bytes) else each.size for each in answer.pieces)
+        waits.append(quotas.wait(user, request.client_id, FETCHED, fetched))
+    throttle = max(waits)
+    if throttle < LEAST_SECONDS:
+        return answer
+    request.client.mute(throttle)
+    return said(answer, min(round(throttle * 1000), (1 << 31) - 1), request.version)
+
+
+def said(answer: Answer, throttle_ms: int, version: int) -> Answer:
+    """Return an answer that says for how long the client has to wait. Fetch responses begin with that, from v1 on."""
+    if isinstance(answer, dict):
+        return answer | {"throttleTimeMs": throttle_ms}
+    if isinstance(answer, EncodedBody) and version and isinstance(answer.pieces[0], bytes):
+        first, *more = answer.pieces
+        head = throttle_ms.to_bytes(4, "big") + cast(bytes, first)[4:]
+        return EncodedBody([head, *more], (answer.value or {}) | {"throttleTimeMs": throttle_ms})
+    return answer
