@@ -13,8 +13,8 @@ from kcli.capture.counters import Tally
 from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, with_failures
 from kcli.capture.filters import Choice, Name, Time, chosen
 from kcli.capture.io.capture_files import captures_in
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item, Values
+from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.capture.sinks import Values
 from kcli.counting import counted, few_of
 from kcli.errors import UsageError
 from kcli.extras import require

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.capture.decoder import Sink
 from kcli.capture.kafka.events import Event, Link
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item, Sink
+from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range

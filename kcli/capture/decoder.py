@@ -1,11 +1,11 @@
-"""Decodes capture files: `decode` gives their exchanges and events to a sink."""
+"""Decodes capture files: `decode` gives their exchanges and events to a `Sink`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.counters import Tally
@@ -13,15 +13,80 @@ from kcli.capture.filters import ALL, Filter, count_ids, nameless_in
 from kcli.capture.handover import Handover
 from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item, Sink, learn_names
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange, Item, learn_names
 from kcli.filelike import Stream, name_of
 
 if TYPE_CHECKING:
-    from kcli.capture.tables.conditions import ConditionalFeed
+    from kcli.core.codec.sink import Sink as CompiledSink
 
 MEMORY = 1 << 28  # bytes that connections hold: packets out of order, partial frames, unanswered requests
-S = TypeVar("S", bound=Sink)
+S = TypeVar("S", bound="Sink")
+
+
+class Sink:
+    """Takes exchanges and events in the order in which they come out; this one drops them all.
+
+    compiled: takes exchanges within the core, before they become values; what it leaves comes to `exchange`
+    connection_end(link, round trip (ns, -1: not known), segments sent again): called at each connection's end
+    kept: how many exchanges it was given that the filter wants
+    """
+
+    compiled: CompiledSink | None = None
+    connection_end: Callable[[str, int, int], None] | None = None
+    as_text = False  # the core writes lines of JSON
+    asks_condition = False  # the sink asks the filter's condition itself
+    learns = True  # topic names are learned from values even without a filter
+    # APIs whose exchanges go to `overlook` if the filter's condition leaves them out
+    overhears: frozenset[int] = frozenset()
+    kept = 0
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Prepare for the decoder's contents, before anything is read. `compiled` may be made here."""
+
+    def exchange(self, exchange: Exchange) -> None:
+        """Take an exchange that passes the filter."""
+
+    def event(self, event: Event) -> None:
+        """Take an event that passes the filter."""
+
+    def overlook(self, item: Item) -> None:
+        """Take an exchange or event that the filter leaves out."""
+
+    def connection(self, name: str) -> None:
+        """Note the connection of an exchange or event, whether that passes the filter or not; called once or more for
+        each.
+        """
+
+    def next_file(self, number: int) -> None:
+        """Note the number of the file that the next packets are from."""
+
+    def pause(self) -> None:
+        """Pass on the contents so far: a piece of the files has been read."""
+
+    @property
+    def passed(self) -> int:
+        """The number of exchanges that passed the filter, including the compiled half's."""
+        return self.kept
+
+
+class Feed(Protocol):
+    """Asks the filter's condition of exchanges and events on their way to a decoder's `deliver`."""
+
+    as_text: bool
+
+    @property
+    def compiled(self) -> CompiledSink:
+        """Takes exchanges within the core."""
+
+    def put(self, item: Item) -> None:
+        """Take an exchange or event that comes as a value."""
+
+    def enter(self, number: int) -> None:
+        """Mark that the next packets are those of another file."""
+
+    def flush(self) -> None:
+        """Pass on everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +123,7 @@ class CaptureDecoder(Generic[S]):
     file. feed: asks the filter's condition.
     """
 
-    feed: ConditionalFeed | None
+    feed: Feed | None
 
     def __init__(self, paths: Sequence[str | Stream], sink: S, options: DecodeOptions = DEFAULTS) -> None:
         """Prepare to decode. Raises InputError for a key log that can't be read."""
@@ -181,7 +246,7 @@ def decode(
 
 def new_engine(
     handover: Handover,
-    sink: Sink | ConditionalFeed,
+    sink: Sink | Feed,
     connection_end: Callable[[str, int, int], None] | None,
     options: DecodeOptions,
 ) -> tuple[Any, Callable[[], Any]]:

@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item
+from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, matches
 from kcli.errors import UsageError
 from kcli.grammar.topic_ids import TOPIC_NAME

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
-from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions
+from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, Sink
 from kcli.capture.io.pcapng import interface_block, section_block
-from kcli.capture.sink import Sink
 from kcli.capture.tls.layer import TlsLayer
 from kcli.core.capture.draft import Draft
 from kcli.filelike import Stream

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
-from kcli.capture.sink import Item, LineSink, Values
+from kcli.capture.kafka.exchange import Item
+from kcli.capture.sinks import LineSink, Values
 
 
 def as_values(paths: Sequence[Any], **options: Any) -> CaptureDecoder[Values]:

@@ -11,8 +11,7 @@ import pytest
 
 from kcli.capture.first_bytes import protocol_of
 from kcli.capture.kafka.events import Event
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item
+from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.grammar.files.proxy_protocol import SIGNATURE, ProxyHeader, proxy_header
 from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import api_versions, metadata

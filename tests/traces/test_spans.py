@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span, Status
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
-from kcli.capture.sink import Values
+from kcli.capture.sinks import Values
 from kcli.records import build_batch
 from kcli.traces.context import context_in
 from kcli.traces.exporting import broker_times, export

@@ -252,3 +252,12 @@ class Exchange:
             self.fail("server", self.response_ns or 0, self.response_frame or b"", errors["server"])
         head, request, response = texts
         return head or dumps(self.bare_header()).encode(), request or b"null", response or b"null"
+
+
+Item = Exchange | Event
+
+
+def learn_names(item: Item) -> None:
+    """Learn the topic names in an exchange, whether it passes the filter or not."""
+    if isinstance(item, Exchange) and item.bodies.teaches(item.api_key, item.api_version):
+        _ = item.request, item.response

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.capture.decoder import Sink
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Sink
 from kcli.capture.wanted import matches
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import UsageError

@@ -9,7 +9,7 @@ from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedErr
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
-    from kcli.capture.sink import LineSink
+    from kcli.capture.sinks import LineSink
 
 
 class SharedLines(SharedReading):

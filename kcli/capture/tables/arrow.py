@@ -12,11 +12,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Sink
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import EVERY, TEXT_BYTES, batch_of, event_row, put_exchange, rows_batch, wanted_rows
 from kcli.capture.tables.selected_fields import fields_of

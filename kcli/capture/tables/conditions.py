@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import LineSink, learn_names, line_of
+from kcli.capture.kafka.exchange import Exchange, learn_names
+from kcli.capture.sinks import LineSink, line_of
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import TEXT_BYTES, batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows

@@ -15,8 +15,7 @@ from typing import Any
 
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import learn_names
+from kcli.capture.kafka.exchange import Exchange, learn_names
 from kcli.capture.tls.layer import TlsLayer
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.open_connections import Carried, dump, restore

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import line_of
+from kcli.capture.sinks import line_of
 from tests.capture.messages import api_versions, metadata, produce, refusal, request, response, sasl_handshake
 from tests.capture.traffic import chatter, events, summary
 from tests.capture.wires import Wire, frame

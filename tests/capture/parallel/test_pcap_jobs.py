@@ -15,7 +15,7 @@ import pytest
 
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.parallel.pcap_jobs import SharedLines
-from kcli.capture.sink import LineSink
+from kcli.capture.sinks import LineSink
 from tests.capture.decoding import as_lines, write_lines
 from tests.capture.wires import DATA, SAMPLES
 from tests.processes import ended

@@ -13,7 +13,7 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.io import capture_file
 from kcli.capture.parallel.worker import Counts, Share
-from kcli.capture.sink import LineSink
+from kcli.capture.sinks import LineSink
 from kcli.errors import InputError
 from tests.capture.decoding import as_lines
 from tests.capture.wires import DATA, SAMPLES, Packet, packets_of, pcap

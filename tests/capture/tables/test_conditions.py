@@ -11,8 +11,8 @@ import pytest
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import Filter
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item, Values
+from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.capture.sinks import Values
 from kcli.capture.tables import conditions
 from kcli.capture.tables.conditions import ConditionalFeed
 from kcli.cli.main import main

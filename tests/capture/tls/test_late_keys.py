@@ -11,7 +11,7 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io import ranges
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Values
+from kcli.capture.sinks import Values
 from kcli.capture.tls import session
 from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES

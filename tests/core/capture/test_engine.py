@@ -16,7 +16,7 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.handover import Handover
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import LineSink
+from kcli.capture.sinks import LineSink
 from kcli.grammar import frames, messages
 from tests.capture.decoding import as_lines, as_values, pieces
 from tests.capture.messages import metadata, produce

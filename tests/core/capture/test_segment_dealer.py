@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("kcli.core.capture.segment_dealer")
 
 from kcli.capture.decoder import CaptureDecoder
-from kcli.capture.sink import LineSink
+from kcli.capture.sinks import LineSink
 from kcli.core.capture.segment_dealer import SegmentDealer
 from tests.capture.decoding import as_lines
 from tests.capture.wires import SAMPLES, packets_of

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kcli.capture.decoder import CaptureDecoder
-from kcli.capture.sink import Sink
+from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
 from tests.capture.wires import ACK, MILLISECOND, RST, Packet, Wire, pcap
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.capture.decoder import CaptureDecoder, decode
-from kcli.capture.sink import Values
+from kcli.capture.sinks import Values
 from kcli.core.codec.sink import Sink
 from kcli.sessions.fetch_paths import new_kernel
 from tests.capture.decoding import as_values, pieces

@@ -14,7 +14,7 @@ import pytest
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Values
+from kcli.capture.sinks import Values
 from kcli.core.codec.values import uuid_text
 from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.pipeline.rows.projections import layout

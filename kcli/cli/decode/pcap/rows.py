@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.decoder import with_failures
+from kcli.capture.decoder import Sink, with_failures
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.events import Event
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sink import Item, Sink
+from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.cli.decode.pcap.table import MOST_SPEAKERS, ExchangeTable, Said, Speaker, sizes, words_of
 from kcli.errors import UsageError
 from kcli.grammar import messages

@@ -1,0 +1,75 @@
+"""Sinks for a capture's exchanges and events: as values, or as lines of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.capture.decoder import CaptureDecoder, Sink
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange, Item
+
+
+class Values(Sink):
+    """Keeps exchanges and events as values until they are `taken`."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        self.kept = 0
+
+    def exchange(self, exchange: Exchange) -> None:
+        self.kept += 1
+        self.items.append(exchange)
+
+    def event(self, event: Event) -> None:
+        self.items.append(event)
+
+    def taken(self) -> list[Item]:
+        """Return the exchanges and events since the last call. An exchange's own events are in its `failures`."""
+        taken = self.items[:]
+        self.items.clear()
+        return taken
+
+
+class LineSink(Sink):
+    """Writes exchanges and events as lines of JSON. The core writes what it reads by itself; the rest goes between.
+
+    write, flush: called after each piece of the files; what was written is valid until `flush`.
+    """
+
+    as_text = True
+    learns = False  # writing a line does
+
+    def __init__(self, write: Callable[[memoryview], Any] = id, flush: Callable[[], None] | None = None) -> None:
+        self.write, self.flush = write, flush
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        self.capture, self.kept = capture, 0
+
+    def exchange(self, exchange: Exchange) -> None:
+        self.put(line_of(exchange), True)
+
+    def event(self, event: Event) -> None:
+        self.put(event.line(), False)
+
+    def put(self, line: bytes, exchange: bool) -> None:
+        """Put the line of an exchange or event after those that the core has written."""
+        self.kept += exchange
+        self.capture.engine.write(line)
+
+    def pause(self) -> None:
+        self.capture.engine.drain_text(self.write)
+        if self.flush is not None:
+            self.flush()
+
+    @property
+    def passed(self) -> int:
+        return self.kept + int(getattr(self.capture.engine, "kept", 0))
+
+
+def line_of(exchange: Exchange) -> bytes:
+    """Return an exchange's line, after the lines of events about its bodies."""
+    line = exchange.line()
+    return b"".join(failure.line() for failure in exchange.failures) + line
