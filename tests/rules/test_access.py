@@ -59,6 +59,7 @@ def test_an_advertised_address_where_nobody_listens() -> None:
 
 # A client of Go's or Java's has the keys of its handshake when it refuses; OpenSSL's has not, and says it in the clear.
 ENCRYPTED = b"\x14\3\3\0\1\1" + b"\x17\3\3\0\x13" + bytes(range(19))
+PADDED = b"\x14\3\3\0\1\1" + b"\x17\3\3\0\x23" + bytes(range(35))  # as Java does
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ ENCRYPTED = b"\x14\3\3\0\1\1" + b"\x17\3\3\0\x13" + bytes(range(19))
         (1, "AES128-GCM-SHA256", b"", "unknown_ca"),
         (0, None, b"", "unknown_ca"),
         (0, None, ENCRYPTED, "encrypted (TLS 1.3)"),
+        (0, None, PADDED, "encrypted (TLS 1.3)"),
         (1, None, b"", "encrypted (TLS 1.3)"),
     ],
 )

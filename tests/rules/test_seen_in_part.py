@@ -195,6 +195,22 @@ def test_a_name_that_may_be_the_listener_s_own(error: int, tmp_path: Path) -> No
     told(found(tmp_path, talk), "unknown-topic" if error else "wrong-advertised-listener")
 
 
+def test_an_id_that_any_broker_gives_is_no_work(tmp_path: Path) -> None:
+    """An idempotent producer asks the bootstrap server for it, and finds no way to any other."""
+    talk, java = asks_metadata(0, []), Talk("till-java", 41000)
+    broker = {"nodeId": 1, "host": "kafka-0.kafka-headless", "port": 9092, "rack": None}
+    part = {"partitionIndex": 0, "leaderId": 1, "replicaNodes": [1], "isrNodes": [1]}
+    asked, answer = (
+        {"topics": [{"name": "orders"}]},
+        {"brokers": [broker], "topics": [{"name": "orders", "partitions": [part]}]},
+    )
+    for _ in range(12):
+        talk.call(3, 12, asked, answer, SECOND)
+    java.call(3, 12, asked, answer)
+    java.call(22, 4, {"transactionalId": None, "transactionTimeoutMs": 60_000}, {"producerId": 7, "producerEpoch": 0})
+    told(found(tmp_path, talk, java), "wrong-advertised-listener", client=["gateway"])
+
+
 def test_a_client_whose_group_is_refused_goes_no_further(tmp_path: Path) -> None:
     talk = Talk("spy")
     broker = {"nodeId": 1, "host": "kafka.shop.example", "port": 9092, "rack": None}

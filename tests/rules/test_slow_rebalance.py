@@ -157,14 +157,17 @@ def test_streams_that_do_not_leave_as_they_close_and_who_waits_is_not_stuck() ->
 class Newer(Member):
     """A member of the protocol of KIP-848."""
 
-    def beats(self, epochs: tuple[int, int], *, given: bool = False, times: int = 1) -> Newer:
+    def beats(
+        self, epochs: tuple[int, int], *, given: bool = False, times: int = 1, instance: str | None = None
+    ) -> Newer:
         """Beat, each 5 s. epochs: it says its own, and is told one; given: with the partitions that it may keep."""
         for _ in range(times):
             said, told_one = epochs
             partitions = {"topicPartitions": [{"topicId": "B" * 21 + "A", "partitions": [0]}]}
             answer = {"memberId": self.name, "memberEpoch": told_one, "assignment": partitions if given else None}
             self.number += 1
-            asked = {"groupId": "g", "memberId": self.name, "memberEpoch": said, "rebalanceTimeoutMs": 300_000}
+            asked = {"groupId": "g", "memberId": self.name, "memberEpoch": said, "rebalanceTimeoutMs": 300_000,
+                     "instanceId": instance}  # fmt: skip
             self.wire.client(request(68, 0, self.number, asked, self.name))
             self.wire.server(response(68, 0, self.number, answer))
             self.rest(5)
@@ -195,6 +198,18 @@ def test_who_is_told_all_that_it_has_is_to_give_nothing_up(tmp_path: Path) -> No
     stays = Newer("stays", 40000).beats((3, 3), given=True).beats((3, 3), times=5)
     other = Newer("other", 40001).beats((3, 3), given=True).beats((3, 3), times=5)
     assert not found(tmp_path, stays.wire, other.wire)
+
+
+def test_a_member_that_says_its_instance_as_it_joins_and_leaves_is_one(tmp_path: Path) -> None:
+    """librdkafka: in between it says only what has changed (KIP-848). It is restarted, and another lives on."""
+
+    def lives(name: str, after: float, times: int) -> Newer:
+        member = Newer(name, 41000 + int(after), after=after)
+        member.beats((0, 3), instance="one").beats((3, 3), times=times).beats((-2, -2), instance="one").close()
+        return member
+
+    stays = Newer("stays", 40000).beats((3, 3), given=True, times=12).beats((3, 4)).beats((4, 4), times=4)
+    assert not found(tmp_path, lives("first", 0, 2).wire, lives("then", 19, 7).wire, stays.wire)
 
 
 def test_a_real_member_that_works_on_and_keeps_its_partitions() -> None:

@@ -29,6 +29,7 @@ cdef enum:
     ALERT = 0x15            # types of TLS records
     SEALED = 0x17
     SEALED_ALERT = 19       # bytes of an alert in a record of TLS 1.3: level, description, type, tag (RFC 8446, 5.2)
+    PADDED_ALERT = SEALED_ALERT + 16  # and of Java, which pads what is no data by 16 zero bytes
     FATAL = 2
     UNREADABLE = 255        # in place of a description
     HANDSHAKE_3 = 0x1603    # how a stream of TLS begins
@@ -375,7 +376,7 @@ cdef void note_alert(Sender* own, Sender* other, const Segment* s) noexcept:
         if p[0] == SEALED:
             if other.sealed and not own.replied:
                 own.replied = True
-                if size == SEALED_ALERT and shakes_hands(own) and shakes_hands(other) and not other.fin_ts:
+                if (size == SEALED_ALERT or size == PADDED_ALERT) and shakes_hands(own) and shakes_hands(other) and not other.fin_ts:
                     own.alert, own.alert_ts = FATAL << 8 | UNREADABLE, s.ts
                     return
             own.sealed = True

@@ -64,5 +64,5 @@ HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
     "allow.auto.create.topics are off or not allowed here",
     see="decode pcap {files} --topic {topic}",
     source="auto.create.topics.enable",
-    explains=dict.fromkeys(("errors-again", "metadata-storm", "connection-churn"), ("client",)),
+    explains=dict.fromkeys(("errors-again", "metadata-storm", "connection-churn", "consumer-stuck"), ("client",)),
 )

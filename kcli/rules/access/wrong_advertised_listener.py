@@ -9,7 +9,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # A name is told by its port, as a capture has its address alone. Where other clients of the listener work, an address
 # that nobody tried is another one in the capture (a name, a port that is mapped). A client that is told of errors alone
 # has nowhere to go, and one that asks for all topics may want no more; that counts if the name may be the listener's.
-# A client whose group is refused goes no further.
+# A client whose group is refused goes no further. An idempotent producer asks any broker for its id, the first as well.
 RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",
@@ -32,8 +32,8 @@ WITH tried AS (
 working AS (
   SELECT DISTINCT client_id
   FROM calls
-  WHERE api NOT IN ('API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE',
-                    'GET_TELEMETRY_SUBSCRIPTIONS')
+  WHERE api NOT IN ('API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'INIT_PRODUCER_ID', 'SASL_HANDSHAKE',
+                    'SASL_AUTHENTICATE', 'GET_TELEMETRY_SUBSCRIPTIONS')
     OR (failed AND array_contains(errors, 'GROUP_AUTHORIZATION_FAILED'))
 ),
 asking AS (

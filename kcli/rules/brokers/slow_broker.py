@@ -4,12 +4,13 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # An answer is late after more than 100 ms and ten times the median of its API in the whole capture. A broker is slow if
 # its late answers come in bursts and are far more frequent than those of other brokers, or if its median is many times
-# theirs. If it serves several clients, more than one has to wait: a client that sends many requests at once waits for
-# itself. Without another broker to compare with (another listener of the same broker is none), nearly all clients have
-# to wait for a good part of the time, and this has to hold when requests in flight together count once. Only delays of
-# seconds make members leave their groups. A broker without connections at first may just have started: its first
-# seconds do not count. OffsetForLeaderEpoch does not count: a leader that has just been elected is asked for it. If
-# Metadata alone is late, it waits for leaders that move; the broker answers all other requests in time.
+# theirs, also API by API: a coordinator's heartbeats are not the others' ApiVersions. If it serves several clients,
+# more than one has to wait: a client that sends many requests at once waits for itself. Without another broker to
+# compare with (another listener of the same broker is none), nearly all clients have to wait for a good part of the
+# time, and this has to hold when requests in flight together count once. Only delays of seconds make members leave
+# their groups. A broker without connections at first may just have started: its first seconds do not count.
+# OffsetForLeaderEpoch does not count: a leader that has just been elected is asked for it. If Metadata alone is late,
+# it waits for leaders that move; the broker answers all other requests in time.
 # A client that asks for one thing after another has one late answer in a pause, however long that is: its time counts.
 # Produce with acks=all counts among those that wait if it is late together with others, and hardly on other brokers.
 RULE = Rule(
@@ -70,6 +71,22 @@ asked_else AS (
   WHERE api != 'METADATA' AND own_ms IS NOT NULL AND NOT inner_client
   GROUP BY server
 ),
+by_api AS (
+  SELECT p.server, max(n.node_id) AS node_id, api, count(*) AS answers, percentile_approx(own_ms, 0.5) AS median_ms
+  FROM plain p LEFT JOIN nodes n ON p.server = n.server
+  GROUP BY p.server, api
+  HAVING count(*) >= 5
+),
+slower AS (
+  SELECT server, sum(answers) AS slower_answers
+  FROM (
+    SELECT o.server, o.api, max(o.answers) AS answers
+    FROM by_api o JOIN by_api p ON o.api = p.api AND o.server != p.server AND coalesce(o.node_id != p.node_id, true)
+    GROUP BY o.server, o.api
+    HAVING max(o.median_ms) > 20 AND max(o.median_ms) > 5 * max(p.median_ms)
+  ) AS a
+  GROUP BY server
+),
 covered AS (
   SELECT server, sum(longest_ms) / 1e3 AS covered_seconds
   FROM (
@@ -116,6 +133,7 @@ FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.se
 LEFT JOIN covered v ON c.server = v.server
 LEFT JOIN waiters w ON c.server = w.server
 LEFT JOIN asked_else e ON c.server = e.server
+LEFT JOIN slower a ON c.server = a.server
 JOIN server_spans t ON c.server = t.server
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
   AND (late_metadata < late_answers OR late_answers = 0 OR coalesce(e.requests, 0) < 20)
@@ -125,7 +143,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
                         AND late_ms / c.links / 1e3 > 0.03 * seconds
                  ELSE late_ms / c.links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
                       AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
-       OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND other_answers >= 20))
+       OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND slower_answers > 0.5 * answers))
 """,
     subject={"broker": "broker"},
     evidence=(

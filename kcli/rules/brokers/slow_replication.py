@@ -4,7 +4,8 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # Produce with acks=all is late while the same brokers answer all other requests at once, for at least a tenth of the
 # time: a single delay is no trouble. A broker answers the requests of a connection in order, so only the time since the
-# previous answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait.
+# previous answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait;
+# its pauses have to make up much of the waits: else all followers are slow alike, as on a machine that is too busy.
 # Its own late answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server
 # it is; otherwise it is the one to which it sends no Fetch.
 RULE = Rule(
@@ -51,8 +52,10 @@ pauses AS (
   HAVING max(s.last_ns) - max(ns) > 2000000000
 ),
 blamed AS (
-  SELECT p.replica_id, count(*) AS matched
-  FROM awaited w JOIN pauses p ON w.late AND w.completed_ns > p.from_ns AND w.ns < p.to_ns
+  SELECT p.replica_id, count(*) AS matched, max(paused_ms) AS paused_ms
+  FROM awaited w
+  JOIN (SELECT *, sum(to_ns - from_ns) OVER (PARTITION BY replica_id) / 1e6 AS paused_ms FROM pauses) AS p
+    ON w.late AND w.completed_ns > p.from_ns AND w.ns < p.to_ns
   GROUP BY p.replica_id
   ORDER BY matched DESC, p.replica_id
   LIMIT 1
@@ -84,6 +87,7 @@ CROSS JOIN (SELECT max(seconds) AS seconds FROM server_spans WHERE server IN (SE
 CROSS JOIN blamed b
 LEFT JOIN (SELECT node_id, broker, broker_name FROM nodes JOIN brokers USING (server)) n ON n.node_id = b.replica_id
 WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds
+  AND paused_ms > 0.5 * stalled_ms
   AND s.late_answers / s.answers > 5.0 * (coalesce(p.late, 0) + 1) / (p.answers + 1)
 """,
     subject={"broker": "broker"},

@@ -19,9 +19,20 @@ WITH joins AS (
 ),
 fenced AS (
   SELECT group_id, instance_id, count(*) AS fenced, array_agg(DISTINCT api) AS apis,
-         array_agg(DISTINCT client_id) AS clients, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns
+         min(completed_ns) AS first_ns, max(completed_ns) AS last_ns
   FROM group_calls
   WHERE error IN ('FENCED_INSTANCE_ID', 'UNRELEASED_INSTANCE_ID') AND instance_id IS NOT NULL
+  GROUP BY group_id, instance_id
+),
+who AS (
+  SELECT group_id, instance_id, array_agg(DISTINCT client_id) AS clients
+  FROM (
+    SELECT group_id, instance_id, client_id FROM joins
+    UNION ALL
+    SELECT group_id, instance_id, coalesce(client_id, '')
+    FROM group_calls
+    WHERE error IN ('FENCED_INSTANCE_ID', 'UNRELEASED_INSTANCE_ID') AND instance_id IS NOT NULL
+  ) AS w
   GROUP BY group_id, instance_id
 ),
 acts AS (
@@ -48,9 +59,10 @@ told AS (
   SELECT f.group_id, f.instance_id, f.fenced, f.apis, count(j.connection) AS joins,
          count(DISTINCT j.member_id) AS member_ids, count(DISTINCT j.connection) AS connections,
          sum(CASE WHEN before IS NOT NULL AND before != connection THEN 1 ELSE 0 END) AS in_turn,
-         coalesce(array_agg(DISTINCT j.client_id) FILTER (WHERE j.client_id IS NOT NULL), max(f.clients)) AS clients,
+         max(w.clients) AS clients,
          max(f.first_ns) AS first_ns, max(f.last_ns) AS last_ns, max(was_at_work) AS was_at_work
   FROM fenced f
+  JOIN who w ON f.group_id = w.group_id AND f.instance_id = w.instance_id
   LEFT JOIN joins j ON f.group_id = j.group_id AND f.instance_id = j.instance_id
   LEFT JOIN put_out p ON f.group_id = p.group_id AND f.instance_id = p.instance_id
   GROUP BY f.group_id, f.instance_id, f.fenced, f.apis

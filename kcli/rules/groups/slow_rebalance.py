@@ -19,12 +19,16 @@ RULE = Rule(
     sql=f"""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
-         completed_ns, coalesce(instance_id, member_id) AS member, instance_id IS NOT NULL AS is_static,
+         completed_ns, coalesce(instance_id, said_id, member_id) AS member,
+         coalesce(instance_id, said_id) IS NOT NULL AS is_static,
          coalesce(error, '') AS error, answered, session_timeout_ms, rebalance_timeout_ms,
          generation, answered_generation, assignment IS NOT NULL AS is_given,
          cardinality(assignment) AS given
-  FROM group_calls
-  WHERE group_id IS NOT NULL
+  FROM (
+    SELECT *, CASE WHEN member_id != '' THEN max(instance_id) OVER (PARTITION BY group_id, member_id) END AS said_id
+    FROM group_calls
+    WHERE group_id IS NOT NULL
+  ) AS c
 ),
 closed AS (
   SELECT connection, least(coalesce(c_ns, s_ns), coalesce(s_ns, c_ns)) AS closed_ns
