@@ -61,7 +61,7 @@ def kind_of(start: bytes) -> str | None:
             inside = unpacked(start)
             return "a capture" if PCAP.match(inside) or PCAPNG.match(inside) else name
     if HEX_TEXT.fullmatch(start.strip()) or DUMP.match(start):
-        return text_kind("hex text", hex_bytes(start))
+        return text_kind("hex text", hex_bytes(start), start) or "hex text"
     if start.startswith(PARQUET):
         return "a Parquet file"
     if JSON.match(start):
@@ -73,21 +73,26 @@ def kind_of_source(start: bytes) -> str | None:
     """Return the kind of text with one message in a form that --hex reads: an array or string of source code, a list of
     numbers, a dump of any tool. Numbers that are no request may be anything; 0x and escapes are bytes."""
     data = hex_bytes(start) if TEXT.fullmatch(start) else b""
-    return text_kind("hex text", data) if data and (ESCAPED.search(start) or begins_kafka(data, start)) else None
+    found = text_kind("hex text", data, start) if data else None
+    return found or ("hex text" if data and ESCAPED.search(start) else None)
 
 
 def kind_of_base64(start: bytes) -> str | None:
     """Return the kind of base64 of what begins as a request or as a record batch: words of plain text are neither."""
     text = b"".join(start.split())
     data = base64.b64decode(text[: len(text) // 4 * 4]) if BASE64_TEXT.fullmatch(text) else b""
-    return text_kind("base64 text", data) if begins_kafka(data, start) else None
+    return text_kind("base64 text", data, start)
 
 
-def text_kind(form: str, data: bytes) -> str:
-    """Return a key of READERS for text in a form, by the bytes that it holds."""
+def text_kind(form: str, data: bytes, start: bytes) -> str | None:
+    """Return a key of READERS for text in a form, whose bytes begin as a request or as a record batch; None: as
+    neither. start: of the text.
+    """
     from kcli.records.recognition import begins_batch
 
-    return f"{form} of record batches" if begins_batch(data) and not begins_request(data) else form
+    if begins_request(data, whole=len(start) < LOOKED_AT):
+        return form
+    return f"{form} of record batches" if begins_batch(data) else None
 
 
 def hex_bytes(start: bytes) -> bytes:
@@ -98,13 +103,6 @@ def hex_bytes(start: bytes) -> bytes:
         with contextlib.suppress(InputError):
             return unhex(text)
     return b""
-
-
-def begins_kafka(data: bytes, start: bytes) -> bool:
-    """Return whether the bytes of a text that begins with start begin as a record batch or a request."""
-    from kcli.records.recognition import begins_batch
-
-    return begins_batch(data) or begins_request(data, whole=len(start) < LOOKED_AT)
 
 
 def begins_request(start: bytes, *, whole: bool = True) -> bool:

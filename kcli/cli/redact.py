@@ -60,6 +60,7 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
     kcli redact captures/ -o given.pcapng --key house.key --keep topics,groups
     kcli redact tls.pcap --key-log keys.log -o given.pcapng
     """
+    from kcli.capture.decoder import DecodeOptions
     from kcli.redact.redacting import Redaction
 
     if options["output"] == "-" and is_terminal(sys.stdout):
@@ -71,12 +72,9 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
         source = Redaction(
             paths,
             key,
+            DecodeOptions(**{name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}),
             keep=keep,
             folder=folder_of(options["output"]),
-            ports=options["ports"],
-            dialect=options["dialect"],
-            memory=options["memory"],
-            key_logs=options["key_logs"],
         )
         with contextlib.closing(source):
             damage = read(source, paths, options["quiet"])

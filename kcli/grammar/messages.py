@@ -47,13 +47,13 @@ def response(api: int | str, version: int, dialect: str | None = None) -> Messag
 
 def request_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
     """Return the header before that request; for an unknown key the header of flexible versions."""
-    found = api_of(api, dialect)
+    found = find_api(api, dialect)
     return data("RequestHeader", found.request_header_version(version) if found else 2, dialect)
 
 
 def response_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
     """Return the header before that response; for an unknown key the one without tagged fields."""
-    found = api_of(api, dialect)
+    found = find_api(api, dialect)
     return data("ResponseHeader", found.response_header_version(version) if found else 0, dialect)
 
 
@@ -62,18 +62,18 @@ def unknown(what: str, api_key: int, version: int) -> MessageCodec:
 
     what: "request" or "response". The bytes are hidden where another version of that message has secrets.
     """
-    found = api_of(api_key, None)
+    found = find_api(api_key, None)
     name = "" if found is None else found.request if what == "request" else found.response
     return MessageCodec(f"{what} of api key {api_key}", version, Struct(), guarded=bool(secret_fields(name)))
 
 
-def api_of(api: int | str, dialect: str | None) -> model.Api | None:
+def find_api(api: int | str, dialect: str | None) -> model.Api | None:
     tables = catalog(dialect)
     return tables.api(tables.api_key(api) if isinstance(api, str) else api)
 
 
 def known_api(api: int | str, dialect: str | None) -> model.Api:
-    found = api_of(api, dialect)
+    found = find_api(api, dialect)
     if found is None:
         raise SchemaError(f"api key {api} is unknown")
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, Sink
+from kcli.capture.decoder import DEFAULTS, CaptureDecoder, DecodeOptions, Sink
 from kcli.capture.io.pcapng import interface_block, section_block
 from kcli.capture.tls.layer import TlsLayer
 from kcli.core.capture.draft import Draft
@@ -32,13 +33,10 @@ class Redaction(Sink):
         self,
         paths: Sequence[str | Stream],
         key: bytes,
+        options: DecodeOptions = DEFAULTS,
         *,
         keep: frozenset[str] = frozenset(),
         folder: str | None = None,
-        ports: Sequence[int] = (),
-        dialect: str | None = None,
-        memory: int = MEMORY,
-        key_logs: Sequence[str] = (),
     ) -> None:
         """Redact captures. key: the pseudonyms depend on it. keep: kinds of names that stay. folder: for the draft."""
         self.names, self.keep = Pseudonyms(key), keep
@@ -49,8 +47,7 @@ class Redaction(Sink):
         self.tls_left_out = self.others_left_out = 0
         with contextlib.ExitStack() as undo:  # an option may make no sense
             undo.callback(self.draft.close)
-            options = DecodeOptions(ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
-            self.capture = CaptureDecoder(paths, self, options)
+            self.capture = CaptureDecoder(paths, self, replace(options, names=False))
             undo.pop_all()
         self.engine, self.tally, self.read = self.capture.engine, self.capture.tally, self.capture.read
         self.capture.handover.layer = self.layer

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kcli.capture.decoder import DecodeOptions
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.redact import redacting as redact
@@ -68,7 +69,7 @@ def decoded(file: Path, data: bytes) -> bytes:
 
 def redacted(file: Path, key: bytes, memory: int, key_logs: Sequence[str]) -> bytes:
     """The redacted capture, as an engine makes it."""
-    source, out = redact.Redaction([str(file)], key, memory=memory, key_logs=key_logs), io.BytesIO()
+    source, out = redact.Redaction([str(file)], key, DecodeOptions(memory=memory, key_logs=key_logs)), io.BytesIO()
     with contextlib.closing(source):
         with contextlib.suppress(InputError):
             for _ in source.read():

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.decoder import DecodeOptions
 from kcli.errors import InputError
 from kcli.records.builder import build_batch
 from kcli.redact.redacting import Redaction
@@ -40,7 +41,7 @@ CAPTURES = sorted(path for path in SAMPLES.glob("*.pcap*"))
 
 def redact(*paths: Path, key: bytes = KEY, **options: Any) -> tuple[bytes, Redaction]:
     """The redacted capture, and what made it; damage is passed over."""
-    source, out = Redaction([str(path) for path in paths], key, **options), io.BytesIO()
+    source, out = Redaction([str(path) for path in paths], key, DecodeOptions(**options)), io.BytesIO()
     with contextlib.closing(source):
         with contextlib.suppress(InputError):
             for _ in source.read():
@@ -291,5 +292,5 @@ def test_little_memory(tmp_path: Path) -> None:
 def test_nothing_stays_open_where_an_option_makes_no_sense(tmp_path: Path) -> None:
     """An unclosed file would be a warning, which is an error here."""
     with pytest.raises(InputError):
-        Redaction([str(CAPTURES[0])], KEY, key_logs=[str(tmp_path / "none")])
+        Redaction([str(CAPTURES[0])], KEY, DecodeOptions(key_logs=[str(tmp_path / "none")]))
     gc.collect()

@@ -127,10 +127,12 @@ PATHS: Mapping[int, tuple[bool, str, str]] = {
 class RecordSink(Sink):
     """Keeps exchanges that may have records."""
 
-    def __init__(self, topic: str | None = None, partition: int | None = None) -> None:
-        """Choose records by topic (name or pattern) and partition. `topics` are the first topics with records."""
+    def __init__(
+        self, topic: str | None = None, partition: int | None = None, topics: dict[str, None] | None = None
+    ) -> None:
+        """Choose records by topic (name or pattern) and partition. topics: gets the first topics with records."""
         self.topic, self.partition = topic, partition
-        self.topics: dict[str, None] = {}
+        self.topics = {} if topics is None else topics
         self.client_timed: set[str] = set()  # topics whose records keep the client's time (CreateTime)
         self.found: list[tuple[Exchange, str]] = []
 

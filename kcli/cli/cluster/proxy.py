@@ -102,7 +102,7 @@ from kcli.temporary import TemporaryFolder
 @traces_option
 @view_options
 @quiet_option("Print only the address: no line for a client that is refused, and rows only with --format.")
-def proxy(
+def proxy(  # noqa: PLR0913  the command's options
     bootstrap: str | None,
     settings: tuple[str, ...],
     listen: str,

@@ -192,14 +192,14 @@ def completed(
     if api_key is not None and side not in row and "requestHeader" not in row:
         row = {side: row}
     if side == "response" and "requestHeader" not in row:
-        return row | api_of(row, api_key, version, dialect)
+        return row | api_fields(row, api_key, version, dialect)
     header = row.get("requestHeader", None if api_key is None else {})
     if not isinstance(header, dict):
         return row
-    return row | {"requestHeader": header | api_of(header, api_key, version, dialect)}
+    return row | {"requestHeader": header | api_fields(header, api_key, version, dialect)}
 
 
-def api_of(header: dict[str, Any], api_key: int | None, version: int | None, dialect: str | None) -> dict[str, Any]:
+def api_fields(header: dict[str, Any], api_key: int | None, version: int | None, dialect: str | None) -> dict[str, Any]:
     """Return requestApiKey and requestApiVersion; one that nothing names is left out."""
     tables = catalog(dialect)
     named = header.get("requestApiKey", header.get("requestApiKeyName")) if api_key is None else api_key

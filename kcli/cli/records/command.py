@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.decoder import DecodeOptions
+from kcli.capture.kafka.record_fields import RecordSink
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options
 from kcli.cli.options.inputs import (
@@ -106,9 +107,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
                 files,
                 problems,
                 moved,
-                choice.topics,
-                options["topic"],
-                options["partition"],
+                RecordSink(options["topic"], options["partition"], choice.topics),
                 DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
                 options["quiet"],
             )

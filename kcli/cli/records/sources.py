@@ -79,9 +79,7 @@ def record_groups(
     files: Sequence[str],
     problems: Problems,
     moved: Callable[[int], None],
-    topics: dict[str, None],
-    topic: str | None,
-    partition: int | None,
+    sink: RecordSink,
     options: DecodeOptions,
     quiet: bool = False,
 ) -> Iterator[RecordGroup]:
@@ -107,11 +105,9 @@ def record_groups(
     if segments and not chosen.is_times:
         raise UsageError(f"{name_of(segments[0])}: a log segment; the options that choose exchanges are for captures")
     if captures:
-        sink = RecordSink(topic, partition)
-        sink.topics = topics
         source = CaptureDecoder(captures, sink, options)
         yield from capture_groups(source, problems, moved)
-        say_nameless(source, topic, quiet=quiet)
+        say_nameless(source, sink.topic, quiet=quiet)
     for name in segments:
         yield from segment_groups(name, problems, secrets, moved, chosen, quiet)
 

@@ -43,7 +43,7 @@ QUIET = quiet_option("No warnings about a dialect's definitions.")
 @dialect_option
 @FORMAT
 @QUIET
-def list_(
+def list_(  # noqa: PLR0913  the command's options
     words: tuple[str, ...],
     kinds: tuple[str, ...],
     release: str | None,

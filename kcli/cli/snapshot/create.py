@@ -38,7 +38,7 @@ from kcli.snapshots.reading.names import SnapshotId
 @click.option("--stats", is_flag=True, help="Print the KIP's measures to standard error.")
 @quiet_option("Print nothing but errors.")
 @dialect_option
-def create(
+def create(  # noqa: PLR0913  the command's options
     log: str,
     snapshot: str | None,
     at_offset: int | None,

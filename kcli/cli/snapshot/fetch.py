@@ -34,7 +34,7 @@ from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
 @click.option("--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Most bytes of one response; 1 MiB.")
 @click.option("--no-resume", is_flag=True, help="Start over where an earlier run left a part.")
 @quiet_option("Print nothing but errors.")
-def fetch(
+def fetch(  # noqa: PLR0913  the command's options
     bootstrap: str | None,
     settings: tuple[str, ...],
     output: str,

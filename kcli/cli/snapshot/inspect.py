@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @quiet_option("No warnings on stderr.")
 @secrets_option()
 @dialect_option
-def inspect(
+def inspect(  # noqa: PLR0913  the command's options
     paths: tuple[str, ...],
     records: bool,
     form: str,

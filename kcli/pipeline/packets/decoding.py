@@ -60,7 +60,7 @@ class Decoded:
     window: int | None = None
 
 
-def decode(
+def decode(  # noqa: PLR0913  windows, shares and files give the few that they have
     share: int,
     opened: Opened,
     folder: str,

@@ -86,7 +86,7 @@ class Writer:
         """Begin the sections of another range. origin: where its packets are, if the files are indexes."""
         self.sections, self.origin, self.capture = {}, origin, capture
 
-    def write(
+    def write(  # noqa: PLR0913  called by the core
         self, share: int, link: int, copied: bool, first: int, last: int, packets: int, size: int,
         heavy: int, votes: int, data: bytes,
     ) -> None:  # fmt: skip

@@ -43,7 +43,7 @@ class Replayed:
     clamped: int = 0
 
 
-async def replay(
+async def replay(  # noqa: PLR0913  four say what to replay, four report
     plan: ReplayPlan,
     names: TopicNames,
     config: ClientConfig,

@@ -35,13 +35,13 @@ def current_name(stock: Catalog, message: Message) -> str:
     return stock.current_names.get(message.name, message.name)
 
 
-def api_of(stock: Catalog, message: Message) -> str:
+def api_name(stock: Catalog, message: Message) -> str:
     return current_name(stock, message).removesuffix("Request").removesuffix("Response")
 
 
 def names_of_apis(stock: Catalog, messages: Iterable[Message]) -> list[str]:
     """Return the APIs whose requests or responses these are, by today's names."""
-    return sorted({api_of(stock, each) for each in messages if is_rpc(each)})
+    return sorted({api_name(stock, each) for each in messages if is_rpc(each)})
 
 
 def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Message]) -> Iterator[KeyFault]:
@@ -54,7 +54,7 @@ def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[M
     holders: dict[tuple[str, int], str] = {}
     requests: dict[str, tuple[str, int]] = {}
     for message in sorted(spoken, key=lambda each: (each.kind != "request", each.name)):
-        api = api_of(stock, message)
+        api = api_name(stock, message)
         key = settings.get(api, message.api_key)
         if key is None:
             continue
@@ -87,11 +87,11 @@ def with_keys(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Me
     """Return the messages by today's names, requests first, each request and response with a key."""
     named = [each._replace(name=current_name(stock, each)) for each in messages]
     named.sort(key=lambda each: (each.kind != "request", each.name))
-    stated = {api_of(stock, each): each.api_key for each in named if is_rpc(each) and each.api_key is not None}
+    stated = {api_name(stock, each): each.api_key for each in named if is_rpc(each) and each.api_key is not None}
     keys = stated | dict(settings)
     for api in names_of_apis(stock, named):
         if api not in keys:
             taken = {*stock.rows, *keys.values()}
             known = stock.keys_by_name.get(api.lower())
             keys[api] = known if known is not None else next(key for key in PRIVATE_KEYS if key not in taken)
-    return [each._replace(api_key=keys[api_of(stock, each)]) if is_rpc(each) else each for each in named]
+    return [each._replace(api_key=keys[api_name(stock, each)]) if is_rpc(each) else each for each in named]

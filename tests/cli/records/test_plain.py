@@ -13,7 +13,7 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.kafka.record_fields import CapturedField, RecordField
+from kcli.capture.kafka.record_fields import CapturedField, RecordField, RecordSink
 from kcli.cli.records import plain
 from kcli.cli.records.choice import RecordChoice
 from kcli.cli.records.formats import write_jsonl, write_parquet
@@ -41,7 +41,7 @@ def choice_of(**options: Any) -> RecordChoice:
 
 
 def groups_of(path: Path, problems: Problems) -> Iterator[RecordGroup]:
-    return record_groups([str(path)], problems, lambda _count: None, {}, None, None, DecodeOptions(), quiet=True)
+    return record_groups([str(path)], problems, lambda _count: None, RecordSink(), DecodeOptions(), quiet=True)
 
 
 def field_groups(path: Path, problems: Problems) -> Iterator[RecordGroup]:

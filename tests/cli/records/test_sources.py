@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kcli.capture.decoder import DecodeOptions
+from kcli.capture.kafka.record_fields import RecordSink
 from kcli.cli.records.sources import MOST_PROBLEMS, Problems, Row, record_groups
 from kcli.errors import InputError
 from tests.capture.wires import SAMPLES
 
 
 def rows_of(files: list[str], problems: Problems, moved: Callable[[int], None] = lambda count: None) -> list[Row]:
-    groups = record_groups(files, problems, moved, {}, None, None, DecodeOptions())
+    groups = record_groups(files, problems, moved, RecordSink(), DecodeOptions())
     return [row for group in groups for row in group.rows()]
 
 

@@ -26,7 +26,6 @@ LEGEND = 8  # most connections listed
 def closing(
     source: CaptureDecoder[Any],
     table: ExchangeTable | None,
-    files: tuple[str, ...],
     *,
     key_logs: Sequence[str] = (),
     shown: int | None = None,
@@ -56,7 +55,7 @@ def closing(
     lines.append(f"{counted(engine.packets, 'packet')}, {size}; {all_there}.")
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
-        again = "" if STANDARD_INPUT in files else file_words(files, key_logs)
+        again = "" if STANDARD_INPUT in source.file_names else file_words(source.file_names, key_logs)
         lines += legend(table, again, room)
         if table.ports:
             lines.append(f"Brokers on port{'s' * (len(table.ports) > 1)} {', '.join(sorted(table.ports, key=int))}.")

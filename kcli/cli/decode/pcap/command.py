@@ -219,7 +219,7 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
     shown = None if source.chosen.takes_all else source.passed
     read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
     say_nameless(source, source.chosen.topic)
-    for line in closing(source, table, source.file_names, **read, options=" ".join(words_of(options, quoted))):
+    for line in closing(source, table, **read, options=" ".join(words_of(options, quoted))):
         note(line)
 
 

@@ -150,7 +150,7 @@ class ExchangeTable:
         """Return the client on a connection, as rows name it."""
         return Speaker(self.label(connection), connection, client, self.layout.client)
 
-    def row(
+    def row(  # noqa: PLR0913  a value for each column
         self,
         speaker: Speaker,
         ns: int,

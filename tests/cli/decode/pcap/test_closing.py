@@ -27,7 +27,7 @@ def summary_of(path: Path) -> list[str]:
     for items in pieces(source):
         for item in items:
             shown.show(item)
-    return closing(source, shown, (str(path),))
+    return closing(source, shown)
 
 
 def test_the_closing_summary() -> None:
@@ -79,7 +79,7 @@ def test_the_closing_summary_says_what_is_odd() -> None:
     source = as_values([str(SAMPLES / "ipv6.pcapng")])
     for _ in pieces(source):
         pass
-    assert closing(source, None, ())[0].startswith("37 exchanges (ApiVersions 9, Metadata 7, Fetch 6, ")
+    assert closing(source, None)[0].startswith("37 exchanges (ApiVersions 9, Metadata 7, Fetch 6, ")
 
 
 def test_a_missing_byte_would_be_said() -> None:
@@ -87,7 +87,7 @@ def test_a_missing_byte_would_be_said() -> None:
     for _ in pieces(source):
         pass
     source.tally.exchange_bytes -= 5
-    assert "5 bytes NOT accounted for" in closing(source, None, ())[1]
+    assert "5 bytes NOT accounted for" in closing(source, None)[1]
 
 
 LATER, NEVER = "AAAAAAAAAAcAAAAAAAAAAA", "AAAAAAAAAAkAAAAAAAAAAA"  # ids of topics
