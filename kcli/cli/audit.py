@@ -33,21 +33,21 @@ Judged = list[tuple[AuditedClient, tuple[Usage, ...]]]
 @click.command(name="audit", cls=FilterCommand)
 @files_argument("FILE|DIR...", expand=captures_in)
 @click.option(
-    "--against", metavar="RELEASE", help="The release of Kafka to judge by; by default the newest in the tables."
+    "--against", metavar="RELEASE", help="The release of Kafka to check against; by default the newest in the tables."
 )
 @port_option
-@format_option(("table", "jsonl"), "How to show it.", default="table")
+@format_option(("table", "jsonl"), "The output format.", default="table")
 @filter_options
 @output_option
 @quiet_option("No progress.")
 @reading_options
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
-    """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
+    """List the clients in captures that a Kafka release would refuse, with the refused requests.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A client is a client id at
     an address, with the software that its ApiVersions requests name. Exit code 1: at least one would be refused, or the
-    options that choose exchanges leave none; 3: nothing could be judged. A client's own words in ApiVersions count for
-    the exchanges that they choose, too.
+    options that choose exchanges leave none; 3: nothing could be judged. Names and versions of software always come
+    from all exchanges.
 
     \b
     kcli audit night.pcap --against 4.0

@@ -45,8 +45,8 @@ class CheckOptions:
 
 def check_options(command: Command) -> Command:
     for option in (
-        quiet_option("Print nothing: the exit code is the answer."),
-        lines_option("Answer each line, of hex or base64 text or JSON, by a line of JSON"),
+        quiet_option("Print nothing; the exit code has the answer."),
+        lines_option("hex, base64 or JSON by a line of JSON"),
         text_format_option(),
         click.option("--release", metavar="RELEASE", help="The broker's release; the newest in the tables by default."),
         dialect_option,
@@ -60,13 +60,13 @@ def check_options(command: Command) -> Command:
 @click.command()
 @check_options
 @click.option(
-    "--framed/--unframed", default=None, help="Requests have their lengths in front, or not (default: detect)."
+    "--framed/--unframed", default=None, help="Requests have, or don't have, their length in front (default: detect)."
 )
 def request(file: str, framed: bool | None, **given: Any) -> int:
-    """Say whether a broker takes these requests, and with which error it refuses them.
+    """Check whether a broker would accept these requests, or with which error it refuses them.
 
-    FILE holds requests as `kcli decode request` takes them. The rules are those that need no topics or groups: API
-    and version of the release, the layout, and of Produce the batches. Exit 1: one is refused.
+    FILE has requests in the forms that `kcli decode request` reads. kcli checks what does not depend on topics and
+    groups: API and version of the release, the layout, and the batches of a Produce. Exit code 1: a request is refused.
 
     \b
     kcli check request produce.bin
@@ -127,10 +127,10 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
 @check_options
 @click.option("--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the Produce request.")
 def batch(file: str, api_version: int | None, **given: Any) -> int:
-    """Say whether a broker takes these records from a producer, and with which error it refuses them.
+    """Check whether a broker would accept these record batches from a producer, or with which error it refuses them.
 
-    FILE holds what would stand in the records field of a Produce request; of lines of hex or base64 text, each does.
-    The rules are those of Kafka 4.4, and of the embedded broker. Exit 1: they are refused.
+    FILE has the records field of a Produce request; with hex or base64 text, each line has one. The rules are those of
+    Kafka 4.4, and of the embedded broker. Exit code 1: they are refused.
 
     \b
     kcli check batch batch.bin

@@ -26,9 +26,10 @@ SECONDS = 1.0  # most seconds of reading captures for their topics
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @quiet_option("No warnings.", used=False)
 def completion(shell: str) -> None:
-    """Print the script that completes kcli's commands, options and values in a shell.
+    """Print a shell completion script.
 
-    It completes files, APIs, the topics of the files that were named before, error names, dialects and releases.
+    It completes commands, options, files, APIs, topics of the files named earlier on the line, error names, dialects
+    and releases.
 
     \b
     bash   eval "$(kcli completion bash)"     in ~/.bashrc

@@ -56,29 +56,30 @@ class ConversionOptions:
 @click.option(
     "--chunk-size", type=Size(), default="128k", show_default=True, help="Bytes of whole batches to convert at a time."
 )
-@click.option("--fetch-size", type=Size(), help="Write what a broker sends for one partition of a fetch of N bytes.")
-@click.option("--first-offset", type=int, default=0, help="Start at the batch that holds this offset.")
+@click.option(
+    "--fetch-size", type=Size(), help="Write the bytes that a broker sends for one partition of a fetch of N bytes."
+)
+@click.option("--first-offset", type=int, default=0, help="Start at the batch that contains this offset.")
 @click.option(
     "--tail",
     type=click.Choice(["kafka", "kip"]),
     default="kafka",
     show_default=True,
-    help="With --fetch-size: cut and pad the end as Kafka does, or as the text of KIP-283 says.",
+    help="With --fetch-size: cut and pad the end as Kafka does, or as KIP-283's text says.",
 )
-@click.option("--plan", is_flag=True, help="Report what the conversion would cost; convert nothing.")
+@click.option("--plan", is_flag=True, help="Report the results and cost of the conversion without converting.")
 @format_option(
-    ("table", "json"), "The form of --plan's output; json: an object for each file.", default="table", paged=False
+    ("table", "json"), "The format of --plan's output; json: an object for each file.", default="table", paged=False
 )
 @quiet_option("No progress, no warnings.")
 def down_convert(files: tuple[str, ...], **given: Any) -> None:
-    """Convert record batches to magic 0 or 1 (KIP-283), as brokers up to 3.9 did for old consumers.
+    """Convert record batches to magic 0 or 1 (KIP-283), as brokers up to 3.9 do for old consumers.
 
     FILE: a log segment, or record batches as in a fetch response; - is standard input; DIR: a partition's folder, whose
-    segments (*.log) are converted one after another. They are converted whole; with
-    --fetch-size, each gives exactly the bytes a broker would send. Offsets stay, headers and control batches go,
-    compression stays; zstd is refused, as messages of magic 0 and 1 do not have it. Records of aborted transactions
-    become plain ones, as old consumers can't tell them. --plan says how many of each, and with which exit code the
-    conversion would end.
+    segments (*.log) are converted one after another. The whole input is converted; with --fetch-size, only the bytes
+    that a broker would send. Offsets and compression stay; headers and control batches are dropped. zstd is refused,
+    because magic 0 and 1 do not support it. Records of aborted transactions become normal records, because old formats
+    can't mark them. --plan shows the number of each, and the exit code of the conversion.
 
     \b
     kcli down-convert data/orders-0 --to-magic 1 -o old.log

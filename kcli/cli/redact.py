@@ -36,14 +36,19 @@ SHORTEST_KEY = 16  # bytes
 @click.command
 @files_argument("FILE|DIR...")
 @click.option(
-    "-o", "--output", required=True, metavar="OUT", help="The pcapng file to write; replaced only when all is written."
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT",
+    help="The pcapng file to write; an existing one is replaced only when it is complete.",
 )
 @click.option(
     "--key",
     metavar="FILE",
-    help="A secret of 16 bytes or more: the same key gives the same names. Without it each run has its own.",
+    help="File with a secret of at least 16 bytes: the same key gives the same names. By default each run has a "
+    "random key.",
 )
-@click.option("--keep", multiple=True, metavar="KIND,...", help=f"Leave these names as they are: {', '.join(KINDS)}.")
+@click.option("--keep", multiple=True, metavar="KIND,...", help=f"Do not replace these names: {', '.join(KINDS)}.")
 @refused("the capture stays whole", "--where", "--since", "--until")
 @port_option
 @quiet_option("No progress, no closing summary.")
@@ -51,8 +56,8 @@ SHORTEST_KEY = 16  # bytes
 def redact(files: tuple[str, ...], **options: Any) -> None:
     """Anonymize captures for sharing: write them without names, addresses, data and secrets.
 
-    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. Names become others of the
-    same shape, keys and values of records become as many letters; sizes, counts, times, offsets, errors, versions and
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. Names are replaced by
+    names of the same shape, keys and values of records by letters; sizes, counts, times, offsets, errors, versions and
     compression stay. Bytes that can't be decoded, and connections that are not Kafka's, are left out.
 
     \b

@@ -20,11 +20,11 @@ connection     string   "server-client"
 client_id      string   of the requests
 address        string   the client's
 software       string   as it says
-software_version string as it says
+software_version string version of the client's software
 negotiates     bool     ApiVersions was asked
 api_key        int16    number of the API
 api_version    int16    the version
-requests       int64    how often
+requests       int64    number of requests
 free           bool     a newer version was offered, or none
 """,
     dated=False,
@@ -39,11 +39,11 @@ client_id      string   of the first exchange that had one
 completed_ns   int64    ns since 1970: as in exchanges, of that one; null: none had
 first_request  instant  time of the first request, null without one
 last_request   instant  time of the last request, null without one
-requests       int64    how many
-unanswered     int64    of them without a response
-with_errors    int64    of them answered with an error
-request_bytes  int64    of all requests, with headers and lengths
-response_bytes int64    of all responses
+requests       int64    number of requests
+unanswered     int64    requests without a response
+with_errors    int64    exchanges whose response has an error
+request_bytes  int64    bytes of all requests, with headers and lengths
+response_bytes int64    bytes of all responses
 round_trip_ms  float64  of its handshake, null where that was not seen
 retransmissions int64   segments with bytes that had come before, null where the connection goes on
 """,
@@ -69,7 +69,7 @@ define(
     "Answers about one partition on one connection, of one kind and in a row.",
     """
 connection     string   "server-client"
-server         string   who answered
+server         string   the server that answered
 client_id      string   of the requests
 client_address string   the client's
 api            string   PRODUCE or FETCH
@@ -119,7 +119,7 @@ define(
     "fetch_frames",
     "Fetch, ListOffsets and OffsetFetch as they were on the wire, the records of Fetch left out.",
     """
-server         string   the broker's end
+server         string   the broker's address:port
 connection     string   "server-client"
 completed_ns   int64    ns since 1970: as in exchanges
 request_ns     int64    ns since 1970: the request's last packet
@@ -137,7 +137,7 @@ define(
     """
 timestamp      instant  when the request's last packet was captured
 connection     string   "server-client"
-server         string   the broker's end
+server         string   the broker's address:port
 client_id      string   from the request's header
 api            string   its name
 request        string   JSON: the request, of a group's
@@ -155,7 +155,7 @@ define(
     """
 timestamp      instant  when the request's last packet was captured
 connection     string   "server-client"
-server         string   the broker's end
+server         string   the broker's address:port
 address        string   the client's
 client_id      string   from the request's header
 correlation_id int32    of request and response

@@ -37,62 +37,62 @@ TABLES |= {each.name: each for each in (FETCH_PARTITIONS, PRODUCE_PARTITIONS, RE
 define(
     TABLES,
     "fetch_sessions",
-    "Fetch sessions (KIP-227) as `kcli fetch-session explain` has them; brought up to date by every run.",
+    "Fetch sessions (KIP-227), as in `kcli fetch-session explain`; every run updates it.",
     """
 timestamp      instant  when the session was first seen
-server         string   the broker's end
-connection     string   where it was opened, or first seen
+server         string   the broker's address:port
+connection     string   the connection on which it was opened or first seen
 client_id      string   of its fetches
 replica_id     int32    a follower's broker id; -1: a consumer
 api_version    int16    of its fetches
 session_id     int32    0: fetches of a client without any session
-opened         instant  null where the session was there before the capture
-ended          instant  when it ended, null where it did not
-end_reason     string   why
-complete       bool     nothing of it is missing in the capture
-partitions_first int32  partitions at first
-partitions_most int32   ... at most
-partitions_last int32   ... at last
-fetches        int64    in all
-full           int64    of them full ones
-incremental    int64    of them incremental ones
-empty_polls    int64    answers without records
-unanswered     int64    requests without an answer
-request_bytes  int64    of all requests
-response_bytes int64    of all responses
-records_bytes  int64    of records in them
-full_request_bytes int64 what the requests would have been as full ones
-full_response_bytes int64 what the responses would have been to full ones
-not_granted    int64    session 0: full fetches that asked for a session and got none
-p50_ms         float64  median time to an answer
-p99_ms         float64  ... of 99 in 100
-error_counts   string   JSON: error name -> how often
-never_delivered int32   partitions that never had records
-findings       int64    of `kcli fetch-session lint`
+opened         instant  time of its first full fetch; null: before the capture
+ended          instant  time of its end; null: it did not end
+end_reason     string   why it ended
+complete       bool     the whole session is in the capture
+partitions_first int32  number of partitions at the start
+partitions_most int32   largest number of partitions
+partitions_last int32   number of partitions at the end
+fetches        int64    number of fetches
+full           int64    full fetches
+incremental    int64    incremental fetches
+empty_polls    int64    responses without records
+unanswered     int64    requests without a response
+request_bytes  int64    bytes of all requests
+response_bytes int64    bytes of all responses
+records_bytes  int64    bytes of records in the responses
+full_request_bytes int64 bytes of all requests if each were a full fetch
+full_response_bytes int64 bytes of all responses if each were to a full fetch
+not_granted    int64    for session 0: full fetches that requested a session and got none
+p50_ms         float64  median latency
+p99_ms         float64  99th percentile of latency
+error_counts   string   JSON: number of responses by error name
+never_delivered int32   partitions that never returned records
+findings       int64    number of findings of `kcli fetch-session lint`
 """,
     dated=False,
 )
 define(
     TABLES,
     "clients",
-    "What each client asked, by API and version, and whether Kafka's newest release still takes it; made anew "
-    "by every run.",
+    "Requests of each client by API and version, and whether Kafka's newest release still accepts them; every run "
+    "makes it anew.",
     """
 client_id      string   from the request's header
 address        string   the client's address
-software       string   as it says (KIP-511), null where it does not
-software_version string as it says
-negotiates     bool     it asks what the broker speaks (ApiVersions)
+software       string   name of the client's software (KIP-511); null: not sent
+software_version string version of the client's software
+negotiates     bool     it requests the broker's API versions (ApiVersions)
 api_key        int16    number of the API
 api            string   the API's name
 api_version    int16    the version it used
-requests       int64    how often
-connections    int32    of the client, in all
-accepted_min   int16    lowest version that the release takes, null: no such API
-accepted_max   int16    highest version that the release takes
-verdict        string   ok, refused, or unsure: it may know a newer version and was offered none
+requests       int64    number of requests
+connections    int32    number of the client's connections
+accepted_min   int16    lowest version that the release accepts; null: no such API
+accepted_max   int16    highest version that the release accepts
+verdict        string   ok, refused, or unsure: it may support a newer version that the broker did not offer
 reason         string   why it is refused
-release        string   of Kafka
+release        string   release of Kafka
 """,
     dated=False,
 )
@@ -102,25 +102,25 @@ TABLES["down_conversions"] = DOWN_CONVERSIONS
 define(
     TABLES,
     "leader_changes",
-    "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); "
-    "brought up to date by every run.",
+    "Requests to a broker that no longer leads the partition, and the time until the client continued (KIP-951); "
+    "every run updates it.",
     """
-timestamp      instant  when the error was answered
+timestamp      instant  time of the response with the error
 client_id      string   of the request
 client_address string   the client's address
 api            string   PRODUCE or FETCH
-topic          string   name, or id where that is all there is
+topic          string   the topic's name, or its id if only that is known
 partition      int32    the partition's index
 error          string   NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH
-from_server    string   who answered so
-error_answers  int64    answers with that error until it went on
-hint_sent      bool     the answer said who leads (KIP-951)
-hint_leader    int32    node id of the leader in the hint
-hint_server    string   its endpoint in the hint
-to_server      string   who took the next good request, null: none in the capture
-recovered      instant  when that one was answered
-lost_ms        float64  from the first error to the first good answer
-hint_saves_ms  float64  of it before the request that succeeded was sent: with a hint it would have gone at once
+from_server    string   the server that answered with the error
+error_answers  int64    responses with that error until the client continued
+hint_sent      bool     the response names the new leader (KIP-951)
+hint_leader    int32    node id of the leader in the response
+hint_server    string   endpoint of the leader in the response
+to_server      string   the server of the next successful request; null: none in the capture
+recovered      instant  time of that response
+lost_ms        float64  from the first error to the first successful response
+hint_saves_ms  float64  the part of it before the successful request was sent, which a leader hint saves
 """,
     dated=False,
 )
@@ -128,22 +128,22 @@ TABLES["remote_fetches"] = REMOTE_FETCHES
 define(
     TABLES,
     "quorum",
-    "Snapshots of the metadata log fetched over the wire (KIP-630); brought up to date by every run.",
+    "Snapshots of the metadata log that were fetched (KIP-630); every run updates it.",
     """
 timestamp      instant  of the first request
-server         string   who sent it
-client         string   who fetched it
+server         string   the server that sent it
+client         string   the client that fetched it
 client_id      string   of the request
 topic          string   the log's topic
 partition      int32    the log's partition
-end_offset     int64    of the snapshot: the first offset that is not in it
+end_offset     int64    the snapshot's end offset: the first one that it does not contain
 epoch          int32    of the snapshot
-size_bytes     int64    of the whole snapshot, as the answers say
-received_bytes int64    of it in the answers
-requests       int64    that it took
-error_names    string   of the answers, with commas between; null without any
-complete       bool     all of it was received
-seconds        float64  from the first request to the last answer
+size_bytes     int64    size of the snapshot, from the responses
+received_bytes int64    bytes of the snapshot in the responses
+requests       int64    number of requests
+error_names    string   errors of the responses, separated by commas; null: none
+complete       bool     all bytes of the snapshot were received
+seconds        float64  from the first request to the last response
 """,
     dated=False,
 )
@@ -151,34 +151,34 @@ TABLES |= CALL_TABLES
 define(
     TABLES,
     "findings",
-    "What is wrong, as `kcli diagnose` finds it; made anew by every run.",
+    "Findings of `kcli diagnose`; every run makes it anew.",
     """
-rank           int32    1: the most important
-finding        string   its id
+rank           int32    1 is the most important
+finding        string   id of the finding
 severity       string   critical, warning or info
-subject        string   JSON: who it is about, by kind: client, group, topic, partition, broker, ...
-evidence       string   JSON: figures by name; from, to: times of the exchanges that count; addresses: of clients
-text           string   what is wrong, in a line
-ruled_out      string?  what it is not
+subject        string   JSON: the subjects by kind: client, group, topic, partition, broker, ...
+evidence       string   JSON: figures by name; from, to: times of the first and last exchange; addresses: of clients
+text           string   what is wrong, in one line
+ruled_out      string?  causes that were ruled out
 advice         string   what to do
-see            string?  the command that shows more
-source         string   where the rule's limits come from
+see            string?  a command that shows more
+source         string   source of the rule's limits
 """,
     dated=False,
 )
 define(
     TABLES,
     "undecodable",
-    "Every byte that is in no exchange, and every request without an answer: kind, place and reason.",
+    "Bytes that are in no exchange, and requests without a response: kind, position and reason.",
     """
-timestamp      instant  when; 1970 where damage in a file hides it
+timestamp      instant  time of the event; 1970 if damage in a file hides it
 event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
-connection     string   null: of a file
+connection     string   null: the event is about a file
 sender         string   client or server
-file           string   the capture that was read when it was noticed
-offset         int64    bytes from the start of that direction, or of the file
-bytes          int64    how many
-captured       bool     the bytes are in the capture, and in no exchange
+file           string   the capture in which it was detected
+offset         int64    position in that direction of the connection, or in the file
+bytes          int64    number of bytes
+captured       bool     the bytes are in the capture (true), or missing
 reason         string   what is wrong
 data           binary   the bytes, for a frame that could not be decoded (at most 1 MiB of them)
 """,
@@ -186,25 +186,25 @@ data           binary   the bytes, for a frame that could not be decoded (at mos
 define(
     TABLES,
     "lineage",
-    "Where every packet and byte went, by file and by share of connections; the counts add up.",
+    "An account of all packets and bytes, by file and by share of connections; the counts add up.",
     """
 run            int64    number of the run that read it
-scope          string   file; share: connections that one task read; open: their end, until a later run knows better
+scope          string   file; share: connections of one task; open: ends of open connections, until a later run
 name           string   the file, or the share's number (and time window's); packets left out are outside the sample
 bytes          int64    of the file
-packets        int64    in the file, or read for the share
-tcp_packets    int64    of them TCP
-other_packets  int64    of them not TCP
-cut_packets    int64    of them cut off within their headers
-fragments      int64    of them IP fragments, but for those that made a datagram whole
-unknown_links  int64    of them of a link layer that kcli does not know
-payload_bytes  int64    of TCP, captured
-exchange_bytes int64    of it in exchanges
-event_bytes    int64    of it in rows of `undecodable`
-duplicate_bytes int64   of it sent, or captured, more than once
-stray_bytes    int64    of it after the end of its connection, or of connections on other ports or outside the sample
-tls_bytes      int64    of it TLS's own, of connections that were decrypted: handshakes, headers, tags
-carried_bytes  int64    of it kept for the run to come, less what the one before had kept
+packets        int64    packets in the file, or read for the share
+tcp_packets    int64    TCP packets
+other_packets  int64    other packets
+cut_packets    int64    packets truncated within their headers
+fragments      int64    IP fragments of incomplete datagrams
+unknown_links  int64    packets of an unknown link layer
+payload_bytes  int64    captured bytes of TCP payload
+exchange_bytes int64    payload in exchanges
+event_bytes    int64    payload in rows of `undecodable`
+duplicate_bytes int64   payload sent or captured more than once
+stray_bytes    int64    payload after the end of its connection, on other ports, or outside the sample
+tls_bytes      int64    TLS overhead of decrypted connections: handshakes, headers, tags
+carried_bytes  int64    payload kept for the next run, minus that kept by the preceding run
 exchanges      int64    rows of `exchanges`
 events         int64    rows of `undecodable`
 first          instant  time of the first packet
@@ -214,27 +214,27 @@ last           instant  time of the last packet
 )
 RUNS = Table(
     "runs",
-    "Every run that Delta tables are of: what it has read, and the version of each table that goes with it.",
+    "The runs that made the Delta tables: their captures, and the version of each table.",
     columns("""
-run            int64    its number: they grow; a run that died leaves a gap
-ended          instant  when it was done
+run            int64    its number; numbers increase, and a run that died leaves a gap
+ended          instant  time of its end
 kcli           string   the version of kcli
-captures       int64    how many it has read
-exchanges      int64    how many it has found
-sample         float64? share of the connections that it has read (`--sample`); null: all, also before kcli wrote this
-in_place_of    string   JSON: numbers of the runs whose captures it has read again
-inputs         string   JSON: the captures, each with its size, its time, and a digest of its ends
-versions       string   JSON: table -> its version with which the run is there
-state          string   JSON: what the next run goes on from
+captures       int64    number of captures that it read
+exchanges      int64    number of exchanges that it found
+sample         float64? share of the connections that it read (`--sample`); null: all
+in_place_of    string   JSON: numbers of the runs that it replaces
+inputs         string   JSON: the captures, each with size, mtime, and a digest of its beginning and end
+versions       string   JSON: the version of each table after the run
+state          string   JSON: the state from which the next run continues
 """),
     dated=False,
 )
 # Of dated tables, where a row comes from; None before kcli wrote these columns.
 ORIGIN = columns("""
-cluster        string?  of the capture, as `--origin` finds it in the path
-host           string?  where it was captured, as `--origin` finds it in the path
-file           string?  the capture whose packet completed it
-run            int64?   number of the run that has read it
+cluster        string?  the cluster, from the capture's path by `--origin`
+host           string?  the host of the capture, from its path by `--origin`
+file           string?  the capture with the packet that completed it
+run            int64?   number of the run that read it
 """)
 
 

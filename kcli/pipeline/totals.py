@@ -15,7 +15,7 @@ from kcli.tables.definition import columns
 TOTALS = columns("""
 captures       int64    files that the run has read
 packets        int64    in them
-cut_packets    int64    of them cut off within their headers
+cut_packets    int64    packets truncated within their headers
 seconds        float64  captured: from the first packet to the last, without the time between files
 sample         float64  share of the connections that was read; 1: all
 bytes          int64    of TCP, captured
@@ -26,9 +26,9 @@ stray_bytes    int64    after the end of their connection, or of connections on 
 connections    int64    of Kafka
 exchanges      int64    rows of `exchanges`
 errors         int64    of them answered with an error
-unanswered     int64    of them without a response
-request_bytes  int64    of all requests
-response_bytes int64    of all responses
+unanswered     int64    requests without a response
+request_bytes  int64    bytes of all requests
+response_bytes int64    bytes of all responses
 events         int64    rows of `undecodable`
 findings       int64    rows of `findings`, which are about all that the folder holds
 warnings       int64    of them warnings

@@ -8,7 +8,12 @@ from kcli.pipeline import tables as pipeline
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import Column, Table
 
-FILE = Column("file", "string", "the capture whose packet completed it; of what looks across: all captures read", False)
+FILE = Column(
+    "file",
+    "string",
+    "the capture with the packet that completed it; in tables across connections: all captures read",
+    False,
+)
 
 
 def with_file(table: Table) -> Table:

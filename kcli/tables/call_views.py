@@ -39,7 +39,7 @@ BEGINS = "FILTER (WHERE api != 'END_TXN')"
 ENDS = "FILTER (WHERE ends)"
 TRANSACTIONS: tuple[ViewColumn, ...] = (
     column(
-        "transactional_id", "string?", "of its requests; null: none of these is in the capture",
+        "transactional_id", "string?", "the transactional id; null: no request with it is in the capture",
         "max(transactional_id)",
     ),
     column("producer_id", "int64", "the producer's id"),
@@ -47,30 +47,30 @@ TRANSACTIONS: tuple[ViewColumn, ...] = (
     column("client_id", "string?", "of its first request", "min_by(client_id, ns)"),
     column("client_address", "string", "the client's address", "min_by(address, ns)"),
     column(
-        "begun", "instant?", "its first AddPartitionsToTxn, Produce or offsets; null: before the capture",
+        "begun", "instant?", "time of its first AddPartitionsToTxn, Produce or offset commit; null: before the capture",
         instant_of(f"min(ns) {BEGINS}"),
     ),
     column(
-        "ended", "instant?", "when its EndTxn was answered; null: it was not",
+        "ended", "instant?", "time of the response to its EndTxn; null: none",
         instant_of(f"max(completed_ns) {ENDS}"),
     ),
     column(
-        "duration_ms", "float64?", "from the one to the other",
+        "duration_ms", "float64?", "from begun to ended",
         f"CAST(max(completed_ns) {ENDS} - min(ns) {BEGINS} AS DOUBLE) / 1000000",
     ),
     column(
         "outcome", "string",
-        "committed, aborted, fenced (a producer with a newer epoch took over), or open: no end is in the capture",
+        "committed, aborted, fenced (a producer with a newer epoch took over), or open (its end is not in the capture)",
         f"CASE WHEN max(CASE WHEN ends AND committed THEN 1 ELSE 0 END) = 1 THEN 'committed' "
         f"WHEN max(CASE WHEN ends THEN 1 ELSE 0 END) = 1 THEN 'aborted' "
         f"WHEN max(CASE WHEN error IN {FENCED} THEN 1 ELSE 0 END) = 1 THEN 'fenced' ELSE 'open' END",
     ),
     column(
-        "partitions", "strings?", "topic-partition: added to it, or written to in it; null: none was seen",
+        "partitions", "strings?", "topic-partition: added to it, or written in it; null: none captured",
         "sort_array(array_distinct(flatten(array_agg(partitions) FILTER (WHERE partitions IS NOT NULL))))",
     ),
     column(
-        "commits_offsets", "bool", "offsets of a group are committed in it",
+        "commits_offsets", "bool", "it commits offsets of a group",
         "max(CASE WHEN api IN ('ADD_OFFSETS_TO_TXN', 'TXN_OFFSET_COMMIT') THEN 1 ELSE 0 END) = 1",
     ),
     column("batches", "int32", "batches that were produced in it", "CAST(sum(batches) AS INT)"),
@@ -114,9 +114,9 @@ MEMBERS: tuple[ViewColumn, ...] = (
         "joined_at", "instant?", "when it first joined; null: before the capture",
         f"min(timestamp) FILTER (WHERE {IS_JOIN})",
     ),
-    column("left_at", "instant?", "when it left last; null: it did not", f"max(timestamp) FILTER (WHERE {IS_LEAVE})"),
+    column("left_at", "instant?", "when it last left; null: it did not", f"max(timestamp) FILTER (WHERE {IS_LEAVE})"),
     column(
-        "reason", "string?", "why it left, as it says; or else the last error that tells it that it is no member",
+        "reason", "string?", "the reason in its LeaveGroup, or the last error that told it that it is no member",
         f"coalesce(max_by(reason, struct(completed_ns, reason)) FILTER (WHERE ({IS_LEAVE}) AND reason IS NOT NULL), "
         f"max_by(error, struct(completed_ns, error)) FILTER (WHERE error IN {NO_MEMBER}))",
     ),
@@ -126,17 +126,17 @@ MEMBERS: tuple[ViewColumn, ...] = (
         "max(last_fetch)",
     ),
     column(
-        "joins", "int64", "JoinGroup requests that were answered well, and heartbeats with which it joined",
+        "joins", "int64", "successful JoinGroup requests, and heartbeats by which it joined",
         f"count(*) FILTER (WHERE {IS_JOIN})",
     ),
     column(
-        "generation", "int32?", "the latest that it was told; a member's epoch (KIP-848)", "max(answered_generation)"
+        "generation", "int32?", "its latest generation, or member epoch (KIP-848)", "max(answered_generation)"
     ),
     column("session_timeout_ms", "int32?", "of its JoinGroup", "max(session_timeout_ms)"),
     column("rebalance_timeout_ms", "int32?", "of its JoinGroup: max.poll.interval.ms", "max(rebalance_timeout_ms)"),
-    column("assignment", "strings?", "topic-partition: what it was given last; null: nothing was seen", "max(holds)"),
+    column("assignment", "strings?", "topic-partition: its latest assignment; null: none captured", "max(holds)"),
     column(
-        "with_errors", "int64", "its requests that were answered with an error",
+        "with_errors", "int64", "its requests whose response has an error",
         "count(*) FILTER (WHERE error IS NOT NULL)",
     ),
 )  # fmt: skip
@@ -169,8 +169,8 @@ WHERE before IS NULL OR before != state
 """
 METADATA_PARTITIONS: tuple[ViewColumn, ...] = (
     column("timestamp", "instant", "of the request"),
-    column("completed_ns", "int64", "ns since 1970: when the answer's last packet was captured"),
-    column("server", "string", "who answered"),
+    column("completed_ns", "int64", "ns since 1970 of the response's last packet"),
+    column("server", "string", "the server that answered"),
     *(
         ViewColumn(each.name, each.kind, each.text, each.nullable, each.name)
         for each in RULE_FACTS["partition_states"].columns[1:]
@@ -239,12 +239,12 @@ CALL_VIEWS = {
     "topics": (TOPICS, NAMED_TOPICS),
 }
 TEXTS = {
-    "transactions": "Transactions of producers; brought up to date by every run.",
-    "members": "Members of groups, by the ids that they were given; brought up to date by every run.",
-    "metadata_partitions": "Partitions as Metadata answers tell of them, a row whenever a server tells otherwise than "
-    "before; brought up to date by every run.",
-    "topics": "Topics by their ids: names that messages say, and those that follow where a capture begins in "
-    "mid-stream; brought up to date by every run.",
+    "transactions": "Transactions of producers; every run updates it.",
+    "members": "Members of groups, by their member ids; every run updates it.",
+    "metadata_partitions": "Partitions in Metadata responses: a row for each change in those of a server; every run "
+    "updates it.",
+    "topics": "Names of topics by id, from messages that have both, or derived from other traffic; every run "
+    "updates it.",
 }
 CALL_TABLES = {name: Table(name, TEXTS[name], columns, dated=False) for name, (columns, _) in CALL_VIEWS.items()}
 

@@ -13,15 +13,15 @@ from kcli.tables.hourly import HOURLY
 FILED_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if not each.fields)
 PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in FILED_COLUMNS if each.name != "file")
 EVENT_COLUMNS = columns("""
-timestamp      instant  when; 1970 where damage in a file hides it
+timestamp      instant  time of the event; 1970 if damage in a file hides it
 connection     string?  "server-client"; null: of a file
 event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
 sender         string?  client or server
-offset         int64    bytes from the start of that direction, or of the file
-bytes          int64    how many
-captured       bool     the bytes are in the capture, and in no exchange
+offset         int64    position in that direction of the connection, or in the file
+bytes          int64    number of bytes
+captured       bool     the bytes are in the capture (true), or missing
 reason         string   what is wrong
-file           string   the capture that was read when it was noticed
+file           string   the capture in which it was detected
 """)
 # A file of `kcli decode pcap --format parquet` has both, so that their order is kept: an exchange has none of the
 # columns of events alone, an event few of the others. What other columns say, too, is left out.
@@ -33,17 +33,17 @@ CAPTURED: dict[str, Table] = {
     each.name: each
     for each in (
         EXCHANGES,
-        Table("events", "What is in no exchange: bytes that could not be read, missing answers.", EVENT_COLUMNS),
+        Table("events", "Bytes that are in no exchange, with the reason, and missing responses.", EVENT_COLUMNS),
         Table(
             "connections",
-            "Each connection that carried a request, and those of TLS, which nothing is known of but that.",
+            "Each connection with a request, and each undecrypted TLS connection.",
             (*connections.COLUMNS, connections.FILE),
             dated=False,
         ),
         Table("throttling", "Each response with a throttle time (quotas).", THROTTLING, dated=False),
         Table(
             "groups",
-            "Each group that was joined: classic, consumer (KIP-848) and share (KIP-932).",
+            "Each group that a member joined: classic, consumer (KIP-848) and share (KIP-932).",
             GROUPS,
             dated=False,
         ),
@@ -52,14 +52,14 @@ CAPTURED: dict[str, Table] = {
             "records",
             "Every record of log segments, and of Produce, Fetch and ShareFetch in captures.",
             columns("""
-topic          string?  the topic's name, null where only its id is known
+topic          string?  the topic's name; null: only its id is known
 topic_id       string?  the topic's id, in versions that have one
 partition      int32?   the partition's index
-offset         int64    in the partition; of a Produce by its answer, -1: it gave none
-timestamp      instant? the record's own time (to the millisecond), null without one, or where no calendar has it
-timestamp_ms   int64?   the same as it was written: ms since 1970; null without one
-key            string?  text, or {"base64": ...} where it is none
-value          string?  text, or {"base64": ...} where it is none
+offset         int64    offset in the partition; for a Produce from the response; -1: the response has none
+timestamp      instant? the record's timestamp (to the millisecond); null: it has none, or it is outside the calendar
+timestamp_ms   int64?   the record's timestamp in ms since 1970; null: it has none
+key            string?  text, or {"base64": ...} if it is not text
+value          string?  text, or {"base64": ...} if it is not text
 headers        headers  its headers: [{"key": ..., "value": ...}]
 key_schema_id  string?  the schema that the key names; null: none, or keys and values are not decoded
 key_data       string?  JSON: the key as its schema or format reads it; null: it is not decoded
@@ -70,7 +70,7 @@ value_reason   string?  why it could not be decoded
 api            string?  PRODUCE, FETCH or SHARE_FETCH; null: of a segment
 client_id      string?  from the request's header; null: of a segment
 connection     string?  "server-client"; null: of a segment
-base_offset    int64    offset of the batch's first record; of a Produce: as the client counts, from 0
+base_offset    int64    offset of the batch's first record; for a Produce the client's, which begins at 0
 magic          int8     format of the batch: 0, 1 or 2
 compression    string   none, gzip, snappy, lz4 or zstd
 timestamp_type string   CreateTime, LogAppendTime or NoTimestampType
@@ -86,7 +86,7 @@ file           string   the segment, or the capture that completed the exchange
             "metadata",
             "Every record of snapshots and of segments of the metadata log, in Kafka's form.",
             columns("""
-offset         int64    in the log; of a snapshot: the place in it
+offset         int64    offset in the log; for a snapshot the position in the snapshot
 type           string?  PARTITION_RECORD and others; null: could not be decoded
 version        int16?   of the record
 data           string   JSON: the record

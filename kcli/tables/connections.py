@@ -63,18 +63,18 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
     samples = f"{end}_rtt_samples"
     return (
         counted(f"{end}_segments", f"TCP segments of the {end}", f"{tcp}segments"),
-        counted(f"{end}_bytes", "bytes of payload in them, repeated ones too", f"{tcp}bytes"),
-        counted(f"{end}_retransmissions", "of them sent again", f"{tcp}resent"),
-        counted(f"{end}_holes", "jumps over bytes that had not come", f"{tcp}holes"),
-        counted(f"{end}_out_of_order", "segments that filled such a hole within 3 ms", f"{tcp}out_of_order"),
+        counted(f"{end}_bytes", "payload bytes in them, with repetitions", f"{tcp}bytes"),
+        counted(f"{end}_retransmissions", "retransmitted segments", f"{tcp}resent"),
+        counted(f"{end}_holes", "gaps in the sequence numbers when a later segment arrived", f"{tcp}holes"),
+        counted(f"{end}_out_of_order", "segments that filled such a gap within 3 ms", f"{tcp}out_of_order"),
         counted(
-            f"{end}_duplicate_acks", f"acknowledgements that ask for the {other}'s bytes again", f"{tcp}duplicate_acks"
+            f"{end}_duplicate_acks", f"duplicate ACKs for the {other}'s bytes", f"{tcp}duplicate_acks"
         ),
         counted(f"{end}_zero_windows", f"times that the {end} closed its window", f"{tcp}zero_windows"),
         measured(
             f"{end}_zero_window_ms", "how long it was closed", f"{tcp}zero_window_ms", f"sum({end}_zero_window_ms)"
         ),
-        counted(samples, f"measured times from the {end}'s bytes to their acknowledgement", f"{tcp}rtt_samples"),
+        counted(samples, f"round-trip times measured from the {end}'s bytes to their ACK", f"{tcp}rtt_samples"),
         *(
             measured(
                 f"{end}_rtt_{share}_ms", text, f"{tcp}rtt_{share}_ms",
@@ -82,7 +82,7 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
                 f"max_by({end}_rtt_{share}_ms, {samples} + {end}_rtt_{share}_ms / 1000000000) "
                 f"FILTER (WHERE {end}_rtt_{share}_ms IS NOT NULL)",
             )
-            for share, text in (("p50", "their median; null: none"), ("p99", "of 99 in 100"))
+            for share, text in (("p50", "their median; null: none"), ("p99", "their 99th percentile"))
         ),
     )  # fmt: skip
 
@@ -105,8 +105,8 @@ def address_sql(end: str) -> str:
 ENDINGS = ("c_fin_ns", "c_rst_ns", "s_fin_ns", "s_rst_ns")
 COLUMNS = (
     column("connection", "string", '"server-client", each as address:port', "connection"),
-    column("server", "string", "the broker's end, address:port", "split_part(connection, '-', 1)"),
-    column("client", "string", "the client's end, address:port", "split_part(connection, '-', 2)"),
+    column("server", "string", "the broker's address:port", "split_part(connection, '-', 1)"),
+    column("client", "string", "the client's address:port", "split_part(connection, '-', 2)"),
     column(
         "broker_address", "string", "the broker's address, without the port", address_sql("server"), of_ends=True
     ),
@@ -114,26 +114,26 @@ COLUMNS = (
         "client_address", "string", "the client's address, without the port", address_sql("client"), of_ends=True
     ),
     column(
-        "client_id", "string?", "of its first request that had one",
+        "client_id", "string?", "client id of its first request with one",
         "min_by(client_id, struct(completed_ns, client_id)) FILTER (WHERE client_id IS NOT NULL)", NO_TEXT, "client_id",
     ),
     column(
         "principal", "string?",
-        "User:NAME, as it logged in (SCRAM; PLAIN with --show-secrets); null without, or where refused",
+        "User:NAME of the login (SCRAM; PLAIN with --show-secrets); null: no login, or a refused one",
         # Of traffic: empty where a login was refused.
         "nullif(max_by(principal, struct(completed_ns, principal)) FILTER (WHERE principal IS NOT NULL), '')", NO_TEXT,
     ),
     column(
         "round_trip_ms", "float64?",
-        "from the client's SYN to its acknowledgement of the broker's (TCP's handshake); null: not seen",
+        "from the client's SYN to its ACK of the broker's SYN; null: the handshake was not captured",
         "min(round_trip_ms)", "CAST(NULL AS DOUBLE)",
     ),
     column(
         "retransmissions", "int64?",
-        "segments with bytes that had come before, of both ends; null: of a file of exchanges",
+        "retransmitted segments of both ends; null: of a file of exchanges",
         "CAST(sum(retransmissions) AS BIGINT)", NO_NUMBER,
     ),
-    column("tls", "bool", "it is encrypted: no request of it can be read", "bool_or(tls)", "false"),
+    column("tls", "bool", "it is encrypted, and its requests can't be read", "bool_or(tls)", "false"),
     column(
         "first_request", "instant?", "time of its first request", "min(first_request)", NO_TIME,
         f"{IS_ASKED} timestamp END",
@@ -142,35 +142,35 @@ COLUMNS = (
         "last_request", "instant?", "time of its last request", "max(last_request)", NO_TIME,
         f"{IS_ASKED} timestamp END",
     ),
-    total("requests", "how many", f"{IS_ASKED} 1 ELSE 0 END"),
+    total("requests", "number of requests", f"{IS_ASKED} 1 ELSE 0 END"),
     total(
-        "unanswered", "of them without a response",
+        "unanswered", "requests without a response",
         "CASE WHEN request_bytes IS NOT NULL AND response_bytes IS NULL THEN 1 ELSE 0 END",
     ),
-    total("with_errors", "of them answered with an error", "CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END"),
-    total("request_bytes", "of all requests, with headers and lengths", "coalesce(request_bytes, 0)"),
-    total("response_bytes", "of all responses", "coalesce(response_bytes, 0)"),
-    column("apis", "int64", "how many APIs were asked", "count(DISTINCT api_key)"),
+    total("with_errors", "exchanges with an error", "CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END"),
+    total("request_bytes", "bytes of all requests, with headers and lengths", "coalesce(request_bytes, 0)"),
+    total("response_bytes", "bytes of all responses", "coalesce(response_bytes, 0)"),
+    column("apis", "int64", "number of APIs used", "count(DISTINCT api_key)"),
     column(
-        "login", "string?", "User:NAME, as it tried to log in, also where that was refused (as `principal`)",
+        "login", "string?", "User:NAME of the login attempt, also if it was refused (in the form of `principal`)",
         "max_by(login, struct(completed_ns, login)) FILTER (WHERE login IS NOT NULL)", NO_TEXT,
     ),
     column(
-        "mechanism", "string?", "of SASL, as it asked for; null: it did not log in, or before the capture",
+        "mechanism", "string?", "SASL mechanism of the handshake; null: no login, or before the capture",
         "max_by(mechanism, struct(completed_ns, mechanism)) FILTER (WHERE mechanism IS NOT NULL)", NO_TEXT,
     ),
     column(
-        "login_result", "string?", "accepted, unanswered, or the name of the error; null: no end of a login was seen",
+        "login_result", "string?", "accepted, unanswered, or the error's name; null: its end was not captured",
         "max_by(login_result, struct(completed_ns, login_result)) FILTER (WHERE login_result IS NOT NULL)", NO_TEXT,
     ),
     *of_end("client", "c_"),
     *of_end("server", "s_"),
     measured(
-        "syn_ms", "from the SYN to the SYN-ACK: from where this was captured to the broker, and back", "syn_ms",
+        "syn_ms", "from the SYN to the SYN-ACK: round-trip time between the place of capture and the broker", "syn_ms",
         "min(syn_ms)",
     ),
     measured(
-        "ack_ms", "from the SYN-ACK to its acknowledgement: from there to the client, and back", "ack_ms",
+        "ack_ms", "from the SYN-ACK to its ACK: round-trip time between the place of capture and the client", "ack_ms",
         "min(ack_ms)",
     ),
     ConnectionColumn(
@@ -178,11 +178,11 @@ COLUMNS = (
         tcp=instant_of("c_syn_ns"),
     ),
     ConnectionColumn(
-        "closed", "instant", "time of its first FIN or RST; null: none is in the capture", True, "min(closed)", NO_TIME,
+        "closed", "instant", "time of its first FIN or RST; null: none captured", True, "min(closed)", NO_TIME,
         tcp=instant_of(first_of(*ENDINGS)),
     ),
     said(
-        "closed_by", "string", "client or server: whose that was",
+        "closed_by", "string", "client or server: the sender of that FIN or RST",
         f"CASE WHEN {first_of(*ENDINGS)} IS NULL THEN NULL "
         f"WHEN {first_of(*ENDINGS)} = {first_of(*ENDINGS[:2])} THEN 'client' ELSE 'server' END",
     ),
@@ -194,7 +194,7 @@ COLUMNS = (
     ),
 )  # fmt: skip
 FILE = column(
-    "file", "string?", "the capture that completed its first request, or showed that it is TLS",
+    "file", "string?", "the capture with the end of its first request, or the first TLS record",
     "coalesce(min_by(file, struct(completed_ns, file)), min(file))",
 )  # fmt: skip
 # What each row of traffic says of its connection: it may be an exchange, a sum of exchanges, a login or TCP's word.

@@ -50,38 +50,38 @@ def column(name: str, kind: str, text: str, sql: str = "") -> ViewColumn:
 THROTTLING = (
     column("timestamp", "instant", "when the request's last packet was captured"),
     column("connection", "string", '"server-client", each as address:port'),
-    column("server", "string", "the broker's end"),
+    column("server", "string", "the broker's address:port"),
     column("client_id", "string?", "from the request's header"),
     column("api", "string", "the API's name, as in a broker's log"),
-    column("throttle_ms", "int32", "how long the client is to wait", THROTTLE_MS),
+    column("throttle_ms", "int32", "throttle time of the response", THROTTLE_MS),
     column("latency_ms", "float64?", "from the request's last packet to the response's"),
-    column("file", "string", "the capture whose packet completed it"),
+    column("file", "string", "the capture with the packet that completed it"),
 )
 GROUPS = (
     column("group_id", "string", "the group"),
     column(
-        "protocol", "string", "its members' latest: classic (JoinGroup), consumer (KIP-848) or share (KIP-932)",
+        "protocol", "string", "the latest group protocol: classic (JoinGroup), consumer (KIP-848) or share (KIP-932)",
         "CASE max_by(api, struct(completed_ns, api)) WHEN 'JOIN_GROUP' THEN 'classic'"
         " WHEN 'SHARE_GROUP_HEARTBEAT' THEN 'share' ELSE 'consumer' END",
     ),
     column(
-        "joins", "int64", "JoinGroup requests, and heartbeats with which members joined (KIP-848, KIP-932)",
+        "joins", "int64", "JoinGroup requests, and heartbeats by which members joined (KIP-848, KIP-932)",
         "count(*) FILTER (WHERE joins)",
     ),
     column(
-        "rebalances", "int64", "generations that were seen, or epochs of members (KIP-848, KIP-932)",
+        "rebalances", "int64", "number of generations, or of member epochs (KIP-848, KIP-932)",
         "count(DISTINCT generation) FILTER (WHERE generation > 0)",
     ),
     column(
-        "members", "int64", "member ids that were seen", "count(DISTINCT member_id) FILTER (WHERE member_id != '')"
+        "members", "int64", "number of member ids", "count(DISTINCT member_id) FILTER (WHERE member_id != '')"
     ),
     column(
-        "generation", "int32?", "the latest generation, or epoch of a member; -1: only refusals", "max(generation)"
+        "generation", "int32?", "the latest generation or member epoch; -1: all were refused", "max(generation)"
     ),
     column("first_request", "instant", "time of the first request", "min(timestamp)"),
-    column("last_request", "instant", "time of the last one", "max(timestamp)"),
+    column("last_request", "instant", "time of the last request", "max(timestamp)"),
     column(
-        "with_errors", "int64", "requests that were answered with an error", "count(*) FILTER (WHERE failed)"
+        "with_errors", "int64", "requests whose response has an error", "count(*) FILTER (WHERE failed)"
     ),
     column(
         "file", "string", "the capture that completed the first request", "min_by(file, struct(completed_ns, file))"

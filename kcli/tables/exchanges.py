@@ -192,8 +192,8 @@ def field(name: str, kind: str, text: str) -> ExchangeColumn:
 WHO = (
     column("timestamp", "instant", "when the request's last packet was captured", lambda of: instants(of.rows.ts)),
     column("connection", "string", '"server-client", each as address:port', lambda of: of.link("links")),
-    column("server", "string", "the broker's end", lambda of: of.end("servers", "server_of")),
-    column("client", "string", "the client's end", lambda of: of.link("ends")),
+    column("server", "string", "the broker's address:port", lambda of: of.end("servers", "server_of")),
+    column("client", "string", "the client's address:port", lambda of: of.link("ends")),
     column(
         "client_id", "string?", "from the request's header",
         lambda of: Among(strings(of.taken["clients"]), of.rows.client, of.rows.client < 0),
@@ -212,10 +212,10 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     ),
     column("request_header", "string", "JSON: the request's header", lambda of: strings(of.taken["header"])),
     column(
-        "request", "string?", "JSON: the request, null where it could not be decoded", lambda of: of.text("request")
+        "request", "string?", "JSON: the request; null: it could not be decoded", lambda of: of.text("request")
     ),
     column(
-        "response", "string?", "JSON: the response, null where there is none", lambda of: of.text("response")
+        "response", "string?", "JSON: the response; null: there is none", lambda of: of.text("response")
     ),
     column(
         "request_bytes", "int64", "with header and length", lambda of: integers(of.rows.request_bytes, "int64")
@@ -234,7 +234,7 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     ),
     column(
         "completed_ns", "int64",
-        "ns since 1970: the packet with which it was whole, or given up; the order of `kcli decode pcap`",
+        "ns since 1970 of the packet that completed it, or when kcli gave up; the order of `kcli decode pcap`",
         lambda of: integers(of.rows.completed, "int64"),
     ),
     column("error", "string?", "the first of `errors`, null without one", ExchangeArrays.error),
@@ -243,9 +243,10 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
         "client_address", "string", "the client's address, without the port",
         lambda of: of.end("addresses", "address_of"),
     ),
-    column("file", "string", "the capture whose packet completed it", ExchangeArrays.file),
+    column("file", "string", "the capture with the packet that completed it", ExchangeArrays.file),
     column(
-        "request_transfer_ms", "float64?", "from the request's first packet to its last; null: the first was not seen",
+        "request_transfer_ms", "float64?",
+        "from the request's first packet to its last; null: the first was not captured",
         lambda of: of.known_ms(of.rows.request_transfer),
     ),
     column(
@@ -254,34 +255,34 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     ),
     column(
         "broker_ms", "float64?",
-        "from the request's last packet to the response's first, less wait_ms (not below 0); null without a response, "
-        "and of SyncGroup, which waits for another member",
+        "from the request's last packet to the response's first, minus wait_ms (not below 0); null without a "
+        "response, and for SyncGroup, which waits for another member",
         ExchangeArrays.broker_ms, WAITS,
     ),
     column(
         "wait_ms", "int64?",
-        "how long the broker was let wait: a fetch's max_wait_ms, JoinGroup's rebalance timeout, and throttle_ms",
+        "time that the broker may wait: a Fetch's max_wait_ms, a JoinGroup's rebalance timeout, and throttle_ms",
         lambda of: integers(of.waits, "int64", of.waits == MISSING), WAITS,
     ),
     column(
         "client_pause_ms", "float64?",
-        "from the answer before on the connection to the request's first packet; null: others were in flight, or none "
-        "came before",
+        "from the preceding response on the connection to the request's first packet; null: other requests were "
+        "in flight, or it is the first",
         lambda of: of.known_ms(of.rows.pause),
     ),
     column(
-        "in_flight", "int32?", "other requests of the connection without an answer when this one was whole",
+        "in_flight", "int32?", "other open requests of the connection when this one was complete",
         lambda of: integers(of.rows.in_flight, "int32", of.rows.in_flight < 0),
     ),
-    field("acks", "int16?", "of a Produce: 0: none is awaited, 1: of the leader, -1: of all in sync"),
-    field("min_bytes", "int32?", "of a Fetch or ShareFetch: bytes for which the broker waits"),
-    field("max_wait_ms", "int32?", "of a Fetch or ShareFetch: how long it waits for them"),
-    field("throttle_ms", "int32?", "of the response: how long the client is to wait"),
-    field("group_id", "string?", "of the request: the group that it is about"),
+    field("acks", "int16?", "of a Produce; 0: no acknowledgement, 1: by the leader, -1: by all in-sync replicas"),
+    field("min_bytes", "int32?", "of a Fetch or ShareFetch: the bytes for which the broker waits"),
+    field("max_wait_ms", "int32?", "of a Fetch or ShareFetch: the longest time that it waits for them"),
+    field("throttle_ms", "int32?", "throttle time of the response"),
+    field("group_id", "string?", "the request's group"),
     field("transactional_id", "string?", "of the request"),
     column(
         "replica_id", "int32?",
-        "node id of the broker or controller that asks; -1: a client; null: such requests say nothing of it",
+        "node id of the requesting broker or controller; -1: a client; null: the request has no such field",
         lambda of: integers(of.replicas, "int32", of.replicas == MISSING), ("replica_id",),
     ),
 ))  # fmt: skip

@@ -15,28 +15,30 @@ def percentile(share: float) -> str:
 
 
 COLUMNS = (
-    column("hour", "instant", "its beginning (UTC); an exchange is in the hour of its request"),
+    column("hour", "instant", "start of the hour (UTC); an exchange counts in the hour of its request"),
     column("api", "string?", "the API's name, as in a broker's log; null: no message has that number"),
-    column("server", "string", "the broker's end, address:port"),
+    column("server", "string", "the broker's address:port"),
     column("client_id", "string?", "from the request's header"),
-    column("exchanges", "int64", "how many", "count(*)"),
-    column("with_errors", "int64", "of them answered with an error", "count(*) FILTER (WHERE cardinality(errors) > 0)"),
-    column("unanswered", "int64", "of them without a response", "count(*) FILTER (WHERE response_bytes IS NULL)"),
-    column("request_bytes", "int64", "of all requests, with headers and lengths", "sum(request_bytes)"),
-    column("response_bytes", "int64", "of all responses", "coalesce(sum(response_bytes), 0)"),
+    column("exchanges", "int64", "number of exchanges", "count(*)"),
     column(
-        "p50_ms", "float64?", "in which half of the responses came, from the request's last packet to the"
-        " response's; null: none came", percentile(0.5),
+        "with_errors", "int64", "exchanges whose response has an error",
+        "count(*) FILTER (WHERE cardinality(errors) > 0)",
     ),
-    column("p99_ms", "float64?", "... 99 in 100 of them", percentile(0.99)),
-    column("max_ms", "float64?", "... all of them", "max(latency_ms)"),
+    column("unanswered", "int64", "requests without a response", "count(*) FILTER (WHERE response_bytes IS NULL)"),
+    column("request_bytes", "int64", "bytes of all requests, with headers and lengths", "sum(request_bytes)"),
+    column("response_bytes", "int64", "bytes of all responses", "coalesce(sum(response_bytes), 0)"),
+    column(
+        "p50_ms", "float64?", "median latency; null: no response", percentile(0.5),
+    ),
+    column("p99_ms", "float64?", "99th percentile of latency", percentile(0.99)),
+    column("max_ms", "float64?", "maximum latency", "max(latency_ms)"),
     column(
         "file", "string?", "the capture that completed its first exchange", "min_by(file, struct(completed_ns, file))"
     ),
 )  # fmt: skip
 HOURLY = Table(
     "hourly",
-    "Exchanges by hour, API, broker and client: how many, with errors, their bytes, and how long they took.",
+    "Exchanges by hour, API, broker and client: counts, errors, bytes and latencies.",
     COLUMNS,
     dated=False,
 )

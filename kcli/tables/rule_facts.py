@@ -96,11 +96,11 @@ topic_id       string?  the topic's id
 partition      int32    the partition's index
 leader         int32    node id; -1: none
 leader_epoch   int32?   the leader's epoch
-leader_address string?  host:port of the leader, as the same answer advertises it
-replicas       string   node ids with commas between
-isr            string   node ids with commas between
-replica_count  int32    replicas
-isr_count      int32    replicas in sync
+leader_address string?  host:port of the leader in the same response
+replicas       string   node ids, separated by commas
+isr            string   node ids, separated by commas
+replica_count  int32    number of replicas
+isr_count      int32    number of in-sync replicas
 error          string?  name of the partition's error
 """,
     dated=False,
@@ -110,7 +110,7 @@ define(
     "advertised",
     "Brokers as Metadata and FindCoordinator answers name them, each once.",
     """
-server         string   who answered
+server         string   the server that answered
 node_id        int32    the broker
 address        string   host:port
 """,
@@ -194,7 +194,7 @@ define(
     "offers",
     "APIs that brokers offered in answers to ApiVersions, each once.",
     """
-server         string   the broker's end
+server         string   the broker's address:port
 api            string   the API's name, or its number
 newest_version int32    the newest that it speaks
 """,
@@ -224,8 +224,8 @@ ack_ms         float64? from the SYN-ACK to its acknowledgement: between this ca
             ("bytes", "int64", "bytes of payload, repeated ones too"),
             ("data_segments", "int64", "segments with payload"),
             ("resent", "int64", "segments that were sent again"),
-            ("holes", "int64", "jumps over bytes that had not come"),
-            ("out_of_order", "int64", "segments that filled such a hole within 3 ms"),
+            ("holes", "int64", "gaps in the sequence numbers when a later segment arrived"),
+            ("out_of_order", "int64", "segments that filled such a gap within 3 ms"),
             ("duplicate_acks", "int64", "acknowledgements that say the same again while bytes are under way"),
             ("zero_windows", "int64", "times that it closed its window"),
             ("zero_window_ms", "float64", "how long it was closed"),
@@ -300,8 +300,8 @@ define(
     """
 link           int64    its number
 connection     string   "server-client", each as address:port
-server         string   the broker's end
-client         string   the client's end
+server         string   the broker's address:port
+client         string   the client's address:port
 """,
     dated=False,
 )

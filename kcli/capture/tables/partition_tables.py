@@ -153,19 +153,19 @@ def text_of(topic: tuple[int, bytes]) -> str:
 
 OF_EXCHANGE = tuple(map(who, WHO))
 PARTITION = (
-    column("topic", "string?", "the topic's name, null where only its id is known", lambda of: of.topic(of.rows.name)),
+    column("topic", "string?", "the topic's name; null: only its id is known", lambda of: of.topic(of.rows.name)),
     column(
-        "topic_id", "string?", "the topic's id, null in versions that have none", lambda of: of.topic(of.rows.id)
+        "topic_id", "string?", "the topic's id; null: the version has none", lambda of: of.topic(of.rows.id)
     ),
     number("partition", "int32", "the partition's index", "partition"),
 )  # fmt: skip
 ANSWERED = column("answered", "bool", "named in the response", lambda of: integers(of.rows.answered > 0, "bool"))
 ERROR = column(
-    "error", "string?", "name of the partition's error, null without one", lambda of: error_names(of.rows.error)
+    "error", "string?", "name of the partition's error; null: no error", lambda of: error_names(of.rows.error)
 )
 FETCH_PARTITIONS = PartitionTable(
     "fetch_partitions",
-    "Every partition that a Fetch asked for or was answered about.",
+    "Every partition in a Fetch request or response.",
     (
         *OF_EXCHANGE,
         number("session_id", "int32", "fetch session (KIP-227); 0: none", "session"),
@@ -173,7 +173,7 @@ FETCH_PARTITIONS = PartitionTable(
         *PARTITION,
         column("asked", "bool", "named in the request", lambda of: integers(of.rows.asked > 0, "bool")),
         ANSWERED,
-        number("fetch_offset", "int64?", "where to read from, null where not asked", "offset"),
+        number("fetch_offset", "int64?", "the requested offset; null: not in the request", "offset"),
         number("max_bytes", "int32?", "partition_max_bytes of the request", "limit"),
         ERROR,
         number("high_watermark", "int64?", "of the response", "high"),
@@ -183,19 +183,19 @@ FETCH_PARTITIONS = PartitionTable(
             "records_bytes", "int64?", "bytes of records in the response",
             lambda of: integers(of.rows.size, "int64", of.rows.answered == 0),
         ),
-        number("batches", "int32", "batches in those records, cut ones not counted", "batches"),
-        number("last_offset", "int64?", "offset of the last record in them, null without", "last"),
+        number("batches", "int32", "complete batches in those records", "batches"),
+        number("last_offset", "int64?", "offset of the last record in them; null: no records", "last"),
         number(
             "effective_offset", "int64?",
-            "where it reads: fetch_offset, or what fetches before it on the connection said last", "effective",
+            "where it reads: fetch_offset, or that of the latest earlier fetch on the connection", "effective",
         ),
         number(
             "high_watermark_seen", "int64?",
-            "of the response, or of the latest before it on this connection that had one", "high_seen",
+            "high watermark of the response, or of the latest earlier response on the connection with one", "high_seen",
         ),
-        number("log_start_seen", "int64?", "likewise the log start offset", "start_seen"),
+        number("log_start_seen", "int64?", "log start offset, in the same way", "start_seen"),
         column(
-            "lag", "int64?", "high_watermark_seen - effective_offset; below 0: it reads behind the end",
+            "lag", "int64?", "high_watermark_seen - effective_offset; negative: it reads after the end",
             PartitionArrays.lag,
         ),
     ),
@@ -204,20 +204,20 @@ FETCH_PARTITIONS = PartitionTable(
 # See `PartRow` in the core for what stands where.
 PRODUCE_PARTITIONS = PartitionTable(
     "produce_partitions",
-    "Every partition that a Produce wrote to.",
+    "Every partition in a Produce request.",
     (
         *OF_EXCHANGE,
-        number("acks", "int16", "0: none is awaited, 1: of the leader, -1: of all in sync", "session"),
-        number("timeout_ms", "int32", "how long the broker may wait for them", "epoch"),
+        number("acks", "int16", "0: no acknowledgement, 1: by the leader, -1: by all in-sync replicas", "session"),
+        number("timeout_ms", "int32", "longest time that the broker waits for acknowledgements", "epoch"),
         *PARTITION,
         ANSWERED,
         ERROR,
         number(
-            "base_offset", "int64?", "of the response: offset of the first record; -1: none was written", "high"
+            "base_offset", "int64?", "offset of the first record, from the response; -1: none was written", "high"
         ),
         number(
             "log_append_time_ms", "int64?",
-            "of the response: ms since 1970, -1: the records keep their own; null before v2", "stable",
+            "from the response, ms since 1970; -1: the records keep their own timestamps; null before v2", "stable",
         ),
         number("log_start_offset", "int64?", "of the response; null before v5", "start"),
         number("records_bytes", "int64", "bytes of records in the request", "size"),
@@ -227,7 +227,7 @@ PRODUCE_PARTITIONS = PartitionTable(
 )  # fmt: skip
 RECORD_BATCHES = PartitionTable(
     "record_batches",
-    "Every record batch that was produced or fetched; the records in it are not kept.",
+    "Every record batch that was produced or fetched, without its records.",
     (
         *OF_EXCHANGE,
         column("api", "string", "PRODUCE, FETCH or SHARE_FETCH", lambda of: numbered(APIS, of.rows.api).dictionary()),
@@ -247,7 +247,7 @@ RECORD_BATCHES = PartitionTable(
             lambda of: integers(of.flags & TRANSACTIONAL > 0, "bool"),
         ),
         column(
-            "is_control", "bool", "a marker of a transaction, or of KRaft",
+            "is_control", "bool", "a control batch: a transaction marker or KRaft control records",
             lambda of: integers(of.flags & CONTROL > 0, "bool"),
         ),
         number("partition_leader_epoch", "int32", "as the broker set it", "leader_epoch"),
@@ -256,31 +256,31 @@ RECORD_BATCHES = PartitionTable(
         number("base_sequence", "int32", "-1: no idempotent producer", "base_sequence"),
         number("base_timestamp", "int64", "ms since 1970; -1: none", "base_timestamp"),
         number("max_timestamp", "int64", "ms since 1970; -1: none", "max_timestamp"),
-        number("count", "int32", "records that the batch says it has", "count_"),
-        number("size_in_bytes", "int32", "of the whole batch, as stored", "size"),
-        number("crc", "int64", "the checksum it carries", "crc"),
-        number("crc_valid", "bool", "whether its bytes give that checksum", "valid"),
+        number("count", "int32", "number of records in the batch's header", "count_"),
+        number("size_in_bytes", "int32", "size of the whole batch", "size"),
+        number("crc", "int64", "the checksum in the batch's header", "crc"),
+        number("crc_valid", "bool", "whether the checksum is correct", "valid"),
     ),
     kind="batches",
 )  # fmt: skip
 DOWN_CONVERSIONS = PartitionTable(
     "down_conversions",
-    "Fetches by clients too old for the stored format, which make the broker convert (KIP-283).",
+    "Fetches by clients too old for the stored format, for which the broker converts records (KIP-283).",
     (
         *OF_EXCHANGE,
         *PARTITION,
         column(
-            "to_magic", "int8", "what the client can read: 0 or 1",
+            "to_magic", "int8", "newest magic that the client can read: 0 or 1",
             lambda of: integers(of.exchanges.versions[of.rows.row] >= MAGIC_1_SINCE, "int8"),
         ),
-        number("batches", "int32", "messages or wrappers of them in the answer", "batches"),
-        number("converted_bytes", "int64", "records of that partition in the answer", "size"),
+        number("batches", "int32", "messages or wrapper messages in the response", "batches"),
+        number("converted_bytes", "int64", "bytes of records of the partition in the response", "size"),
         number(
-            "eager_bytes", "int64", "held at once before KIP-283; a response holds the sum over its partitions", "size"
+            "eager_bytes", "int64", "memory before KIP-283; a response needs the sum over its partitions", "size"
         ),
         column(
             "lazy_bytes", "int64",
-            "held at once in chunks of 128 KiB (KIP-283); a response holds the most over its partitions",
+            "memory in chunks of 128 KiB (KIP-283); a response needs the most of its partitions",
             lambda of: integers(of.lazy_bytes(), "int64"),
         ),
     ),
@@ -289,22 +289,22 @@ DOWN_CONVERSIONS = PartitionTable(
 )  # fmt: skip
 REMOTE_FETCHES = PartitionTable(
     "remote_fetches",
-    "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would "
-    "enlarge (KIP-1018).",
+    "Fetches far behind a partition's end, whose responses would be larger with a larger "
+    "remote.max.partition.fetch.bytes (KIP-1018).",
     (
         *OF_EXCHANGE,
         *PARTITION,
-        number("fetch_offset", "int64", "where it read", "offset"),
-        number("high_watermark", "int64", "the end it could read to", "high"),
-        number("behind", "int64", "records between the end of the answer and the high watermark", "behind"),
+        number("fetch_offset", "int64", "the requested offset", "offset"),
+        number("high_watermark", "int64", "the high watermark", "high"),
+        number("behind", "int64", "records between the end of the response and the high watermark", "behind"),
         number("max_bytes", "int32", "partition_max_bytes of the request", "limit"),
-        number("records_bytes", "int64", "bytes of records in the answer", "size"),
+        number("records_bytes", "int64", "bytes of records in the response", "size"),
         column(
-            "requests_1mb", "float64", "requests of 1 MiB that these bytes take",
+            "requests_1mb", "float64", "requests of 1 MiB for these bytes",
             lambda of: integers(of.rows.size / MIB, "float64"),
         ),
         column(
-            "requests_4mb", "float64", "requests of 4 MiB that these bytes take",
+            "requests_4mb", "float64", "requests of 4 MiB for these bytes",
             lambda of: integers(of.rows.size / (4 * MIB), "float64"),
         ),
     ),

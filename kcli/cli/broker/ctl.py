@@ -25,11 +25,11 @@ PATIENCE_SECONDS = 30.0
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
 @quiet_option("Print no result.")
 def ctl(address: str, command: str | None, arguments: tuple[str, ...], quiet: bool) -> None:
-    """Control an embedded broker from outside, by the admin port of `kcli broker serve --admin-port`.
+    """Control an embedded broker remotely, by the admin port of `kcli broker serve --admin-port`.
 
-    ADDRESS is HOST:PORT. The parameters of a COMMAND are given as NAME=VALUE: VALUE is JSON, or else a text; `@-`
-    stands for JSON on standard input. The result is one line of JSON. Without a command it lists the commands. A wait
-    that ends in vain is exit code 4.
+    ADDRESS is HOST:PORT. Parameters of a COMMAND are NAME=VALUE, where VALUE is JSON or else text; `@-` reads JSON from
+    standard input. The result is one line of JSON. Without a COMMAND kcli lists the commands. Exit code 4: a wait timed
+    out.
 
     \b
     kcli broker ctl 127.0.0.1:9099 create-topic topic=orders partitions=6

@@ -58,9 +58,9 @@ def move_leader(
     timeout: float,
     quiet: bool,
 ) -> None:
-    """Move the leaders of partitions (all of a topic, or one) to other nodes, and wait until they lead.
+    """Move the leaders of partitions (one, or all of a topic) to other nodes, and wait until these lead.
 
-    The replicas get a new order (AlterPartitionReassignments), then the first of them is elected (ElectLeaders). A node
+    kcli reorders the replicas (AlterPartitionReassignments), then has the first of them elected (ElectLeaders). A node
     without a replica gets one.
 
     \b

@@ -60,7 +60,11 @@ class ServeOptions:
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="Port to listen on; 0: any free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=9092,
+    show_default=True,
+    help="Port to listen on; 0: any free port.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -75,7 +79,8 @@ class ServeOptions:
 @click.option(
     "--answers",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of answers to requests: JSON objects with api, versions, request (what it holds), answer, count.",
+    help="File of rules that answer requests: JSON objects with api, versions, request (fields to match), answer, "
+    "count.",
 )
 @click.option("--release", metavar="N.N", help="Serve only the API versions that this release of Kafka had.")
 @click.option(
@@ -83,25 +88,27 @@ class ServeOptions:
     "captures",
     multiple=True,
     metavar="CAPTURE",
-    help="Start with the topics and records that this capture shows.",
+    help="Start with the topics and records in this capture.",
 )
 @click.option(
     "--admin-port",
     type=click.IntRange(0, 65535),
     metavar="PORT",
-    help="Port for `kcli broker ctl` and programs that control the broker; 0: any free one.",
+    help="Port for `kcli broker ctl` and other programs that control the broker; 0: any free port.",
 )
 @click.option(
     "--listener",
     "listeners",
     multiple=True,
     metavar="[NAME=]PROTOCOL[:PORT]",
-    help="Listener, several for several ports: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+    help="A listener: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; repeatable.",
 )
 @click.option("--tls-cert", type=EXISTING, help="Certificate for TLS with clients, in PEM.")
-@click.option("--tls-key", type=EXISTING, help="Its key; by default in the same file.")
-@click.option("--tls-client-ca", type=EXISTING, help="CA of the certificates that clients have to show, in PEM.")
-@click.option("--users", "users_file", type=EXISTING, help="File of users, NAME:PASSWORD one a line: clients log in.")
+@click.option("--tls-key", type=EXISTING, help="Key of --tls-cert; by default in the same file.")
+@click.option("--tls-client-ca", type=EXISTING, help="CA for client certificates, in PEM; clients then need one.")
+@click.option(
+    "--users", "users_file", type=EXISTING, help="File of users, one NAME:PASSWORD per line; clients must log in."
+)
 @refused("a log begins at its beginning: --from takes all of the capture", "--where", "--since", "--until")
 @reading_options
 @quiet_option("Print only the address.")
@@ -114,16 +121,16 @@ def serve(**given: Any) -> None:
     (`kcli decode segment` and kafka-dump-log read them). Topics are created when clients ask for them, unless
     --config auto.create.topics.enable=false.
 
-    A fault RULE is KEY=VALUE pairs with commas between. Which requests: api, topic, partition, client, after, count,
-    every, probability. Its effect is error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
-    move[=NODE].
+    A fault RULE consists of KEY=VALUE pairs, separated by commas. These choose requests: api, topic, partition, client,
+    after, count, every, probability. The effect is error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES,
+    evict, move[=NODE].
 
-    With --users clients have to log in by SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, or what --config
-    sasl.enabled.mechanisms says (OAUTHBEARER, too). ACLs hold with --config
+    With --users clients must log in by SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, or the mechanisms of --config
+    sasl.enabled.mechanisms (also OAUTHBEARER). ACLs are enforced with --config
     authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer.
 
-    With --dialect the APIs and versions that it defines are served as well: by --answers, else with every field at its
-    default (and, where the broker has the API in another version, as it answers that).
+    With --dialect the broker also serves the dialect's APIs and versions: by --answers, else by its own handler of the
+    API, else with every field at its default.
 
     \b
     kcli broker serve

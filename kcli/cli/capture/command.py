@@ -27,15 +27,15 @@ from kcli.errors import InputError, UsageError
 
 
 @click.command(cls=FilterCommand)
-@click.option("-i", "--interface", metavar="IFACE", default="any", show_default=True, help="Where to capture.")
+@click.option("-i", "--interface", metavar="IFACE", default="any", show_default=True, help="The network interface.")
 @port_option
 @click.option(
-    "--host", "hosts", multiple=True, metavar="HOST", help="Only packets of this host or network; again for more."
+    "--host", "hosts", multiple=True, metavar="HOST", help="Only packets of this host or network; repeatable."
 )
 @click.option(
     "-o", "--output", metavar="OUT", help="Save the packets in OUT, a pcap file; with --last or --size, a directory."
 )
-@click.option("--overwrite", is_flag=True, help="Replace OUT where it is there already.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing OUT.")
 @ring_options
 @findings_option
 @metrics_option
@@ -55,10 +55,10 @@ def capture(
 ) -> None:
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
 
-    tcpdump or dumpcap captures; it needs the right to (root, or the capability CAP_NET_RAW). All TCP packets are
-    captured, or those of --port and --host. With --last or --size OUT is a flight recorder: a directory of files, of
-    which the oldest are given up for new ones. With --when it saves what it holds around such an exchange, as long
-    before as after, in a directory of its own.
+    kcli runs tcpdump or dumpcap, which needs permission to capture (root, or the capability CAP_NET_RAW). It captures
+    all TCP packets, or those of --port and --host. With --last or --size OUT is a flight recorder: a directory of
+    files, in which new files replace the oldest. --when saves the packets before and after each matching exchange in a
+    separate directory.
 
     \b
     kcli capture -i eth0 --port 9092 --errors

@@ -21,7 +21,7 @@ def findings_option(command: Command) -> Command:
     """Add --findings."""
     return click.option(
         "--findings", is_flag=True,
-        help="Diagnose the traffic, too: each finding on standard error, or as an event of --format jsonl.",
+        help="Also diagnose the traffic: print findings to standard error, or as events of --format jsonl.",
     )(command)  # fmt: skip
 
 

@@ -34,7 +34,7 @@ MOST_WAITING = 64 << 20  # bytes that the view may be behind
 def view_options(command: Command) -> Command:
     """Add the options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
     options = (
-        format_option(FORMATS, "How to show it; table by default.", paged=False),
+        format_option(FORMATS, "The output format; table by default.", paged=False),
         records_option(None),
         click.option(
             "--time", type=click.Choice(TIMES), help="Times in the table: seconds since the first packet, or UTC."

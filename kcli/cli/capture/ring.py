@@ -24,10 +24,8 @@ from kcli.errors import UsageError
 def ring_options(command: Command) -> Command:
     """Add --last, --size and --when; the command calls `take_ring`."""
     options = (
-        click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m."),
-        click.option(
-            "--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB."
-        ),
+        click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of the last TIME: 10m."),
+        click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, up to this size: 1GB."),
         click.option(
             "--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true."
         ),

@@ -74,7 +74,7 @@ class ProduceOptions:
     default=-1,
     show_default=True,
     metavar="N",
-    help="Most records per second; -1: no limit.",
+    help="Maximum records per second; -1: no limit.",
 )
 @click.option("--key-separator", metavar="TEXT", help="Split each line at the first TEXT into key and value.")
 @click.option("--jsonl", is_flag=True, help="Each line is a record, as `kcli records --format jsonl` prints it.")
@@ -91,18 +91,18 @@ class ProduceOptions:
     help="When a leader has moved: follow the broker's hint at once (KIP-951), or back off and refresh metadata.",
 )
 @format_option(
-    ("text", "json"), "The figures at the end: a line to read, or one JSON object.", default="text", paged=False
+    ("text", "json"), "The figures at the end: a line of text, or one JSON object.", default="text", paged=False
 )
-@quiet_option("No figures on the way.")
+@quiet_option("No progress figures.")
 def produce(topic: str, file: str | None, **given: Any) -> None:
-    """Write records to TOPIC: the lines of FILE (- or none: standard input), or --num-records made up.
+    """Write records to TOPIC: the lines of FILE (- or none: standard input), or --num-records generated ones.
 
-    Idempotent unless acks or the configuration say otherwise; linger.ms, batch.size, compression.type and the like are
-    --config. It ends with rates and latency percentiles, as kafka-producer-perf-test prints them.
+    The producer is idempotent unless acks or the configuration disable it; set linger.ms, batch.size, compression.type
+    and so on by --config. At the end kcli prints rates and latency percentiles in the form of kafka-producer-perf-test.
 
-    With --jsonl a line has key, value, headers, timestamp and partition, which --partition overrides; its topic does
-    not count. _key and _value are written by the schemas and formats that are given, else key and value as they
-    are.
+    With --jsonl a line has key, value, headers, timestamp and partition (--partition overrides it); its topic is
+    ignored. If schemas or formats are given, kcli encodes _key and _value with them, otherwise it writes key and value
+    unchanged.
 
     \b
     echo hello | kcli produce greetings --bootstrap localhost:9092

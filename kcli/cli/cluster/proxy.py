@@ -52,56 +52,56 @@ from kcli.temporary import TemporaryFolder
     metavar="HOST:PORT",
     default="127.0.0.1:0",
     show_default=True,
-    help="Where clients connect first; broker N has the port behind it by N. Port 0: any free ones.",
+    help="Address for the first connections of clients; broker N has this port + 1 + N. Port 0: any free ports.",
 )
-@click.option("--map", "mapped", multiple=True, metavar="ID=HOST:PORT", help="Where clients reach this broker instead.")
-@click.option("--advertise", metavar="HOST", default="", help="The host of the proxy that clients are told.")
-@click.option("--tls", is_flag=True, help="Speak TLS with clients, by a CA made for this run; its path is printed.")
-@click.option("--tls-cert", metavar="FILE", help="Speak TLS with clients, with this certificate (PEM, with its chain).")
-@click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
 @click.option(
-    "--tls-client-ca", metavar="FILE", help="Clients need a certificate that an authority of this file issued."
+    "--map", "mapped", multiple=True, metavar="ID=HOST:PORT", help="Address of the proxy's listener for this broker."
 )
+@click.option("--advertise", metavar="HOST", default="", help="Host of the proxy in responses to clients.")
+@click.option("--tls", is_flag=True, help="Use TLS for clients, with a CA made for this run; its path is printed.")
+@click.option("--tls-cert", metavar="FILE", help="Use TLS for clients, with this certificate (PEM, with its chain).")
+@click.option("--tls-key", metavar="FILE", help="Key of --tls-cert; by default in the same file.")
+@click.option("--tls-client-ca", metavar="FILE", help="CA for client certificates, in PEM; clients then need one.")
 @click.option(
     "--allow-network",
     "networks",
     multiple=True,
     metavar="NETWORK",
-    help="Clients of these networks alone may connect, as 10.0.0.0/8; again for more.",
+    help="Only clients of this network may connect: 10.0.0.0/8; repeatable.",
 )
 @click.option(
     "--allow-api",
     "allowed_apis",
     multiple=True,
     metavar="NAME,...",
-    help="Only requests of these APIs pass; !NAME,... all but these.",
+    help="Only requests of these APIs may pass; !NAME,...: all but these.",
 )
-@click.option("--max-connections", type=click.IntRange(1), metavar="N", help="So many connections at most.")
+@click.option("--max-connections", type=click.IntRange(1), metavar="N", help="Maximum number of connections.")
 @click.option(
     "--max-connections-per-address",
     type=click.IntRange(1),
     metavar="N",
-    help="So many at most of one client's address.",
+    help="Maximum number of connections from one address.",
 )
 @click.option(
     "--policy",
     "policy_file",
     metavar="FILE",
-    help="Networks, APIs, limits and fault rules in TOML; read again on SIGHUP, as are the files of TLS.",
+    help="Networks, APIs, limits and fault rules in TOML; read again on SIGHUP, like the TLS files.",
 )
 @fault_options("Fault rule, as for kcli broker serve.")
 @click.option(
     "-o",
     "--output",
     metavar="OUT",
-    help="Save everything that passes in OUT, a pcapng file, as packets; with --last or --size, a directory.",
+    help="Save all traffic as packets in OUT, a pcapng file; with --last or --size, a directory.",
 )
 @ring_options
 @findings_option
 @metrics_option
 @traces_option
 @view_options
-@quiet_option("Print only the address: no line for a client that is refused, and rows only with --format.")
+@quiet_option("Print only the address, no lines about refused clients, and rows only with --format.")
 def proxy(  # noqa: PLR0913  the command's options
     bootstrap: str | None,
     settings: tuple[str, ...],
@@ -115,10 +115,11 @@ def proxy(  # noqa: PLR0913  the command's options
 ) -> None:
     """Run a proxy between clients and a Kafka cluster, until Ctrl-C, and show the exchanges.
 
-    Clients whose bootstrap.servers is --listen reach every broker of the cluster through the proxy: each has a listener
-    of its own, whose address stands in responses instead of the broker's. All else passes as it is, SASL, too. Once it
-    listens, it prints `bootstrap.servers=HOST:PORT` on standard error; exchanges are shown as by `kcli decode pcap`,
-    whose options say which and how. OUT gets all of them, with the addresses of clients and brokers.
+    Clients with --listen as bootstrap.servers reach every broker of the cluster through the proxy. It has a listener
+    for each broker, and puts the listener's address into responses instead of the broker's. Everything else passes
+    unchanged, including SASL. Once the proxy listens, it prints `bootstrap.servers=HOST:PORT` on standard error.
+    Exchanges are shown as by `kcli decode pcap`, with its options. OUT gets all exchanges, with the addresses of
+    clients and brokers.
 
     \b
     kcli proxy --bootstrap localhost:9092 --listen 127.0.0.1:19092

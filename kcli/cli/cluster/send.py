@@ -86,7 +86,9 @@ class Conversation:
 @click.argument("file", default="-", metavar="[FILE]")
 @client_options
 @binary_input
-@click.option("--raw", "exact", is_flag=True, help="Send the bytes as they are, malformed or not: no length is added.")
+@click.option(
+    "--raw", "exact", is_flag=True, help="Send the bytes unchanged, even if malformed, and without adding a length."
+)
 @click.option(
     "--api",
     metavar="NAME",
@@ -99,7 +101,7 @@ class Conversation:
 @click.option(
     "--to-leader",
     is_flag=True,
-    help="Send a JSON Produce, Fetch or ListOffsets to the partition's leader, and follow it when it moves.",
+    help="Send a Produce, Fetch or ListOffsets in JSON to the partition's leader, also when it moves.",
 )
 @records_option()
 @secrets_option()
@@ -108,8 +110,8 @@ class Conversation:
 def send(file: str, **given: Any) -> None:
     """Send the request in FILE to a broker and print its decoded response.
 
-    FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one or one a
-    line; parts of the header that are left out are filled in: `echo '{"topics":null}' | kcli send --api Metadata ...`.
+    FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one object or
+    one per line. kcli fills in missing parts of the header: `echo '{"topics":null}' | kcli send --api Metadata ...`.
     With --api and no input every field has its default: `kcli send --api ApiVersions ...`.
 
     \b

@@ -25,7 +25,9 @@ from kcli.jsontext import dumps
 @click.command()
 @click.argument("before")
 @click.argument("after")
-@format_option(("text", "jsonl", "json"), "How to show it: json also has what stayed the same.", default="text")
+@format_option(
+    ("text", "jsonl", "json"), "The output format; json also has measures that did not change.", default="text"
+)
 @choosing_findings(sides=True)
 @refused("changes are found by API, role and topic, of all that they do", "--where")
 @port_option
@@ -33,15 +35,15 @@ from kcli.jsontext import dumps
 @quiet_option("No progress.")
 @reading_options
 def compare(before: str, after: str, **options: Any) -> int:
-    """Compare captures of before and after a change: an upgrade, a new configuration, another line.
+    """Compare captures before and after a change: an upgrade, a new configuration, another network.
 
     BEFORE and AFTER are captures, as `kcli decode pcap` reads them, or directories with captures that are read as one.
-    Shown are findings, errors, versions, clients and topics that are new or gone; and latencies, batching, compression,
-    fetch sessions, connections and rebalances that are worse or better beyond noise, by API, role of the client, and
-    topic. Waits that requests ask for are left out of latencies. Each capture is cut in blocks of time: a rank test
-    says whether the blocks differ, and how far parts of one capture are apart is its noise. A change that a difference
-    of load, sizes or topics explains is "not comparable". Exit code 1: something is worse; 3: nothing could be
-    compared.
+    kcli shows findings, errors, versions, clients and topics that are new or gone, and latencies, batching,
+    compression, fetch sessions, connections and rebalances that are worse or better by more than noise, by API, role of
+    the client, and topic. Latencies do not include the time for which a request may wait. Each capture is cut into time
+    blocks: a rank test compares the blocks of both captures, and the difference between parts of one capture is its
+    noise. A change that can be explained by another load, other sizes or other topics is "not comparable". Exit code 1:
+    something is worse; 3: nothing could be compared.
 
     \b
     kcli compare before.pcap after.pcap

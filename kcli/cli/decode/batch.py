@@ -36,19 +36,19 @@ from kcli.topic_names import CLUSTER_METADATA
 @batch_records_option("full")
 @format_option(
     ("json", "jsonl", "table", "tree", "hexdump"),
-    "json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
+    "The output format; json and jsonl: one batch per line; tree, hexdump: each field with its bytes.",
     default="json",
 )
-@click.option("--topic", help="The internal topic of the batches: its records are decoded, too.")
+@click.option("--topic", help="The internal topic of the batches, to decode its records.")
 @output_option
-@lines_option("Answer each line of text, a batch, by a line of JSON")
+@lines_option("a batch in hex or base64 by a line of JSON")
 @quiet_option("No warnings.")
 @secrets_option()
 def batch(file: str, **given: Any) -> None:
-    """Decode record batches or message sets, as in a Produce request, a Fetch response or a log segment.
+    """Decode record batches or message sets of a Produce request, a Fetch response or a log segment.
 
-    FILE holds their bytes ("-", the default: standard input). With --records full, `kcli encode batch` gives the same
-    bytes again.
+    FILE has their bytes ("-", the default: standard input). `kcli encode batch` makes the same bytes from the output of
+    --records full.
 
     \b
     kcli decode batch batch.bin

@@ -30,10 +30,10 @@ from kcli.schemas.catalog import catalog
     metavar="N",
     help="The version, for messages that do not begin with theirs.",
 )
-@format_option(FORMATS, "The form of the output.", default="json")
+@format_option(FORMATS, "The output format.", default="json")
 @quiet_option("No warnings.")
 def data(**options: Any) -> None:
-    """Decode a data message by itself: what consumers, Connect and Streams say to their groups, and others.
+    """Decode a data message, such as those that consumers, Connect and Streams send to their groups.
 
     NAME is ConsumerProtocolSubscription, ConsumerProtocolAssignment, ConnectProtocolSubscription,
     ConnectProtocolAssignment, SubscriptionInfoData or AssignmentInfo (both of Streams), DefaultPrincipalData,

@@ -10,5 +10,7 @@ from kcli.cli.options import Command
 
 
 def lines_option(text: str) -> Callable[[Command], Command]:
-    """Add --lines, as `lines`. text: what a line holds and what answers it."""
-    return click.option("--lines", is_flag=True, help=f"{text}, at once: for a program that asks again and again.")
+    """Add --lines, as `lines`. text: the forms of an input line and of its answer."""
+    return click.option(
+        "--lines", is_flag=True, help=f"Answer each input line at once, for use as a coprocess: {text}."
+    )

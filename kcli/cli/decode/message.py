@@ -52,14 +52,14 @@ def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Ca
 def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
     return (
         quiet_option("No warnings."),
-        lines_option("Answer each line of text, a message, by a line of JSON"),
+        lines_option("a message in hex or base64 by a line of JSON"),
         records_option(),
         embedded_option,
-        format_option(FORMATS, "The form of the output.", default="json"),
+        format_option(FORMATS, "The output format.", default="json"),
         click.option(
             "--framed/--unframed",
             default=None,
-            help="The message has its int32 length in front, or not (default: detect).",
+            help="The message has, or doesn't have, its int32 length in front (default: detect).",
         ),
         click.option("--api-version", type=click.IntRange(0, 32767), help=version),
         click.option("--api", metavar="NAME", help=api),
@@ -72,15 +72,15 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
 
 @click.command()
 @message_options(
-    "Refuse a request of another API than this one (name or key); a request names its own.",
-    "Refuse a request in another version.",
+    "Refuse requests of another API (name or key).",
+    "Refuse requests in another version.",
 )
 def request(**options: Any) -> None:
-    """Decode a request: header and body, by the api key and version that it starts with.
+    """Decode a request, header and body; its header has the API and version.
 
-    FILE holds the request's bytes ("-", the default: standard input), with or without the length in front; several
-    framed requests one after another are decoded one after another, and so are lines of hex or base64 text.
-    Of a damaged one what could be read is printed; that, and bytes left over, end the command with 3.
+    FILE has the request's bytes ("-", the default: standard input), with or without the length in front. It may have
+    several requests: with lengths one after another, or one per line of hex or base64 text. For a damaged request kcli
+    prints the readable part. Exit code 3: a request is damaged, or has bytes left over.
 
     \b
     kcli decode request request.bin
@@ -92,9 +92,9 @@ def request(**options: Any) -> None:
 @click.command()
 @message_options("The API of the response, by name or key.", "The API version of its request.")
 def response(**options: Any) -> None:
-    """Decode a response, which does not name its API: --api and --api-version are those of its request.
+    """Decode a response. It does not contain its API: give that of the request with --api and --api-version.
 
-    FILE holds the response's bytes ("-", the default: standard input), with or without the length in front.
+    FILE has the response's bytes ("-", the default: standard input), with or without the length in front.
 
     \b
     kcli decode response --api Metadata --api-version 12 response.bin

@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 @batch_records_option("batches")
 @format_option(
     ("table", "jsonl", "parquet"),
-    "jsonl: an object for each batch or entry; parquet: a row for each record.",
+    "The output format; jsonl: an object for each batch or entry; parquet: a row for each record.",
     default="table",
 )
 @click.option(
     "--verify", is_flag=True, help="Check batches, records and the files beside the log; exit code 1 on errors."
 )
-@click.option("--topic", help="The internal topic of the batches (default: by the directory's name).")
+@click.option("--topic", help="The internal topic of the batches; by default from the directory's name.")
 @embedded_option
 @click.option("--position", is_flag=True, help='Show the position of each batch in its file ("_position").')
-@click.option("--exact", is_flag=True, help="Keep what an exact encode needs: stored payloads of compressed batches.")
+@click.option("--exact", is_flag=True, help="Also show the stored payloads of compressed batches, for an exact encode.")
 @output_option
 @quiet_option("No progress, no warnings.")
 @secrets_option()
@@ -60,8 +60,8 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
     DIR a folder of them. Records of __consumer_offsets, __transaction_state, __share_group_state and __cluster_metadata
     are decoded to their own form with --records full.
 
-    Columns: position in the file (bytes), offsets, records, magic, codec, whose time
-    (create or append), the latest time, size (bytes), checksum, and what is special.
+    Columns: position in the file (bytes), offsets, records, magic, codec, kind of time (create or append), latest time,
+    size (bytes), checksum, and special properties.
 
     \b
     kcli decode segment data/orders-0

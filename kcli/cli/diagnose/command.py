@@ -34,14 +34,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @files_argument("FILE|DIR...")
-@format_option(("text", "jsonl", "json"), "How to show it: json also has what could not be judged.", default="text")
-@click.option("--group", metavar="G", help="Only what may concern this consumer group.")
-@click.option("--client", "--client-id", metavar="ID", help="Only what may concern this client.")
-@click.option("--topic", metavar="T", help="Only what may concern this topic.")
+@format_option(
+    ("text", "jsonl", "json"), "The output format; json also has the parts that could not be judged.", default="text"
+)
+@click.option("--group", metavar="G", help="Only findings that may concern this consumer group.")
+@click.option("--client", "--client-id", metavar="ID", help="Only findings that may concern this client.")
+@click.option("--topic", metavar="T", help="Only findings that may concern this topic.")
 @choosing_findings()
 @refused("findings are of many exchanges; --client, --group, --topic, --since and --until choose them", "--where")
-@click.option("--follow", is_flag=True, help="Show each finding when it appears, of a stream that still goes on.")
-@click.option("--report", "page", metavar="OUT", help="Write the page of `kcli report`, too, with these findings.")
+@click.option("--follow", is_flag=True, help="Read a live stream, and show each finding when it appears.")
+@click.option("--report", "page", metavar="OUT", help="Also write the page of `kcli report`, with these findings.")
 @metrics_option
 @payload_options
 @port_option
@@ -49,13 +51,13 @@ if TYPE_CHECKING:
 @quiet_option("No progress.")
 @reading_options
 def diagnose(files: tuple[str, ...], **options: Any) -> int:
-    """Diagnose captures: what is wrong, whose fault it is, how it shows, and what to do.
+    """Diagnose captures: find what is wrong, who causes it, and what to do.
 
-    FILE is a capture, as `kcli decode pcap` reads them; several are read as one; DIR a directory with captures in it.
-    A finding has a severity, a subject, figures, what was ruled out and advice. Causes are named, not their
-    consequences: a slow broker, not the timeouts of its clients. It ends with what was checked, and what could not be
-    judged. With --payloads, or schemas, records that consumers can't deserialize are found, too. Exit code 1: a warning
-    or worse, or a group, client, topic or time that no file has; 3: nothing could be judged.
+    FILE is a capture, as `kcli decode pcap` reads them; several are read as one; DIR a directory with captures in it. A
+    finding has a severity, a subject, figures, causes that were ruled out, and advice. kcli shows causes, not their
+    consequences: a slow broker, not the timeouts of its clients. The last lines show the number of checks, and what
+    could not be judged. With --payloads or schemas it also finds records that consumers can't deserialize. Exit code 1:
+    a warning or worse, or a group, client, topic or time that no file has; 3: nothing could be judged.
 
     \b
     kcli diagnose night.pcap

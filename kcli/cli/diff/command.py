@@ -38,13 +38,14 @@ SHOWN = 16  # bytes of a field
 def diff_options(command: Command) -> Command:
     for option in (
         quiet_option("No warnings.", used=False),
-        lines_option("Answer each line, EXPECTED and GOT as text or JSON, by a line of JSON"),
+        lines_option("EXPECTED and GOT in hex, base64 or JSON by a line of JSON"),
         text_format_option(),
         click.option(
             "--as",
             "as_",
             type=click.Choice(["java"]),
-            help="Compare with what Kafka's Java client would send: of EXPECTED, bytes or JSON; without it of GOT.",
+            help="Compare with the bytes that Kafka's Java client would send for EXPECTED (bytes or JSON), or "
+            "without it for GOT.",
         ),
         dialect_option,
         secrets_option(),
@@ -63,12 +64,13 @@ def diff_options(command: Command) -> Command:
     "--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the responses' request."
 )
 def message(expected: str | None, got: str | None, form: str, lines: bool, **options: Any) -> int:
-    """Show the fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
+    """Show the fields that differ between two messages: path, and offset, bytes and value of both sides.
 
     EXPECTED and GOT are files with a request each, or with --api and --api-version a response ("-": standard input).
-    With --as java EXPECTED is what Kafka's Java client would send for it: no defaults of tagged fields, no ignorable
-    fields that the version lacks, shortest encodings. It may be JSON as `kcli encode` takes it, or is left out for
-    GOT's own. With --lines the one file ("-", the default) has both on each line. Exit 1: they differ.
+    With --as java the expected bytes are those that Kafka's Java client would send for EXPECTED: no tagged fields at
+    their default, no ignorable fields that the version lacks, shortest encodings. EXPECTED may then be JSON, as for
+    `kcli encode`, or missing, which means GOT. With --lines a single file ("-", the default) has both on each line.
+    Exit code 1: they differ.
 
     \b
     kcli diff message java.bin mine.bin
@@ -87,11 +89,11 @@ def message(expected: str | None, got: str | None, form: str, lines: bool, **opt
 @click.command()
 @diff_options
 def batch(expected: str | None, got: str | None, form: str, lines: bool, **options: Any) -> int:
-    """Show the fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
+    """Show the fields that differ between record batches: path, and offset, bytes and value of both sides.
 
-    EXPECTED and GOT are files with batches ("-": standard input); with --lines the one file ("-", the default) has both
-    on each line. With --as java EXPECTED, or GOT where that is all, is written anew as Kafka's Java producer does.
-    Exit 1: they differ.
+    EXPECTED and GOT are files with batches ("-": standard input); with --lines a single file ("-", the default) has
+    both on each line. With --as java the expected batches are those that Kafka's Java producer would write for
+    EXPECTED, or without EXPECTED for GOT. Exit code 1: they differ.
 
     \b
     kcli diff batch java.bin mine.bin

@@ -25,7 +25,7 @@ to_option = click.option(
     "--to",
     "form",
     type=click.Choice(["raw", "hex", "base64"]),
-    help="Write bytes (raw, the default), or their text; a line of text has hex by default.",
+    help="Write bytes (raw, the default), or hex or base64 text; with --lines hex is the default.",
 )
 
 NESTED = (dict, list)
@@ -59,7 +59,7 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
 
     @click.command(side, help=HELP.format(side))
     @click.argument("file", default="-")
-    @click.option("--api", metavar="NAME", help="The API, by name or key: the JSON need not name it.")
+    @click.option("--api", metavar="NAME", help="The API, by name or key, if the JSON does not name it.")
     @click.option(
         "--api-version",
         type=click.IntRange(0, 32767),
@@ -68,11 +68,11 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
     )
     @dialect_option
     @to_option
-    @lines_option("Answer each line of JSON, a message, by a line of hex or base64 text")
+    @lines_option("a message in JSON by a line of hex or base64")
     @click.option(
         "--template",
         is_flag=True,
-        help="Print the JSON of such a message instead, with every field, and an entry in every array.",
+        help="Print a JSON template of the message, with every field, and one entry in every array.",
     )
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
     @one_form_output_option

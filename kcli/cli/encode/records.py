@@ -19,16 +19,16 @@ from kcli.jsontext import loads
 @click.command()
 @click.argument("file", default="-")
 @to_option
-@lines_option("Answer each line of JSON, a batch or a list of them, by a line of hex or base64 text")
-@click.option("--level", type=int, help="Compression level of batches that are compressed again (default: Kafka's).")
+@lines_option("a batch or a list of batches in JSON by a line of hex or base64")
+@click.option("--level", type=int, help="Compression level of compressed batches (default: Kafka's).")
 @one_form_output_option
 @quiet_option("No warnings.", used=False)
 def batch(file: str, form: str | None, lines: bool, level: int | None, output: str | None) -> None:
-    """Encode record batches from JSON: what `decode batch` prints, or `decode segment --records full`.
+    """Encode record batches from JSON, as printed by `decode batch` or `decode segment --records full`.
 
-    FILE ("-", the default: standard input) holds one batch, a list of them, or one on each line. Any magic and codec;
-    fields left out take what follows from the records: {"records": [{"value": "hello"}]} is a batch. Where the stored
-    payload is carried ("_payload") and still holds the records, the bytes are exactly those that were decoded.
+    FILE ("-", the default: standard input) has one batch, a list of batches, or one per line, of any magic and codec.
+    Missing fields are computed from the records: {"records": [{"value": "hello"}]} is a batch. If the JSON has the
+    stored payload ("_payload") and the records still match it, the bytes are exactly those that were decoded.
 
     \b
     echo '{"records": [{"value": "hello"}]}' | kcli encode batch -o batch.bin

@@ -20,7 +20,7 @@ def fault_options(text: str) -> Callable[[Command], Command]:
         command = click.option(
             "--fault-file",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="File of fault rules, one a line.",
+            help="File of fault rules, one per line.",
         )(command)
         return click.option("--fault", "faults", multiple=True, metavar="RULE", help=text)(command)
 

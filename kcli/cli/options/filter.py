@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kcli.sql.conditions import SqlCondition
 
 
-WHEN = "2026-11-21T09:14:02Z, 09:14:02, with a zone's name or local behind it, or +22.4s after the first packet"
+WHEN = "2026-11-21T09:14:02Z, 09:14:02, followed by a zone's name or local, or +22.4s after the first packet"
 FORMS = (
-    "2026-11-21T09:14:02.5Z, 09:14:02 of the capture's day, either with a zone's name or local behind it, "
+    "2026-11-21T09:14:02.5Z, 09:14:02 of the capture's day, either followed by a zone's name or local, "
     "seconds since 1970, or +22.4 or +1m30s after the first packet expected"
 )
 MOST_IDS = 8  # topics in a line
@@ -51,16 +51,16 @@ OPTIONS = (
         "apis",
         multiple=True,
         metavar="NAME,...",
-        help="Only these APIs (by name or key); behind a !, which stands in front of a name, all but these.",
+        help="Only these APIs (by name or key); after a ! in front of a name: all but these.",
     ),
     click.option(
         "--client-id",
         "--client",
         metavar="ID,...",
-        help="Only these clients; * and ? stand for other characters, ! in front for all but these.",
+        help="Only these clients; * and ? are wildcards, with ! in front: all but these.",
     ),
     click.option(
-        "--topic", metavar="T,...", help="Only exchanges that name one of these topics, written as those of --client."
+        "--topic", metavar="T,...", help="Only exchanges that name one of these topics, in the form of --client."
     ),
     click.option("--connection", metavar="TEXT", help="Only connections with this text in an address: 10.0.0.7:41202."),
     click.option(
@@ -70,7 +70,10 @@ OPTIONS = (
         "--error", metavar="NAME,...", help="Only exchanges with one of these errors in the response, as --errors=NAME."
     ),
     click.option(
-        "--slower-than", type=Milliseconds(), metavar="TIME", help="Only exchanges that took longer: 10ms, 1.5s; ms."
+        "--slower-than",
+        type=Milliseconds(),
+        metavar="TIME",
+        help="Only exchanges that took longer: 10ms, 1.5s; a plain number is ms.",
     ),
     click.option(
         "--where",

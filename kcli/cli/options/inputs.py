@@ -74,13 +74,13 @@ def port_option(command: Command) -> Command:
         type=click.IntRange(1, 65535),
         multiple=True,
         metavar="N",
-        help="A port of brokers; connections on other ports are left out.",
+        help="A port of the brokers; connections on other ports are ignored.",
     )(command)
 
 
 def secrets_option(*names: str) -> Callable[[Command], Command]:
     """Add --show-secrets, as `secrets`; names: others that it had before."""
-    text = "Show passwords, keys and tokens, which are left out otherwise."
+    text = "Show passwords, keys and tokens, which are hidden by default."
     return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
 
 
@@ -119,7 +119,7 @@ def format_option(
 
 def text_format_option(*, paged: bool = True) -> Callable[[Command], Command]:
     """Add --format, as `form`: lines to read, or jsonl."""
-    text = "Lines to read, or one JSON object each."
+    text = "Text, or one JSON object per line."
     return format_option(("text", "jsonl"), text, default="text", name="form", paged=paged)
 
 
@@ -132,7 +132,7 @@ def pager_option(command: Command) -> Command:
 
             ctx.with_resource(paging())
 
-    text = "Never page; on a terminal what is longer goes to PAGER (less)."
+    text = "Don't use a pager; on a terminal longer output goes to PAGER (less)."
     return click.option("--no-pager", is_flag=True, expose_value=False, callback=page, help=text)(command)
 
 
@@ -190,7 +190,7 @@ def key_log_option(command: Command) -> Command:
         multiple=True,
         metavar="FILE",
         callback=ended,
-        help="Secrets of TLS connections, as SSLKEYLOGFILE has them; again for more.",
+        help="Secrets of TLS connections, in the format of SSLKEYLOGFILE; repeatable.",
     )(command)
 
 
@@ -202,7 +202,7 @@ def memory_option(command: Command) -> Command:
         default="256MiB",
         show_default=True,
         metavar="SIZE",
-        help="Most bytes held of captured connections: packets out of order, parts of frames, unanswered requests.",
+        help="Memory limit for captured connections: out-of-order packets, parts of frames, unanswered requests.",
     )(command)
 
 
@@ -211,7 +211,7 @@ def embedded_option(command: Command) -> Command:
     return click.option(
         "--embedded",
         is_flag=True,
-        help="Show the messages in bytes fields, too: what members of groups say to each other (a tree has them).",
+        help="Also decode the messages of group members in bytes fields (a tree always has them).",
     )(command)
 
 
@@ -221,7 +221,7 @@ def formulas_option(command: Command) -> Command:
         "--escape-formulas",
         "formulas",
         is_flag=True,
-        help="In CSV, put ' before texts that a spreadsheet takes for a formula (= + - @ in front).",
+        help="In CSV, put ' in front of texts that a spreadsheet would evaluate as a formula (= + - @ in front).",
     )(command)
 
 
@@ -232,7 +232,8 @@ def dialect_option(command: Command) -> Command:
         "--schema",
         "dialect",
         metavar="NAME|DIR",
-        help="Messages over the stock ones: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
+        help="Message definitions in addition to Kafka's: kip-227-draft, kip-1018, kip-630-draft, or a directory "
+        "of message JSON.",
     )(command)
 
 
@@ -240,7 +241,7 @@ def records_option(default: str | None = "none") -> Callable[[Command], Command]
     """Add --records: the form of records fields. default: None leaves it to the command."""
     return click.option(
         "--records", type=click.Choice(FIELD_FORMS), default=default, show_default=default is not None,
-        help="Detail of records fields, besides their size.",
+        help="Detail of records fields, in addition to their size.",
     )  # fmt: skip
 
 
@@ -248,14 +249,19 @@ def batch_records_option(default: str) -> Callable[[Command], Command]:
     """Add --records: the form of batches."""
     return click.option(
         "--records", type=click.Choice(BATCH_FORMS), default=default, show_default=True,
-        help="Batches alone, or with their records.",
+        help="Batches only, or with their records.",
     )  # fmt: skip
 
 
 def jobs_option(text: str) -> Callable[[Command], Command]:
-    """Add --jobs, as `jobs`: the number of processes. text: their work."""
+    """Add --jobs, as `jobs`: the number of processes. text: what does not depend on it."""
     return click.option(
-        "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help=f"Processes that {text}."
+        "--jobs",
+        type=click.IntRange(1, 64),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help=f"Number of processes; {text}.",
     )
 
 

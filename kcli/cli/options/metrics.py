@@ -20,7 +20,7 @@ def metrics_option(command: Command) -> Command:
     """Add --metrics."""
     return click.option(
         "--metrics", metavar="HOST:PORT",
-        help="Serve figures of the traffic there, for Prometheus: /metrics, /healthz and /ready.",
+        help="Serve metrics of the traffic at this address, for Prometheus: /metrics, /healthz and /ready.",
     )(command)  # fmt: skip
 
 

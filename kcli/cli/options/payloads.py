@@ -25,21 +25,26 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--payloads",
         "payloads",
         is_flag=True,
-        help="Decode keys and values by what is known: schemas in the capture, topics of Kafka, Connect, MirrorMaker.",
+        help="Decode keys and values with the schemas in the capture, and those of topics of Kafka, Connect and "
+        "MirrorMaker.",
     ),
-    repeated("--value-schema", "value_schemas", "[T=]FILE", "Schema of T's values: .avsc, .proto[#Message], .json."),
+    repeated(
+        "--value-schema", "value_schemas", "[T=]FILE", "Schema of topic T's values: .avsc, .proto[#Message], .json."
+    ),
     repeated("--key-schema", "key_schemas", "[T=]FILE", "Schema of topic T's keys."),
-    repeated("--value-format", "value_formats", "[T=]F", "Form of topic T's values: json, utf8, long, uuid, raw, ..."),
-    repeated("--key-format", "key_formats", "[T=]F", "Form of topic T's keys."),
-    repeated("--schemas", "schemas", "FILE|DIR", "Schemas by id, in files: an offline registry."),
-    click.option("--schema-registry", "registry", metavar="URL", help="The registry to ask for schemas by their ids."),
+    repeated(
+        "--value-format", "value_formats", "[T=]F", "Format of topic T's values: json, utf8, long, uuid, raw, ..."
+    ),
+    repeated("--key-format", "key_formats", "[T=]F", "Format of topic T's keys."),
+    repeated("--schemas", "schemas", "FILE|DIR", "Files with schemas by id: an offline registry."),
+    click.option("--schema-registry", "registry", metavar="URL", help="Schema registry to ask for schemas by id."),
     repeated(
         "--registry-config",
         "registry_config",
         "FILE|KEY=VALUE",
         "Properties for the registry: basic.auth.user.info, bearer.auth.token, ssl.ca.location, ...",
     ),
-    click.option("--flatten", is_flag=True, help="Take the row out of Connect's and Debezium's envelopes."),
+    click.option("--flatten", is_flag=True, help="Show only the row inside Connect's and Debezium's envelopes."),
 )
 
 

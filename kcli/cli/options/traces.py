@@ -23,7 +23,7 @@ def traces_option(command: Command) -> Command:
     """Add --traces."""
     return click.option(
         "--traces", metavar="FILE|URL",
-        help="Write exchanges as OpenTelemetry spans: OTLP's JSON in FILE, or OTLP/HTTP to a collector at URL.",
+        help="Write exchanges as OpenTelemetry spans: OTLP JSON to FILE, or OTLP/HTTP to a collector at URL.",
     )(command)  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def broker_capture_option(command: Command) -> Command:
     """Add --broker-capture."""
     return click.option(
         "--broker-capture", "broker_captures", multiple=True, metavar="FILE|DIR",
-        help="With --traces: captures made at the brokers, whose halves of the spans are written, too.",
+        help="With --traces: captures made at the brokers, for spans of the brokers, too.",
     )(command)  # fmt: skip
 
 

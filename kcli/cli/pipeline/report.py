@@ -21,16 +21,17 @@ NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numb
 @click.argument("folder", metavar="DIR")
 @click.option(
     "-o", "--output", metavar="FILE",
-    help="Write one self-contained HTML page instead of tables. An existing FILE is replaced at the end.",
+    help="Write one self-contained HTML page instead of tables. An existing FILE is replaced only when it is "
+         "complete.",
 )  # fmt: skip
 @click.option("--sql", is_flag=True, help="Print the SQL of each question. Without -o, print nothing else.")
-@click.option("--master", metavar="URL", help="Ask Spark, with this master, instead of DuckDB in this process.")
+@click.option("--master", metavar="URL", help="Use Spark with this master, instead of DuckDB in this process.")
 @quiet_option("Do not print where the page is.")
 def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
-    """Report what the tables in DIR (of `kcli pipeline run`) show.
+    """Report on the tables in DIR, which `kcli pipeline run` made.
 
-    What is wrong, as `kcli diagnose` says it; clients that an upgrade refuses, down-conversion, fetch sessions, leader
-    changes, remote fetches, and whether all packets and bytes are accounted for.
+    The report has the findings of `kcli diagnose`, clients that an upgrade would refuse, down-conversion, fetch
+    sessions, leader changes, remote fetches, and whether all packets and bytes are accounted for.
 
     \b
     kcli pipeline report tables/

@@ -33,13 +33,13 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 @click.command()
 @click.option(
     "--input", "inputs", multiple=True, metavar="PATH",
-    help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://). May be given more than once.",
+    help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://); repeatable.",
 )  # fmt: skip
 @click.option(
     "--manifest",
     metavar="FILE",
-    help="A file that names captures, one a line: a path, a URI, or JSON with path, size and mtime; -: standard input."
-    " What it gives a size and a time for is not opened before it is read.",
+    help="A file with one capture per line: a path, a URI, or JSON with path, size and mtime; -: standard input. "
+    "Captures with size and mtime are not opened before they are read.",
 )
 @click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
 @click.option(
@@ -47,35 +47,35 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     type=click.Choice(["spark", "local"]),
     default="spark",
     show_default=True,
-    help="The engine: Spark, or DuckDB in this process, which is faster where the captures fit a laptop.",
+    help="The engine: Spark, or DuckDB in this process, which is faster for captures that one machine can process.",
 )
 @click.option(
     "--table-format",
     type=click.Choice(["delta", "parquet"]),
-    help="Delta tables, which readers may hold open during a run, or plain Parquet files.  [default: that of the tables"
-    " in DIR, else delta]",
+    help="Delta tables, which readers can keep open during a run, or plain Parquet files.  [default: that of the "
+    "tables in DIR, else delta]",
 )
 @click.option(
     "--origin",
     metavar="REGEX",
-    help="Pattern of the captures' paths, whose groups host and cluster become columns, as"
-    " in '(?P<cluster>[^/]+)/(?P<host>[^/]+)/[^/]+$'.",
+    help="Pattern for the captures' paths; its groups host and cluster become columns: "
+    "'(?P<cluster>[^/]+)/(?P<host>[^/]+)/[^/]+$'.",
 )
 @click.option(
     "--records", is_flag=True,
-    help="Make the table records, too, of what was produced and fetched; later runs into DIR go on with it.",
+    help="Also make the table records, with all produced and fetched records; later runs into DIR continue it.",
 )  # fmt: skip
 @click.option(
     "--sample",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="FRACTION",
-    help="Read about this share of the connections (0.1), whole and always the same ones; later runs into DIR go on"
-    " with it.  [default: all]",
+    help="Read about this share of the connections (0.1), each completely and always the same ones; later runs "
+    "into DIR continue with it.  [default: all]",
 )
 @payload_options
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
-@click.option("--py-files", metavar="FILE,...", help="Archives for workers on which kcli is not installed.")
+@click.option("--py-files", metavar="FILE,...", help="Python archives for Spark workers.")
 @refused("tables are added to, run after run; queries of them choose", "--where", "--since", "--until")
 @port_option
 @click.option(
@@ -83,7 +83,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     type=click.IntRange(0, 10_000),
     default=0,
     metavar="N",
-    help="Number of tasks to share the connections among; 0: by size and cores.",
+    help="Number of tasks for the connections; 0: by size and cores.",
 )
 @click.option("--stream", is_flag=True, help="Keep running: read captures as they arrive, until interrupted.")
 @click.option(
@@ -106,27 +106,27 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     "--idle",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="With --stream: end when no capture has arrived for so long.",
+    help="With --stream: end when no capture has arrived for so many seconds.",
 )
 @click.option(
     "--series",
     metavar="REGEX",
-    help="With --stream: the part of the name that all files of one rotation share; only the newest of them is not"
-    " read at once.  [default: the name without its last number]",
+    help="With --stream: a pattern for the part of the name that all files of one rotation share; all but the "
+    "newest are read at once.  [default: the name without its last number]",
 )
 @click.option(
     "--report",
     "page",
     metavar="FILE",
-    help="Write the report as an HTML page at the end, as `kcli pipeline report -o FILE` does.",
+    help="At the end write an HTML report, as `kcli pipeline report -o FILE` does.",
 )
 @click.option(
     "--fail-if",
     metavar="EXPR",
-    help="End with exit code 1 if this SQL condition on the run's totals is true, with the tables written all the same:"
-    " 'lost_bytes > 0.001 * bytes'. With --stream: after the first run for which it is.",
+    help="Exit with 1 if this SQL condition on the run's totals is true: 'lost_bytes > 0.001 * bytes'. The tables "
+    "are written in any case. With --stream: end after the first run that meets it.",
 )
-@click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
+@click.option("--wait", is_flag=True, help="If another run writes to DIR, wait for its end.")
 @metrics_option
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
@@ -134,9 +134,9 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 
-    Connections are put together over all files, rotated ones and those of several hosts. Captures that were read before
-    are not read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit
-    code 4.
+    Connections may span files, rotated ones and those of several hosts. Captures that an earlier run has read are not
+    read again, so run the command again for new files. Only one run at a time writes to DIR: a second one ends with
+    exit code 4.
 
     \b
     kcli pipeline run --input captures/ --output tables/ --report report.html
@@ -357,7 +357,7 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
 @click.argument("name", required=False)
 @quiet_option("No warnings.", used=False)
 def tables(name: str | None) -> None:
-    """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME.
+    """List the tables of `kcli pipeline run`, or the columns of table NAME.
 
     \b
     kcli pipeline tables

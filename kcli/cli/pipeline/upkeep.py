@@ -37,9 +37,9 @@ def held(folder: str) -> Iterator[None]:
 @click.argument("folder", metavar="DIR")
 @quiet_option("No warnings.", used=False)
 def history(folder: str) -> None:
-    """Say which runs of `kcli pipeline run` the tables in DIR are of.
+    """List the runs of `kcli pipeline run` that made the tables in DIR.
 
-    A run may stand in place of earlier ones, whose captures it has read again.
+    A run replaces earlier runs if it has read their captures again.
 
     \b
     kcli pipeline history tables/
@@ -62,18 +62,18 @@ def history(folder: str) -> None:
 
 @click.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--run", "runs", type=int, multiple=True, metavar="N", help="All captures that run N has read.")
-@click.option("--file", "files", multiple=True, metavar="FILE", help="One capture, as it was given to the run.")
+@click.option("--run", "runs", type=int, multiple=True, metavar="N", help="All captures of run N.")
+@click.option("--file", "files", multiple=True, metavar="FILE", help="A capture, by the path given to the run.")
 @click.option(
     "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True,
-    help="The engine that makes the tables anew: see `kcli pipeline run`.",
+    help="The engine, as for `kcli pipeline run`.",
 )  # fmt: skip
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @quiet_option("No summary.")
 def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options: Any) -> None:
-    """Take captures out of the tables in DIR, as if they had never been read; later runs pass them over.
+    """Remove captures from the tables in DIR, as if they had never been read; later runs skip them.
 
-    Captures that were read since are read again without them, so they must still be there.
+    kcli reads the captures that were read since again, so these must still exist.
 
     \b
     kcli pipeline forget tables/ --file captures/wrong.pcap
@@ -96,9 +96,9 @@ def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options
 @click.argument("folder", metavar="DIR")
 @quiet_option("No summary.")
 def compact(folder: str, quiet: bool) -> None:
-    """Make one file of all that a table in DIR has of a day: many runs leave many small ones.
+    """Merge the files of each table in DIR and each day into one: many runs leave many small files.
 
-    It counts as a run, which stands in place of all before it.
+    It counts as a run that replaces all earlier runs.
 
     \b
     kcli pipeline compact tables/
@@ -115,11 +115,11 @@ def compact(folder: str, quiet: bool) -> None:
 @click.argument("folder", metavar="DIR")
 @click.option(
     "--retain", type=click.IntRange(0), default=168, show_default=True, metavar="HOURS",
-    help="Of Delta tables, keep what was replaced in the last HOURS, for readers that still hold it.",
+    help="For Delta tables: keep files that were replaced in the last HOURS, for readers that have them open.",
 )  # fmt: skip
 @quiet_option("No summary.")
 def vacuum(folder: str, retain: int, quiet: bool) -> None:
-    """Remove the files in DIR's tables that no run refers to, and what runs that died have left.
+    """Delete the files in DIR's tables that no run uses, and those that crashed runs have left.
 
     \b
     kcli pipeline vacuum tables/

@@ -50,10 +50,10 @@ Row = dict[str, Any]
 @click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
 @click.option("--key", metavar="K", help="Only records with this key.")
 @click.option("--distinct", is_flag=True, help="Show each offset of a partition once, however often it was seen.")
-@click.option("--control", is_flag=True, help="Show control records, too: the markers of transactions.")
-@format_option(FORMATS, "How to show them.", default="table")
+@click.option("--control", is_flag=True, help="Also show control records: transaction markers.")
+@format_option(FORMATS, "The output format.", default="table")
 @formulas_option
-@click.option("--values", is_flag=True, help="Print values only, one a line.")
+@click.option("--values", is_flag=True, help="Print only values, one per line.")
 @payload_options
 @port_option
 @filter_options
@@ -62,17 +62,16 @@ Row = dict[str, Any]
 @secrets_option()
 @reading_options
 def records(files: tuple[str, ...], **options: Any) -> int:
-    """Show the records that captures and log segments hold, one a line: from Produce, Fetch and ShareFetch alike.
+    """Show the records in captures (Produce, Fetch and ShareFetch) and log segments, one per line.
 
     FILE is a capture, as `kcli decode pcap` reads them, a log segment, or "-" for either on standard input; DIR a
-    directory with captures or segments. A record that was sent and fetched stands once for each, unless --distinct. Its
-    offset is the one that the answer gave; none where it gave none. `"aborted": true` stands where the Fetch said so.
-    --since and --until: when it was asked for; in log segments, the record's own time. Exit code 1: no record matches.
-    With --bootstrap and --topic the records of a live topic, from its beginning to its present end; --since: from the
-    first record that is as new.
+    directory with captures or segments. A record that was produced and fetched is shown twice, with --distinct once.
+    The offset of a produced record comes from the response, if that has one. `"aborted": true` marks records of aborted
+    transactions, if the Fetch response lists these. --since and --until apply to the time of the request; in log
+    segments, to the record's timestamp. Exit code 1: no record matches. With --bootstrap and --topic kcli reads a live
+    topic, from its beginning (--since: from the first record of that time) to its current end.
 
-    Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and
-    which API and client it was seen with.
+    Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and the API and client that sent it.
 
     \b
     kcli records night.pcap --topic orders --values

@@ -18,12 +18,21 @@ FOLLOWED = ("table", "jsonl")
 def live_options(command: Command) -> Command:
     """Add the options that read a live topic."""
     options = (
-        click.option("--from-offset", type=click.IntRange(0), metavar="N", help="With --bootstrap: begin at offset N."),
+        click.option("--from-offset", type=click.IntRange(0), metavar="N", help="With --bootstrap: start at offset N."),
         click.option(
-            "--last", type=click.IntRange(1), metavar="N", help="With --bootstrap: the last N of each partition."
+            "--last",
+            type=click.IntRange(1),
+            metavar="N",
+            help="With --bootstrap: the last N records of each partition.",
         ),
-        click.option("--committed", is_flag=True, help="With --bootstrap: leave out what is aborted or not committed."),
-        click.option("--follow", is_flag=True, help="With --bootstrap: go on behind the present end, until Ctrl-C."),
+        click.option(
+            "--committed", is_flag=True, help="With --bootstrap: leave out records of aborted and open transactions."
+        ),
+        click.option(
+            "--follow",
+            is_flag=True,
+            help="With --bootstrap: continue after the current end with new records, until Ctrl-C.",
+        ),
     )
     return client_options(with_options(command, options))
 

@@ -48,40 +48,46 @@ from kcli.temporary import TemporaryFolder
 @click.command("replay")
 @files_argument("FILE|DIR...", expand=captures_in)
 @client_options
-@click.option("--speed", metavar="X|max", default="1", show_default=True, help="Speed, as a multiple of the captured.")
+@click.option(
+    "--speed", metavar="X|max", default="1", show_default=True, help="Speed, as a multiple of the captured one."
+)
 @click.option(
     "--free-running",
     "free",
     is_flag=True,
-    help="A load test: no connection waits for others, no fetch longer than the speed allows; nothing is compared.",
+    help="For load tests: no connection waits for others, and no fetch longer than the speed allows; nothing is "
+    "compared by default.",
 )
-@click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times, one by one.")
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times, one run after the other."
+)
 @click.option(
     "--clients",
     type=click.IntRange(1, 10_000),
     default=1,
     metavar="N",
-    help="Run each captured client N times at once: client ids, groups and transactional ids end in -1 to -N.",
+    help="Run each captured client N times concurrently; client ids, groups and transactional ids get the "
+    "suffixes -1 to -N.",
 )
 @click.option("--only", multiple=True, metavar="API,...", help="Only requests of these APIs.")
 @click.option("--skip", multiple=True, metavar="API,...", help="No requests of these APIs.")
-@click.option(
-    "--client-id", "--client", "client", metavar="ID", help="Only this client; * and ? stand for other characters."
-)
+@click.option("--client-id", "--client", "client", metavar="ID", help="Only this client; * and ? are wildcards.")
 @click.option(
     "--admin", is_flag=True, help="Also requests that change the cluster: topics, configs, ACLs and the like."
 )
 @live_topics_options
 @click.option(
     "--compare", "level", type=click.Choice(LEVELS), default="errors", show_default=True,
-    help="Compare errors by API, also the shape of each answer, every value, or nothing.",
+    help="What to compare: errors by API, also the shape of each response, every value, or nothing.",
 )  # fmt: skip
 @click.option(
     "--show-difference", "shown", type=click.IntRange(0), default=0, metavar="N",
     help="Show both exchanges in full for the first N kinds of difference.",
 )  # fmt: skip
 @click.option(
-    "--fill", is_flag=True, help="Write to empty topics the records that they held before, as the captures show."
+    "--fill",
+    is_flag=True,
+    help="First write to empty topics the records from before the capture that responses contain.",
 )
 @click.option("--record", metavar="FILE", help="Save the replay's traffic as a capture (pcapng).")
 @format_option(
@@ -96,17 +102,18 @@ from kcli.temporary import TemporaryFolder
 @reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(files: tuple[str, ...], **given: Any) -> int:
-    """Send all requests in FILE... again, to a cluster, and compare its answers with the captured ones by API.
+    """Send all requests in FILE... to a cluster again, and compare its responses with the captured ones by API.
 
     Without --bootstrap the cluster is an embedded broker in this process, empty at first.
 
-    FILE: a capture; - is standard input; DIR: a directory with captures. Several are read as one. Every captured
-    connection is one here, with its requests in their order; a request waits for the writes that were answered before
-    it. Ids that a broker gives out (topic and producer ids, members, generations, sessions, epochs) are the live ones.
-    Versions that the cluster lacks become the nearest that it has. Logins are the replay's own (--config); what
-    brokers say among themselves stays out. --since and --until: as a capture of this time alone.
+    FILE: a capture; - is standard input; DIR: a directory with captures. Several are read as one. kcli opens a
+    connection for every captured one and sends its requests in their order; a request waits for the writes that were
+    answered before it. Ids assigned by a broker (topic and producer ids, members, generations, sessions, epochs) are
+    replaced by the live ones. A version that the cluster lacks is replaced by the nearest one. The replay has its own
+    login (--config). Requests among brokers are not sent. --since and --until: as if the capture were of this time
+    only.
 
-    Exit 1 when answers differ (--compare).
+    Exit code 1: responses differ (--compare).
 
     \b
     kcli replay night.pcap --bootstrap localhost:9092

@@ -36,20 +36,20 @@ NAMED = 3  # files in the page's head
 @files_argument("FILE|DIR...")
 @click.option(
     "-o", "--output", required=True, metavar="OUT",
-    help="The page. An existing OUT is replaced when all is written, never before.",
+    help="The HTML page. An existing OUT is replaced only when the page is complete.",
 )  # fmt: skip
 @port_option
 @filter_options
 @quiet_option("No progress; do not print where the page is.")
 @reading_options
 def report(files: tuple[str, ...], output: str, **options: Any) -> int:
-    """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
+    """Write an HTML page about captures: a verdict, errors and latency over time, top talkers and more.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
-    pipeline run`. Of a `__cluster_metadata-0`, or the log directory around it (several: of one quorum's nodes), the
-    page shows the metadata log: brokers, leaders, partitions and changes over time, growth. The page needs nothing but
-    a browser, and loads nothing. Facts that exceed the memory go to a temporary folder (TMPDIR). The options
-    that choose exchanges are for captures. Exit code 1: they leave none.
+    pipeline run`. For `__cluster_metadata-0`, or the log directory around it (several: nodes of one quorum), the page
+    shows the metadata log: brokers, leaders, partitions and changes over time, growth. The page loads nothing from the
+    network. Data that exceed the memory go to a temporary folder (TMPDIR). The options that choose exchanges apply only
+    to captures. Exit code 1: they leave none.
 
     \b
     kcli report night.pcap -o report.html

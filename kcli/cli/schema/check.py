@@ -14,16 +14,16 @@ from kcli.jsontext import dumps
 @click.command()
 @click.argument("folder", metavar="DIR|FILE", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--against", metavar="RELEASE", help="Release that keeps its versions; the newest in the tables by default."
+    "--against", metavar="RELEASE", help="Release whose versions must not change; the newest in the tables by default."
 )
 @text_format_option()
-@quiet_option("Print nothing: the exit code is the answer.")
+@quiet_option("Print nothing; the exit code has the answer.")
 def check(folder: Path, against: str | None, form: str, quiet: bool) -> int:
     """Check the message definitions in DIR (*.json) or FILE.
 
-    Find all that Kafka's generator refuses, and what breaks the rules of evolution: the format that a release has
-    spoken may not change (types, nullability, tags, order and flexible versions of its versions). A finding names
-    file, line, message and field. Exit 1: something was found.
+    kcli finds everything that Kafka's generator refuses, and incompatible changes: the format of a released version may
+    not change (types, nullability, tags, order, flexible versions). A finding names file, line, message and field. Exit
+    code 1: there are findings.
 
     \b
     kcli schema check my-kip/

@@ -24,10 +24,10 @@ HEADINGS = ("field", "type", "versions", "", "about")
 @dialect_option
 @quiet_option("No warnings.", used=False)
 def doc(name: str, version: int | None, dialect: str | None) -> None:
-    """Print a document about a message, both messages of an API, or all that DIR defines, in Markdown.
+    """Print a Markdown document about a message, both messages of an API, or all messages in DIR.
 
-    For each message its fields with versions, defaults and, in a draft, what it says they are for; what each version
-    changed; and byte diagrams of the newest version, or of VERSION.
+    For each message it has the fields with versions, defaults and (in a draft) descriptions, the changes of each
+    version, and byte diagrams of the newest version, or of VERSION.
 
     \b
     kcli schema doc Fetch 12

@@ -19,10 +19,10 @@ FORMS = ("wireshark-lua", "kaitai", "json-schema")
 def export(form: str, dialect: str | None, output: str | None) -> None:
     """Write every API in every version for another tool, in one file.
 
-    wireshark-lua: a dissector for Wireshark and tshark 4.0 or newer: requests paired with responses, tagged fields,
-    batches opened, errors and damage as expert infos; fields are named after Kafka's: kafka2.FetchRequest.maxWaitMs.
-    kaitai: a specification for Kaitai Struct, of frames, messages and batches. json-schema: the JSON Schema of the
-    lines that decode and records print.
+    wireshark-lua: a dissector for Wireshark and tshark 4.0 or newer. It pairs requests with responses, decodes tagged
+    fields and batches, and reports errors and damage as expert infos; fields have Kafka's names:
+    kafka2.FetchRequest.maxWaitMs. kaitai: a specification for Kaitai Struct, of frames, messages and batches.
+    json-schema: the JSON Schema of the lines that decode and records print.
 
     \b
     kcli schema export --to wireshark-lua -o kafka.lua

@@ -31,17 +31,20 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="The directory to write the tables, or the dialect, to.",
 )
-@click.option("--anew", is_flag=True, help="Start from empty tables: the JARs hold every release that is wanted.")
+@click.option(
+    "--anew", is_flag=True, help="Start from empty tables, so that only the releases of the JARs are in them."
+)
 @quiet_option("No progress and no summary.")
 def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool) -> int:
-    """Read message definitions out of Kafka's JARs (or directories of them) and merge them into the tables.
+    """Read message definitions from Kafka's JARs (or directories of them) and merge them into the tables.
 
     The definitions are in kafka-clients, kafka-metadata, kafka-raft, kafka-group-coordinator,
-    kafka-transaction-coordinator and kafka-share-coordinator; before 3.9 also in kafka_2.13. Releases are merged onto
-    the tables in DIR, or onto kcli's own; without DIR kcli's own are replaced. `--dialect DIR` uses tables of your own.
+    kafka-transaction-coordinator and kafka-share-coordinator; before 3.9 also in kafka_2.13. Releases are merged into
+    the tables in DIR, or into kcli's own; without DIR kcli's own tables are replaced. `--dialect DIR` uses your own
+    tables.
 
-    TREE is a tree of Kafka's sources (or a part of one), such as a branch with a KIP: what it defines that the tables
-    don't have, or have otherwise, becomes a dialect in DIR, which has to be empty. Exit 1: there is no such thing.
+    TREE is a source tree of Kafka (or a part of one), such as a branch for a KIP. Definitions that are new or differ
+    from the tables become a dialect in DIR, which must be empty. Exit code 1: there are none.
 
     \b
     kcli schema import kafka-clients-4.4.0.jar kafka-metadata-4.4.0.jar -o tables/

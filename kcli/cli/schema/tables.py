@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = format_option(
-    ("table", "json", "jsonl"), "A table, one JSON array, or one JSON object a line.", default="table", name="form"
+    ("table", "json", "jsonl"), "A table, a JSON array, or one JSON object per line.", default="table", name="form"
 )
 
 QUIET = quiet_option("No warnings about a dialect's definitions.")
@@ -55,11 +55,8 @@ def list_(  # noqa: PLR0913  the command's options
 ) -> int:
     """List every API and message in the tables, or those with a WORD in their name.
 
-    \b
-    kcli schema list                    all of them
-    kcli schema list fetch              those with "fetch" in their name
-    kcli schema list --release 3.9      what a 3.9 node speaks
-    kcli schema list --errors 74        what error 74 is
+    \b kcli schema list all of them kcli schema list fetch those with "fetch" in their name kcli schema list --release
+    3.9 messages of release 3.9 kcli schema list --errors 74 name and meaning of error 74
     """
     from kcli.cli.schema.views import LIST_HEADINGS, listed
 
@@ -132,7 +129,7 @@ def say_findings(tables: Catalog, quiet: bool) -> None:
 @click.command()
 @click.argument("name")
 @click.argument("version", type=int, required=False)
-@click.option("--variants", is_flag=True, help="Show other layouts that old releases had under the same version, too.")
+@click.option("--variants", is_flag=True, help="Also show other layouts that old releases had under the same version.")
 @dialect_option
 @FORMAT
 @QUIET
@@ -182,15 +179,16 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 
 @click.command()
 @click.argument("words", metavar="[NAME V1 V2|A B]...", nargs=-1)
-@click.option("--release", "releases", nargs=2, metavar="A B", help="Compare the versions that two releases have.")
+@click.option("--release", "releases", nargs=2, metavar="A B", help="Compare the message versions of two releases.")
 @dialect_option
 @FORMAT
 @QUIET
 def diff(words: tuple[str, ...], releases: tuple[str, str] | None, dialect: str | None, form: str, quiet: bool) -> None:
     """Show what changed in a message or API: NAME V1 V2 compares two of its versions, A B [NAME]... two sides.
 
-    A and B are releases of Kafka, dialects, or folders of definitions, compared field by field in every version; with
-    a NAME or several only in these messages and APIs. A dialect or folder is compared in what it defines.
+    A and B are releases of Kafka, dialects, or folders of definitions. kcli compares them field by field in every
+    version; with NAMEs only these messages and APIs. Of a dialect or folder it compares only the messages that it
+    defines.
 
     \b
     kcli schema diff Fetch 11 12

@@ -16,12 +16,12 @@ from kcli.jsontext import dumps
 @dialect_option
 @quiet_option("No warnings.", used=False)
 def vectors_command(name: str, version: int | None, dialect: str | None) -> None:
-    """Print test vectors of a message, of both messages of an API, or of all that DIR defines: one JSON line each.
+    """Print test vectors of a message, both messages of an API, or all messages in DIR: one JSON line per vector.
 
-    Each has the message's name and version, what the case is about, the bytes as hex and the JSON that `kcli decode`
-    prints for them: defaults, nulls, each tag, limits of numbers, sizes around those where a compact length grows, a
-    tag that the version does not know. Without VERSION it is all versions. Headers are messages of their own
-    (RequestHeader, ResponseHeader).
+    A vector has the message's name and version, the name of the case, the bytes as hex, and the JSON that `kcli decode`
+    prints for them. Cases are defaults, nulls, each tag, limits of numbers, sizes at which a compact length gets
+    longer, and an unknown tag. Without VERSION kcli prints all versions. Headers are separate messages (RequestHeader,
+    ResponseHeader).
 
     \b
     kcli schema vectors Fetch 12

@@ -50,7 +50,7 @@ QUIET = quiet_option("No progress, no summary.")
     type=int,
     multiple=True,
     metavar="ID",
-    help="Only this session; may be given more than once.",
+    help="Only this session; repeatable.",
 )
 @filter_options
 @reading_options
@@ -61,13 +61,13 @@ def explain(
     session_ids: tuple[int, ...],
     **options: Any,
 ) -> int:
-    """Explain the fetch sessions of captures: who, which partitions, how many bytes they saved, why they ended.
+    """Explain the fetch sessions in captures: client, partitions, bytes saved, and how they ended.
 
     FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
     broker's request log printed; - is standard input; DIR: a directory with captures. Several captures are read as one.
-    All sessions are followed from their beginning, by all their fetches; the options that choose exchanges choose what
-    is shown: sessions with a fetch among these, as --topic those that asked for the topic, --slower-than those that had
-    to wait. Exit code 1: none has.
+    kcli follows all sessions by all their fetches. The options that choose exchanges only choose the sessions that are
+    shown: those with a fetch among these exchanges (--topic: sessions that fetched the topic; --slower-than: sessions
+    with a slow response). Exit code 1: there is none.
 
     \b
     kcli fetch-session explain night.pcap
@@ -111,18 +111,18 @@ def explain(
 @port_option
 @text_format_option()
 @click.option(
-    "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
+    "--notes/--no-notes", default=True, help="Also report wasteful behaviour; it does not change the exit code."
 )
 @filter_options
 @reading_options
 @QUIET
 def lint(files: tuple[str, ...], form: str, notes: bool, **options: Any) -> int:
-    """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
+    """Check both sides of each fetch session in captures against the rules of KIP-227.
 
-    One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
-    Traffic that a capture lacks (before its beginning, in gaps) is not judged. FILE, DIR: as for `explain`. All
-    sessions are followed, by all their fetches; the options that choose exchanges choose findings: those of frames
-    among these. Exit code 1 also where they choose no session's fetch.
+    A finding is one line: the frame (time, connection, correlation id), the session, the rule, and the side that broke
+    it. Sessions are not checked where the capture lacks traffic (before its beginning, in gaps). FILE, DIR: as for
+    `explain`. kcli checks all fetches; the options that choose exchanges only choose the findings that are shown. Exit
+    code 1: a rule is broken, or the options choose no fetch of a session.
 
     \b
     kcli fetch-session lint night.pcap

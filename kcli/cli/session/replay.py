@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @files_argument("FILE|DIR...", expand=captures_in)
 @client_options
 @live_topics_options
-@click.option("--fill", is_flag=True, help="Write to empty topics the records that the captures show, before.")
+@click.option("--fill", is_flag=True, help="First write the records in the captures to empty topics.")
 @click.option(
     "--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="The offsets to fetch from."
 )
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Of the first N kinds of differences, show one with both exchanges in full.",
+    help="Show both exchanges in full for the first N kinds of difference.",
 )
 @format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table", paged=False)
 @time_options
@@ -85,21 +85,21 @@ if TYPE_CHECKING:
 @reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(files: tuple[str, ...], **given: Any) -> int:
-    """Run the fetch sessions in FILE... against a broker, and compare its answers with the captured ones.
+    """Replay the fetch sessions in FILE... against a broker, and compare its responses with the captured ones.
 
-    Without --bootstrap the brokers are those of the captures, rebuilt in this process. They go through the captures
-    once more: at each fetch they stand as they stood when they answered it (logs, leaders, sessions), at any --speed.
+    Without --bootstrap kcli rebuilds the brokers from the captures in this process. At each fetch a rebuilt broker has
+    the state (logs, leaders, sessions) that the captured broker had when it answered, at any --speed.
 
     FILE: a capture, or the lines of `kcli decode pcap --format jsonl`, edited or not; - is standard input; DIR: a
-    directory with captures. Several are read as one. All captured connections run at once, in the captured rhythm
-    (or --speed). Session ids and topic ids are the live broker's own.
+    directory with captures. Several are read as one. All captured connections run concurrently, with the captured
+    timing (or --speed). Session ids and topic ids are those of the live broker.
 
-    --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
-    live beginning, earliest and latest start there and follow the live records. --fill gives empty topics the records
-    first. --since and --until choose sessions that were in use between; these are replayed whole.
+    --offsets: captured keeps the offsets (clamped to those of the live partitions), relative counts them from the live
+    beginning, earliest and latest start there and follow the live records. --fill first writes the records to empty
+    topics. --since and --until choose the sessions that were in use at that time, and replay them completely.
 
-    Exit 1 when the answers differ. Answers that a rebuilt broker can't know, because the capture lacks them, are
-    counted apart, with the reason, and are no difference. Ctrl-C ends with the results so far.
+    Exit code 1: responses differ. Responses that a rebuilt broker can't know, because the capture lacks them, are
+    counted separately with the reason, and are no difference. Ctrl-C ends with the results so far.
 
     \b
     kcli fetch-session replay night.pcap

@@ -30,18 +30,16 @@ SMALL = ("leader-epoch-checkpoint", "quorum-state", "partition.metadata")
 
 @click.command()
 @click.argument("source", metavar="DIR")
-@click.option(
-    "-o", "--output", required=True, metavar="NEW", help="The folder of the copy, which must not be there yet."
-)
+@click.option("-o", "--output", required=True, metavar="NEW", help="The folder for the copy; it must not exist.")
 @quiet_option("Print nothing but errors.")
 @dialect_option
 def backup(source: str, output: str, quiet: bool, dialect: str | None) -> int:
-    """Copy the metadata log of a node, its snapshots and meta.properties, into a new folder, and check the copy.
+    """Copy the metadata log of a node, its snapshots and meta.properties, into a new folder, and verify the copy.
 
-    DIR is `__cluster_metadata-0` or the log directory around it, also of a node that runs: where that drops a part of
-    its log meanwhile, the copy is made once more. NEW gets its name when all of it has passed `kcli snapshot verify`
-    and is on the disk; what is there already is never touched. `kcli snapshot restore NEW` starts a quorum with it.
-    Exit code 1: the files are damaged, and there is no copy.
+    DIR is `__cluster_metadata-0` or the log directory around it, also of a running node: if the node deletes a part of
+    its log meanwhile, kcli copies again. NEW gets its name only after the copy has passed `kcli snapshot verify` and is
+    synced to disk; an existing NEW is never changed. `kcli snapshot restore NEW` starts a quorum with it. Exit code 1:
+    the files are damaged, and there is no copy.
 
     \b
     kcli snapshot backup /var/kafka/meta -o backup/2026-11-27

@@ -33,16 +33,12 @@ class ShownOptions:
 
 
 OPTIONS = (
+    click.option("--topic", metavar="T", help="Only this topic, its partitions and configs; * and ? are wildcards."),
     click.option(
-        "--topic", metavar="T", help="Only a topic, its partitions and configs; * and ? stand for characters."
+        "--broker", type=int, metavar="ID", help="Only this broker, its configs, and partitions that it led or joined."
     ),
-    click.option(
-        "--broker", type=int, metavar="ID", help="Only a broker, its configs, and partitions that it led or joined."
-    ),
-    click.option(
-        "--acl", metavar="TEXT", help="Only ACLs with this principal or resource; * and ? stand for characters."
-    ),
-    click.option("--config", metavar="NAME", help="Only configs of this name; * and ? stand for other characters."),
+    click.option("--acl", metavar="TEXT", help="Only ACLs with this principal or resource; * and ? are wildcards."),
+    click.option("--config", metavar="NAME", help="Only configs of this name; * and ? are wildcards."),
 )
 
 

@@ -30,19 +30,23 @@ MOST = 20  # records that are named
 @click.command()
 @click.argument("source", metavar="FILE|DIR")
 @click.option(
-    "--against", required=True, metavar="VERSION", help="A release (3.9), a metadata.version (3.9-IV0), a level."
+    "--against",
+    required=True,
+    metavar="VERSION",
+    help="A release (3.9), a metadata.version (3.9-IV0) or a feature level.",
 )
 @text_format_option()
 @quiet_option("No summary, no warnings.")
 @dialect_option
 def check(source: str, against: str, form: str, quiet: bool, dialect: str | None) -> int:
-    """Say what in a cluster's metadata another metadata.version, older or newer, does not allow; exit 1 for a loss.
+    """Check whether another metadata.version or release, older or newer, can load a cluster's metadata.
 
-    FILE is a snapshot; of a directory it is the newest one and the log behind it, with `@OFFSET` or `@TIME` its state
-    then. What would be lost, features and nodes without support, records that are written in another version; whether
-    Kafka would refuse the step. And which records, that a node has to replay although they are superseded, keep nodes
-    of the release from starting, with the cure. VERSION is a release: nodes get its software before the level is
-    raised; of a metadata.version or a level they are those that are registered, as kafka-features has it.
+    FILE is a snapshot; for a directory kcli takes the newest snapshot and the log after it, with `@OFFSET` or `@TIME`
+    the state at that point. kcli shows which metadata would be lost, features and nodes without support, records that
+    would be written in another version, and whether Kafka would refuse the change. It also shows superseded records
+    that nodes still replay and the release can't read, so that nodes would not start, with the remedy. If VERSION is a
+    release, kcli assumes that all nodes run it; for a metadata.version or a level the nodes registered now must support
+    it, as for kafka-features. Exit code 1: something would be lost, or nodes would not start.
 
     \b
     kcli snapshot check __cluster_metadata-0 --against 3.9

@@ -33,9 +33,9 @@ from kcli.snapshots.reading.names import SnapshotId
     type=click.IntRange(min=1),
     default=8 << 20,
     show_default=True,
-    help="Most bytes of a data batch.",
+    help="Maximum bytes of a data batch.",
 )
-@click.option("--stats", is_flag=True, help="Print the KIP's measures to standard error.")
+@click.option("--stats", is_flag=True, help="Print the KIP's metrics to standard error.")
 @quiet_option("Print nothing but errors.")
 @dialect_option
 def create(  # noqa: PLR0913  the command's options
@@ -50,9 +50,9 @@ def create(  # noqa: PLR0913  the command's options
 ) -> int:
     """Write a snapshot of the state at an offset of a metadata log: `<offset>-<epoch>.checkpoint`.
 
-    The offset is the first one that the snapshot does not hold; it has to lie between two batches, outside a metadata
-    transaction, and should lie at or below the high watermark, which no file states: give one that is committed. The
-    file is written under another name, then renamed.
+    The offset is the first one that the snapshot does not contain. It must be between two batches and outside a
+    metadata transaction, and should be at or below the high watermark, which no file records: choose an offset that is
+    committed. The file is written under a temporary name, then renamed.
 
     \b
     kcli snapshot create --log __cluster_metadata-0 --at-offset 1600 -o snapshots/

@@ -41,21 +41,22 @@ class DiffOptions:
 @text_format_option()
 @output_option
 @secrets_option("--secrets")
-@click.option("--commands", is_flag=True, help="Print the lines for Kafka's tools that bring A's state back.")
-@click.option("--bootstrap", metavar="HOST:PORT", help="The cluster that the lines of --commands are for.")
+@click.option("--commands", is_flag=True, help="Print commands of Kafka's tools that restore A's state.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="The cluster in the lines of --commands.")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 when there are differences.")
 @quiet_option("No summary, no warnings.")
 @dialect_option
 def diff(before: str, after: str, **given: Any) -> int:
-    """Show what was created, deleted and changed from A to B: by object, whatever the order of the records.
+    """Show the objects that were created, deleted and changed from A to B, independent of the order of records.
 
-    A and B are snapshots or directories; a directory with `@OFFSET` behind it is its state before that log offset
-    (`kcli snapshot diff DIR@1200 DIR@1600`), with `@TIME` its state at that time (ISO 8601), by the log. The offsets
-    that were compared stand on standard error: between two offsets there is what happened meanwhile; `kcli snapshot
-    drift` compares nodes at one offset.
+    A and B are snapshots or directories. DIR@OFFSET is the state before that log offset (`kcli snapshot diff DIR@1200
+    DIR@1600`), DIR@TIME the state at that time (ISO 8601), by the log. kcli prints the compared offsets to standard
+    error; between different offsets it shows the changes in between. To compare nodes at one offset use `kcli snapshot
+    drift`.
 
-    --commands prints kafka-topics, kafka-configs, kafka-acls and other lines that undo it: deleted topics with their
-    partitions and configs, ACLs, quotas, features. Records and secrets do not come back; comments say what is missing.
+    --commands prints kafka-topics, kafka-configs, kafka-acls and other commands that undo the changes: deleted topics
+    with their partitions and configs, ACLs, quotas, features. Records and secrets can't be restored; comments say what
+    is missing.
 
     \b
     kcli snapshot diff old.checkpoint new.checkpoint

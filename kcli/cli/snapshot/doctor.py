@@ -37,11 +37,11 @@ INDENT = " " * 10  # below a finding's severity
 @quiet_option("Only findings.")
 @dialect_option
 def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet: bool, dialect: str | None) -> int:
-    """Say what keeps a quorum from having a leader: who is there, whose log is whose, who can win, what to type.
+    """Find out why a quorum has no leader: reachable nodes, their logs, electable nodes, and commands that help.
 
-    HOST:PORT are controllers: each is asked on its own port, whether it leads or not, and those that they name. DIR is
-    a node's log directory: meta.properties beside `__cluster_metadata-0`; copies are enough. Both may be given, as far
-    as they are at hand. Exit code 1 with a warning or worse, 0 without, 3 when nothing could be judged.
+    HOST:PORT are controllers: kcli asks each on its own port, and the controllers that they name. DIR is a node's log
+    directory (meta.properties beside `__cluster_metadata-0`), or a copy of it. You can give both kinds, and as many
+    nodes as you have. Exit code 1: a warning or worse; 3: nothing could be judged.
 
     \b
     kcli snapshot doctor localhost:9093,localhost:9095,localhost:9097

@@ -47,17 +47,17 @@ def drift(
     quiet: bool,
     dialect: str | None,
 ) -> int:
-    """Compare the metadata of a quorum's nodes, object for object; exit 1 when they drift.
+    """Compare the metadata of a quorum's nodes, object by object; exit code 1 if they differ.
 
-    DIR is a node's `__cluster_metadata-0`, or the log directory around it: copies are enough. All nodes are compared at
-    the highest offset that each of them can show, from its own snapshots and its own log. Records that a node has not
-    replicated yet are lag, and no drift. For each object that differs: what each node holds, and the last record of the
-    log that changed it.
+    DIR is a node's `__cluster_metadata-0`, or the log directory around it, or a copy. kcli loads the metadata of each
+    node from its own snapshots and log, and compares them at the highest offset that all nodes have. Records that a
+    node has not replicated yet are lag, not drift. For each object that differs it shows the value on each node, and
+    the last record of the log that changed it.
 
-    HOST:PORT are nodes of a live quorum. Every broker and controller is asked for its log, which only the leader gives
-    (Kafka 3.9 to 4.4), and for what it shows of its metadata: topics and partitions (Metadata, brokers only), the
-    configs of topics, ACLs, client quotas, the users and iterations of SCRAM credentials, and features. The answers are
-    held to that log.
+    HOST:PORT are nodes of a live quorum. kcli asks every broker and controller for its log, which only the leader
+    returns (Kafka 3.9 to 4.4), and for its metadata: topics and partitions (Metadata, brokers only), configs of topics,
+    ACLs, client quotas, users and iterations of SCRAM credentials, and features. It compares the responses with that
+    log.
 
     \b
     kcli snapshot drift node1/data node2/data node3/data

@@ -40,12 +40,12 @@ OF_SNAPSHOTS = Filter(frozenset({FETCH_SNAPSHOT}))
 @quiet_option("Print nothing but errors.")
 @reading_options
 def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
-    """Put together the snapshots that FetchSnapshot responses carry in network captures.
+    """Reassemble the snapshots in FetchSnapshot responses of captures.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
-    `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory for each server.
-    A snapshot that is not whole stays as `.part`, and the exit code is 3; of a capture that breaks off, the whole ones
-    are written as well.
+    `<offset>-<epoch>.checkpoint`; if two servers sent different files with the same id, in a directory for each server.
+    An incomplete snapshot is written as `.part`, and the exit code is 3. Complete snapshots are also written from a
+    truncated capture.
 
     \b
     kcli snapshot extract night.pcap -o snapshots/

@@ -31,8 +31,10 @@ from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
 @click.option("-o", "--output", required=True, metavar="DIR", help="The directory to write to.")
 @click.option("--snapshot", metavar="OFFSET-EPOCH", help="The snapshot to fetch; by default the latest one.")
 @click.option("--cluster-id", metavar="ID", help="Refuse a cluster with another id.")
-@click.option("--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Most bytes of one response; 1 MiB.")
-@click.option("--no-resume", is_flag=True, help="Start over where an earlier run left a part.")
+@click.option(
+    "--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Maximum bytes of one response; 1 MiB by default."
+)
+@click.option("--no-resume", is_flag=True, help="Start over instead of continuing a partial download.")
 @quiet_option("Print nothing but errors.")
 def fetch(  # noqa: PLR0913  the command's options
     bootstrap: str | None,
@@ -46,9 +48,9 @@ def fetch(  # noqa: PLR0913  the command's options
 ) -> int:
     """Fetch the latest snapshot of a KRaft quorum into a directory: `<offset>-<epoch>.checkpoint`.
 
-    --bootstrap takes controllers; of a broker it asks where they are. While it comes the file is called `.part`; a run
-    that was broken off goes on there, as long as the same leader serves the same snapshot. The file gets its name when
-    it is whole and has passed `verify`.
+    --bootstrap takes controllers, or a broker, which kcli asks for the controllers. During the download the file is
+    named `.part`; a later run continues it if the same leader has the same snapshot. The file gets its name when it is
+    complete and has passed `verify`.
 
     \b
     kcli snapshot fetch --bootstrap localhost:9093 -o snapshots/

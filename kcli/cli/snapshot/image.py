@@ -63,7 +63,7 @@ class ImageOptions:
 @click.argument("source", metavar="FILE|DIR")
 @click.argument("verb", metavar="[ls|cat|find|tree]", required=False, type=click.Choice(VERBS))
 @click.argument("place", metavar="[PATH]", required=False)
-@click.option("--log", metavar="DIR", help="Replay the log segments of this directory behind the snapshot.")
+@click.option("--log", metavar="DIR", help="Replay the log segments of this directory after the snapshot.")
 @click.option(
     "--at-offset",
     type=click.IntRange(min=0),
@@ -71,17 +71,18 @@ class ImageOptions:
     help="The state before log offset N, or before the batch that it lies in.",
 )
 @click.option("--at-time", metavar="TIME", help="The state at this time (ISO 8601), by the log.")
-@click.option("--path", metavar="GLOB", help="Print the nodes that match, as `tree` does: 'topics/byName/*'.")
-@click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
+@click.option("--path", metavar="GLOB", help="Print the nodes that match this path, as `tree` does: 'topics/byName/*'.")
+@click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question about the metadata.")
 @click.option(
     "--without",
     multiple=True,
     metavar="broker=ID|rack=NAME",
-    help="Say what happens to partitions without these: offline, under min ISR, next leaders. Again for more.",
+    help="Show partitions if these fail: offline, under min ISR, next leaders; repeatable.",
 )
 @format_option(
     ("text", "json", "jsonl", "parquet"),
-    "json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
+    "The output format; json: one object of tables; jsonl: one row per line; parquet: a file for each table in "
+    "the directory -o.",
     default="text",
     name="form",
 )
@@ -89,18 +90,19 @@ class ImageOptions:
     "-o",
     "--output",
     metavar="FILE|DIR",
-    help="Write to FILE, not to standard output; parquet: into DIR. An existing one is replaced when all is written.",
+    help="Write to FILE instead of standard output; parquet: into DIR. An existing one is replaced only when all "
+    "is written.",
 )
 @secrets_option("--secrets")
 @click.option("--stats", is_flag=True, help="Print the load time to standard error.")
 @quiet_option("No warnings on stderr.")
 @dialect_option
 def image(source: str, **given: Any) -> int:
-    """Query the metadata in a snapshot, and in the log behind it: what a controller would hold.
+    """Query the metadata in a snapshot and the log after it, as a controller loads it.
 
-    FILE is a snapshot; for a directory the newest one in it, and the log segments beside it. Without more the image in
-    figures. `ls`, `cat`, `find` and `tree` take a path as kafka-metadata-shell has it (/image/topics/byName/...), which
-    may be a pattern (`*`, `?`, `**`) and may begin below /image.
+    FILE is a snapshot; for a directory kcli takes the newest snapshot and the log after it. Without further arguments
+    kcli prints the numbers of objects. `ls`, `cat`, `find` and `tree` take a path of kafka-metadata-shell
+    (/image/topics/byName/...), which may be a pattern (`*`, `?`, `**`) and may begin below /image.
 
     \b
     kcli snapshot image __cluster_metadata-0 tree topics/byName/orders

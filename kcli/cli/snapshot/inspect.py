@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @click.option(
     "--records",
     is_flag=True,
-    help="Print every record in Kafka's JSON form, an object a line; those of a log with time and leader epoch.",
+    help="Print every record in Kafka's JSON form, one per line; records of a log have time and leader epoch.",
 )
-@format_option(("table", "jsonl"), "A table, or one JSON object a line.", default="table", name="form")
-@click.option("--stats", is_flag=True, help="Print the KIP's measures, too: size, load time, generation time.")
+@format_option(("table", "jsonl"), "A table, or one JSON object per line.", default="table", name="form")
+@click.option("--stats", is_flag=True, help="Also print the KIP's metrics: size, load time, generation time.")
 @output_option
 @quiet_option("No warnings on stderr.")
 @secrets_option()
@@ -42,11 +42,11 @@ def inspect(  # noqa: PLR0913  the command's options
     secrets: bool,
     dialect: str | None,
 ) -> int:
-    """Show what a KRaft snapshot holds: header, voters, records by type, the largest topics, what is not well.
+    """Show the contents of a KRaft snapshot: header, voters, records by type, largest topics, problems.
 
     FILE is a snapshot (`<offset>-<epoch>.checkpoint`) or a segment of the metadata log (`<offset>.log`); for a
     directory (`__cluster_metadata-0`, or the log directory around it) all its snapshots. The offset in a snapshot's
-    name is its end offset: the first one of the log that it does not hold. Offsets inside a snapshot count its own
+    name is its end offset: the first one of the log that it does not contain. Offsets inside a snapshot count its own
     records from 0.
 
     \b

@@ -35,10 +35,10 @@ class LogOptions(ShownOptions):
 
 @click.command()
 @click.argument("source", metavar="DIR|HOST:PORT")
-@click.option("--from", "begin", metavar="OFFSET|TIME", help="From this log offset or time (ISO 8601) on.")
-@click.option("--to", "end", metavar="OFFSET|TIME", help="Up to this log offset (not included), or this time.")
+@click.option("--from", "begin", metavar="OFFSET|TIME", help="Start at this log offset or time (ISO 8601).")
+@click.option("--to", "end", metavar="OFFSET|TIME", help="End before this log offset, or at this time.")
 @change_options
-@click.option("--commands", is_flag=True, help="Print the lines for Kafka's tools that undo the changes.")
+@click.option("--commands", is_flag=True, help="Print commands of Kafka's tools that undo the changes.")
 @text_format_option()
 @output_option
 @client_config_option
@@ -46,12 +46,12 @@ class LogOptions(ShownOptions):
 @quiet_option("No warnings, no summary.")
 @dialect_option
 def log(source: str, **given: Any) -> int:
-    """Say what changed in a cluster's metadata: time, offset and leader epoch of each record, and what it did.
+    """Show what changed in a cluster's metadata: time, offset and leader epoch of each record, and the change.
 
-    DIR is a `__cluster_metadata-0`, or the log directory around it. Its snapshots tell the state before, so that a
-    removed ACL or topic is shown by what it was. A topic's partitions and configs go with it. Of a metadata transaction
-    the time is that of its end. HOST:PORT are controllers, or a broker: the log is that of the quorum's leader, up to
-    the high watermark. Who made a change is not in the metadata.
+    DIR is a `__cluster_metadata-0`, or the log directory around it. With the state from its snapshots, kcli also shows
+    the former values of removed ACLs and topics. The removal of a topic includes its partitions and configs. Changes in
+    a metadata transaction have the time of its end. HOST:PORT are controllers, or a broker: kcli reads the log of the
+    quorum's leader, up to the high watermark. The metadata does not record who made a change.
 
     \b
     kcli snapshot log __cluster_metadata-0 --from 2026-11-21T09:00 --topic orders

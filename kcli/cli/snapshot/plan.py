@@ -65,8 +65,8 @@ MEASURES = ("GenSnapshotLatencyMs", "LoadSnapshotLatencyMs", "SnapshotSizeBytes"
     help="max.replication.lag.ms; by default seven days.",
 )
 @click.option("--high-watermark", type=click.IntRange(min=0), help="The high watermark; by default the log's end.")
-@click.option("--log-begin", type=click.IntRange(min=0), help="The log begin offset; by default the first segment's.")
-@click.option("--log-begin-age-ms", type=click.IntRange(min=0), help="How long the log has begun at that offset.")
+@click.option("--log-begin", type=click.IntRange(min=0), help="The log start offset; by default the first segment's.")
+@click.option("--log-begin-age-ms", type=click.IntRange(min=0), help="For how long the log has begun at that offset.")
 @click.option(
     "--replica",
     "replicas",
@@ -75,23 +75,26 @@ MEASURES = ("GenSnapshotLatencyMs", "LoadSnapshotLatencyMs", "SnapshotSizeBytes"
     help="The offset up to which a live replica has replicated.",
 )
 @click.option(
-    "--leader-log-begin", type=click.IntRange(min=0), help="The begin offset of the leader's log, for a follower's DIR."
+    "--leader-log-begin", type=click.IntRange(min=0), help="The start offset of the leader's log, for a follower's DIR."
 )
 @click.option("--now-ms", type=int, help="The time to compute ages at; by default now.")
-@click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
-@click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
+@click.option(
+    "--partitions", type=click.IntRange(min=0), help="For the estimate: number of partitions on the lost broker."
+)
+@click.option("--brokers", type=click.IntRange(min=0), help="For the estimate: number of other brokers.")
 @click.option(
     "--properties", metavar="FILE", help="The node's server.properties; by default the one beside DIR, or above it."
 )
-@format_option(("text", "json"), "For reading, or one JSON object.", default="text", name="form")
+@format_option(("text", "json"), "Text, or one JSON object.", default="text", name="form")
 @quiet_option("No warnings.")
 @dialect_option
 def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **given: Any) -> int:
-    """Say whether a snapshot is due and which may go (KIP-630), how the log grows, what each file's loss would take.
+    """Show whether a snapshot is due and which may be deleted (KIP-630), how the log grows, and what the loss of a file
+    means.
 
-    DIR is a `__cluster_metadata-0`, or the directory around it. Settings are those of server.properties, or Kafka's
-    defaults. Also the KIP's arithmetic: what a lost broker costs when every partition's ISR change is a record of its
-    own (40 bytes), against one fence record (8 bytes): for each broker of DIR's image, or for --partitions and
+    DIR is a `__cluster_metadata-0`, or the directory around it. Settings come from server.properties, or are Kafka's
+    defaults. kcli also shows the KIP's estimate for the loss of a broker: ISR changes with a record for every partition
+    (40 bytes), compared with one fence record (8 bytes), for each broker of DIR's image, or for --partitions and
     --brokers.
 
     \b

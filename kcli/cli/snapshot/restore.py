@@ -45,31 +45,37 @@ class RestoreOptions:
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SNAPSHOT|DIR...")
 @click.option(
-    "--to", metavar="LOGDIR", help="Do it: the new controller's metadata log directory (metadata.log.dir, log.dirs)."
+    "--to",
+    metavar="LOGDIR",
+    help="Carry out the steps in this metadata log directory of a new controller (metadata.log.dir, log.dirs).",
 )
 @click.option(
     "--voters",
     metavar="ID@HOST:PORT[:DIRECTORY_ID],...",
-    help="The controllers of the new quorum; with directory ids they stand in the metadata (KIP-853).",
+    help="The controllers of the new quorum; if they have directory ids, these are written into the metadata "
+    "(KIP-853).",
 )
-@click.option("--node-id", type=click.IntRange(min=0), metavar="N", help="Of LOGDIR, without a meta.properties.")
-@click.option("--cluster-id", metavar="ID", help="Of the cluster; by default as in a meta.properties.")
-@click.option("--release", metavar="RELEASE", help="The release of Kafka that is to load it.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done to LOGDIR.")
-@click.option("--force", is_flag=True, help="Remove the metadata log that is in LOGDIR.")
+@click.option(
+    "--node-id", type=click.IntRange(min=0), metavar="N", help="The node id, if LOGDIR has no meta.properties."
+)
+@click.option("--cluster-id", metavar="ID", help="The cluster id; by default that of a meta.properties.")
+@click.option("--release", metavar="RELEASE", help="The release of Kafka that will load it.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done to LOGDIR.")
+@click.option("--force", is_flag=True, help="Replace the metadata log in LOGDIR.")
 @text_format_option(paged=False)
-@quiet_option("Only errors, and what was done.")
+@quiet_option("Print only errors, and the actions taken.")
 @dialect_option
 def restore(sources: tuple[str, ...], **given: Any) -> int:
-    """Start a new quorum with a snapshot: say whether it is fit for that, and the steps; with --to do those of a node.
+    """Start a new quorum from a snapshot: check the snapshot and print the steps; with --to carry out those of a node.
 
-    SNAPSHOT is a file, DIR a metadata log, whose newest snapshot and log are taken; with `@OFFSET` or `@TIME` its state
-    then. Of several DIRs, nodes of a lost quorum, it is the one with the longest log by epoch: what may not have been
-    committed in it, and what the others lack, is said first, as `kcli snapshot doctor` says it.
+    SNAPSHOT is a file; DIR is a metadata log, of which kcli takes the newest snapshot and the log after it, with
+    `@OFFSET` or `@TIME` the state at that point. Of several DIRs, nodes of a lost quorum, kcli takes the one with the
+    longest log by epoch. It first shows which of its records may be uncommitted, and what the others lack, as `kcli
+    snapshot doctor` does.
 
-    LOGDIR gets a `__cluster_metadata-0` that holds this snapshot and nothing else, and a meta.properties where it has
-    none. Without --voters the voters are those of the snapshot or, below kraft.version 1, those of
-    `controller.quorum.voters`. Exit code 1: the snapshot is not fit, and nothing was done.
+    kcli creates a `__cluster_metadata-0` in LOGDIR with only this snapshot, and a meta.properties if there is none.
+    Without --voters the voters are those of the snapshot or, below kraft.version 1, those of
+    `controller.quorum.voters`. Exit code 1: the snapshot is not suitable, and nothing was done.
 
     \b
     kcli snapshot restore backup/00000000000000001496-0000000001.checkpoint --release 4.4

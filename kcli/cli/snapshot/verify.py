@@ -29,24 +29,26 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
-@format_option(("table", "jsonl"), "Findings as text, or one JSON object each.", default="table", name="form")
+@format_option(("table", "jsonl"), "Text, or one JSON object per finding.", default="table", name="form")
 @click.option(
     "--replay",
     is_flag=True,
-    help="Replay the log from each snapshot to the next, and compare; compare snapshots of one id, of several nodes.",
+    help="Replay the log from each snapshot to the next, and compare; also compare snapshots of several nodes "
+    "with the same id.",
 )
 @quiet_option("Only findings: no summary.")
 @dialect_option
 def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect: str | None) -> int:
-    """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.
+    """Check snapshots, metadata log segments, or a partition's directory; exit code 1 if something is wrong.
 
-    Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
-    each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also whether each snapshot fits
-    the log (offset, epoch, time), KIP-630's invariant, leader-epoch-checkpoint and quorum-state. Unusual but lawful
-    things are notes. A file that can't be read is an error of its own (exit 3), and all others are still verified.
+    kcli checks framing, checksums, offsets, header and footer, the file name, every record, and references between
+    records. For a directory (`__cluster_metadata-0`, or the log directory around it) it also checks whether each
+    snapshot matches the log (offset, epoch, time), KIP-630's invariant, leader-epoch-checkpoint and quorum-state. Valid
+    but unusual contents are notes. An unreadable file is an error (exit code 3), and all others are still checked.
 
-    With --replay each snapshot and the log behind it have to make the next one, object for object; the first one has
-    to follow from a log that begins at 0. Several DIRs are nodes of one quorum: snapshots of one id hold the same.
+    With --replay kcli replays the log after each snapshot, and compares the result with the next snapshot, object by
+    object; the first snapshot is compared with a log that begins at 0. Several DIRs are nodes of one quorum: snapshots
+    with the same id must have the same contents.
 
     \b
     kcli snapshot verify __cluster_metadata-0

@@ -49,8 +49,10 @@ class WatchOptions(ShownOptions):
 @click.argument("bootstrap", metavar="HOST:PORT[,...]")
 @change_options
 @click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="SECONDS",
-              help="How often the state of the quorum is looked at; it is shown when it has changed.")  # fmt: skip
-@click.option("--duration", type=click.FloatRange(0), metavar="SECONDS", help="End by itself; by default with Ctrl-C.")
+              help="How often to check the state of the quorum, which is shown when it has changed.")  # fmt: skip
+@click.option(
+    "--duration", type=click.FloatRange(0), metavar="SECONDS", help="End after this time; by default on Ctrl-C."
+)
 @text_format_option(paged=False)
 @output_option
 @client_config_option
@@ -60,9 +62,9 @@ class WatchOptions(ShownOptions):
 def watch(bootstrap: str, **given: Any) -> int:
     """Follow the metadata log of a live quorum: each change when it is committed, as `snapshot log` shows it.
 
-    HOST:PORT are controllers, or a broker. kcli reads as an observer that has no id: it never counts for a vote or for
-    the high watermark, and sees nothing above it. Between the changes stands the state of the quorum, by its leader:
-    epoch, high watermark, and how many records each voter and observer is behind.
+    HOST:PORT are controllers, or a broker. kcli reads as an observer without an id: it does not count for votes or the
+    high watermark, and reads only up to that. When the state of the quorum changes, kcli shows it: leader, epoch, high
+    watermark, and the lag of each voter and observer in records.
 
     \b
     kcli snapshot watch localhost:9093 --topic orders

@@ -35,15 +35,17 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @click.command()
 @click.argument("query", required=False, metavar="[QUERY]")
 @click.argument("files", nargs=-1, metavar="FILE|DIR...")
-@format_option(FORMATS, "How to show the rows.", default="table")
+@format_option(FORMATS, "The output format.", default="table")
 @click.option("--list", "list_", is_flag=True, help="List the tables with their columns, and the questions.")
 @click.option(
     "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
 )
-@click.option("-f", "--file", "script", metavar="FILE", help="Read the query from FILE, or several that end with `;`.")
+@click.option(
+    "-f", "--file", "script", metavar="FILE", help="Read the query from FILE, or several queries, each ended by `;`."
+)
 @click.option(
     "--timeout", type=Duration(), default="1h", show_default=True, metavar="TIME",
-    help="End a query that takes longer, as 30s or 2h.",
+    help="End a query that takes longer: 30s, 2h.",
 )  # fmt: skip
 @formulas_option
 @payload_options
@@ -57,9 +59,9 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     """Answer a question in SQL (DuckDB's) about captures, log segments, snapshots and Parquet tables.
 
-    Several captures are read as one. A DIR stands for all it holds: a topic's folder, a folder of captures, the tables
-    of `kcli pipeline run`. Without QUERY, kcli asks for queries, one after another. `kcli sql --list` shows the tables.
-    --since and --until leave out exchanges before any table is made of them.
+    Several captures are read as one. DIR means all files in it: a partition's folder, a folder of captures, the tables
+    of `kcli pipeline run`. Without QUERY, kcli prompts for queries. `kcli sql --list` shows the tables. --since and
+    --until apply to exchanges before kcli makes the tables.
 
     \b
     kcli sql "SELECT client_id, count(*) FROM exchanges GROUP BY ALL" night.pcap

@@ -75,34 +75,36 @@ class Columns(click.Choice[str]):
     type=Columns(),
     multiple=True,
     metavar="COLUMN,...",
-    help=f"What to count by, one or more of {', '.join(COLUMNS)}.  [default: api]",
+    help=f"Columns to count by, one or more of {', '.join(COLUMNS)}.  [default: api]",
 )
-@click.option("--interval", type=Interval(), metavar="TIME", help="Count by intervals of so long: 500ms, 10s, 5m.")
+@click.option("--interval", type=Interval(), metavar="TIME", help="Count by intervals of this length: 500ms, 10s, 5m.")
 @click.option(
-    "--sort", metavar="COLUMN", help="The rows by this column, the most first, the least with - in front; names from a."
+    "--sort",
+    metavar="COLUMN",
+    help="Sort by this column in descending order, with - in front in ascending order; names always from a to z.",
 )
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many rows.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most this many rows.")
 @port_option
-@format_option(("table", "jsonl", "csv"), "How to show it.", default="table")
+@format_option(("table", "jsonl", "csv"), "The output format.", default="table")
 @filter_options
 @output_option
 @quiet_option("No progress, no closing summary.")
-@jobs_option("count; the same counts, whatever N")
+@jobs_option("the counts do not depend on it")
 @reading_options
 def stats(files: tuple[str, ...], **options: Any) -> int:
-    """Count the exchanges of captures by client, API, broker, topic and more: sizes, latencies and errors.
+    """Count the exchanges in captures by client, API, broker, topic and more: sizes, latencies and errors.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. An exchange counts in each
     topic, partition, group and error that it names, each time with all its bytes and records. Percentiles of the
-    latency are at most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row,
-    the others. Exit code 1: the options that choose exchanges leave none.
+    latency are accurate to 1 %, the maximum is exact. kcli keeps at most 10,000 rows; the rest is one row, the others.
+    Exit code 1: the options that choose exchanges leave none.
 
-    Columns: those of --by; exchanges, how many a second captured (without the time between files) or of the interval,
-    and how many with an error; bytes of requests and of responses; latency: median, 95 %, 99 %, maximum; rec/req,
-    records of a Produce (where there is none: of a Fetch's answer); empty, the share of Fetches answered without
-    records. By client, broker, connection or file also conns, connections and how many of them were opened within the
-    capture; rtt, the least round trip of TCP's handshakes; and resent, segments that brought bytes again. At the end
-    errors by name.
+    Columns: those of --by; exchanges; exchanges with an error; bytes of requests and of responses; latency: median, 95
+    %, 99 %, maximum; /s, exchanges per second of captured time (without the time between files) or of the interval;
+    rec/req, records per Produce request (without Produce: per Fetch response); empty, the share of Fetch responses
+    without records. By client, broker, connection or file also conns, connections; opened, those opened within the
+    capture; rtt, the minimum round-trip time of TCP handshakes; and resent, retransmitted segments. At the end errors
+    by name.
 
     \b
     kcli stats night.pcap --by client,api --sort p99_ms --limit 10

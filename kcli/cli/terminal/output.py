@@ -39,13 +39,13 @@ MEMBER = (
 
 def output_option(command: Command) -> Command:
     """Add -o OUT, for a command that prints data in the format that --format names, or the suffix of OUT."""
-    text = "Write to OUT, not to standard output. The suffix of OUT (.jsonl, .csv, ...) says the format where --format"
-    return named_output(f"{text} does not.", command)
+    suffix = "Without --format, the suffix of OUT (.jsonl, .csv, ...) determines the format."
+    return named_output(f"Write to OUT instead of standard output. {suffix}", command)
 
 
 def one_form_output_option(command: Command) -> Command:
     """Add -o OUT, for a command that prints data in one form."""
-    return named_output("Write to OUT, not to standard output.", command)
+    return named_output("Write to OUT instead of standard output.", command)
 
 
 def named_output(text: str, command: Command) -> Command:

@@ -25,23 +25,21 @@ DRAW_S = 1.0  # between two screens without a key
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE|DIR...]")
-@click.option("-i", "--interface", metavar="IFACE", help="Capture there, as kcli capture does.  [default: any]")
-@click.option(
-    "--proxy", is_flag=True, help="Stand before a cluster, as kcli proxy does: --bootstrap, --config, --listen."
-)
+@click.option("-i", "--interface", metavar="IFACE", help="The network interface, as for kcli capture.  [default: any]")
+@click.option("--proxy", is_flag=True, help="Run a proxy as kcli proxy does: --bootstrap, --config, --listen.")
 @client_options
-@click.option("--listen", metavar="HOST:PORT", help="Where clients connect to the proxy; any free port by default.")
+@click.option("--listen", metavar="HOST:PORT", help="Address of the proxy for clients; any free port by default.")
 @refused("/ on the screen chooses rows", "--where", "--since", "--until")
 @port_option
-@quiet_option("Nothing else is said anyway.", used=False)
+@quiet_option("No effect: there are no other messages.", used=False)
 @reading_options
 def top(files: tuple[str, ...], **options: Any) -> None:
-    """Show clients, brokers, topics, groups and APIs by rate, latency, errors and lag, and what is wrong.
+    """Show clients, brokers, topics, groups and APIs by rate, latency, errors and lag, and findings.
 
-    Of live traffic by default (`kcli capture`), of a proxy's (--proxy), or of captures: FILE, DIR with captures in it,
-    - for a stream of packets that still comes. Figures are of the latest ten seconds, of a FILE since its start.
-    Latency is without the wait that a Fetch asks for; Fetches without news and those of brokers are folded. A row
-    opens to its exchanges, an exchange to its bytes; ? shows the keys. It needs a terminal.
+    The traffic is live by default (`kcli capture`), that of a proxy (--proxy), or from captures: FILE, DIR with
+    captures in it, - for a stream of packets. Figures cover the last ten seconds, or all of a FILE. Latency does not
+    include the time for which a Fetch may wait. Fetches without records and those of brokers are hidden. Enter opens
+    the exchanges of a row, and the bytes of an exchange; ? shows the keys. It needs a terminal.
 
     \b
     kcli top

@@ -119,7 +119,7 @@ def test_times_are_those_of_captures(samples: Path, capsys: pytest.CaptureFixtur
 
 def test_the_list_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "--list"]) == 0
-    assert "connections: Each connection that carried a request, and those of TLS" in capsys.readouterr().out
+    assert "connections: Each connection with a request, and each undecrypted TLS connection" in capsys.readouterr().out
 
 
 def test_without_duckdb_it_says_what_to_install(

@@ -59,7 +59,7 @@ Moved = Callable[[int], None]
 @click.command(cls=FilterCommand)
 @files_argument("FILE|DIR...", expand=captures_in)
 @port_option
-@format_option(FORMATS, "How to show it.", default="table")
+@format_option(FORMATS, "The output format.", default="table")
 @records_option()
 @click.option(
     "--time",
@@ -76,7 +76,7 @@ Moved = Callable[[int], None]
 @secrets_option()
 @dialect_option
 @key_log_option
-@jobs_option("make lines of JSON; the same lines in the same order, whatever N")
+@jobs_option("lines of JSON and their order do not depend on it")
 @memory_option
 @click.option("--to-brokers", is_flag=True, hidden=True)  # for a proxy's traffic: each server is a broker
 def pcap(files: tuple[str, ...], **options: Any) -> int:
@@ -86,9 +86,8 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     pcap -`; DIR a directory with captures in it or below. Several files are read as one capture, in order of time. Exit
     code 1: the options that choose exchanges leave none.
 
-    Columns: time of the request; conn, a label that the last lines explain; the
-    client id; API and version; what is asked -> answered; ms until the response;
-    bytes of request / response.
+    Columns: time of the request; conn, a label explained in the last lines; client id; API and version; summary of
+    request -> response; ms until the response; bytes of request / response.
 
     \b
     Events, which are rows of the table and lines of JSON, too:
