@@ -4,7 +4,7 @@ from kcli.rules.rule import CRITICAL, Rule
 
 RULE = Rule(
     finding="auth-failure",
-    title="logins that are refused",
+    title="refused logins",
     severity=CRITICAL,
     when="errors LIKE '%SASL%' OR apis LIKE '%,SASL_AUTHENTICATE,%'",
     sql="""

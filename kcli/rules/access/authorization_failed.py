@@ -4,7 +4,7 @@ from kcli.rules.rule import CRITICAL, Rule
 
 RULE = Rule(
     finding="authorization-failed",
-    title="groups, transactional ids and clusters without the right to them",
+    title="missing permissions on groups, transactional ids and clusters",
     severity=CRITICAL,
     when="errors LIKE '%AUTHORIZATION_FAILED%'",
     sql="""
@@ -29,7 +29,7 @@ HAVING count(*) >= 2
     subject={"client": "client_id", "user": "users"},
     evidence=("error", "refused", "apis", "seconds", "groups"),
     says="{client_id} has no right to {thing}: {refused} times {error} in {seconds} s ({apis})",
-    ruled_out="the login: it was taken",
+    ruled_out="the login: it succeeded",
     advice="add an ACL for its user on {thing} (kafka-acls.sh --add --allow-principal User:... --operation Read, "
     "Write or IdempotentWrite), or the right user",
     see="decode pcap {files} --client {client_id} --errors={error}",

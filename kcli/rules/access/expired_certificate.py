@@ -9,7 +9,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # check that only looks for the broker's hello does the same.
 RULE = Rule(
     finding="expired-certificate",
-    title="certificates that are refused",
+    title="refused certificates",
     severity=CRITICAL,
     when="tls_alerts >= 2 OR tls_hellos >= 3",
     sql=f"""

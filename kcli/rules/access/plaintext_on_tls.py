@@ -22,7 +22,7 @@ GROUP BY c.server, b.broker, b.broker_name
     evidence=("connections", "seconds", "hosts", "clients"),
     says="plain Kafka on a TLS port: {hosts} began {connections} times with a plain request to broker {broker_name}, "
     "and the broker answered with a TLS alert",
-    ruled_out="certificates: it never came to them",
+    ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener; "
     "a Java client that died of OutOfMemoryError there has to be started anew",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",

@@ -30,7 +30,7 @@ HAVING count(*) >= 2
     evidence=("connections", "seconds", "others", "hosts"),
     says="TLS on a plain port: {connections} connections of {hosts} to broker {broker_name} began with a TLS "
     "ClientHello, and the broker closed each without a byte; {others}",
-    ruled_out="certificates: it never came to them",
+    ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",

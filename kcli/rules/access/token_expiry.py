@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="token-expiry",
-    title="logins that run out",
+    title="logins that expire",
     when="apis LIKE '%,SASL_AUTHENTICATE,%'",
     sql=f"""
 WITH logins_of AS (
@@ -54,7 +54,7 @@ WHERE cut >= 2 OR refused >= 2
     evidence=("cut", "refused", "lifetime_seconds", "mechanism", "servers"),
     says="{client_id} does not renew its login ({mechanism}): when its {lifetime_seconds} s were over, the broker "
     "closed {cut} connections, and refused {refused} logins with what had run out",
-    ruled_out="wrong credentials: the first login was taken",
+    ruled_out="wrong credentials: the first login succeeded",
     advice="use a client that re-authenticates (KIP-368: Java since 2.2, librdkafka since 2.x for OAUTHBEARER) and "
     "asks for a new token in time, with sasl.login.refresh.*; or raise connections.max.reauth.ms and the lifetime of "
     "tokens",

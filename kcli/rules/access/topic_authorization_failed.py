@@ -6,7 +6,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # consumer whose application catches the exception and polls on.
 RULE = Rule(
     finding="topic-authorization-failed",
-    title="topics without the right to them",
+    title="missing permissions on topics",
     severity=CRITICAL,
     when="errors LIKE '%,TOPIC_AUTHORIZATION_FAILED,%'",
     sql="""
@@ -49,7 +49,7 @@ HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client
     subject={"topic": "topic", "client": "client_id", "user": "users"},
     evidence=("refused", "apis", "seconds", "users"),
     says="{client_id} has no right to {topic}: {refused} times TOPIC_AUTHORIZATION_FAILED in {seconds} s ({apis})",
-    ruled_out="the login: it was taken",
+    ruled_out="the login: it succeeded",
     advice="add an ACL for its user on {topic} (kafka-acls.sh --add --allow-principal User:... --topic {topic} "
     "--operation Read or Write), or the right user",
     see="decode pcap {files} --topic {topic} --errors",

@@ -59,7 +59,7 @@ HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
     subject={"topic": "topic", "client": "client_id"},
     evidence=("refused", "errors", "per_second", "seconds"),
     says="{client_id} asks for {topic}, {why}: {refused} times in {seconds} s ({errors})",
-    ruled_out="a topic that is being made: it never came",
+    ruled_out="a topic that is being created: it never appeared",
     advice="create the topic {topic}, or correct its name in {client_id}; auto.create.topics.enable and "
     "allow.auto.create.topics are off or not allowed here",
     see="decode pcap {files} --topic {topic}",

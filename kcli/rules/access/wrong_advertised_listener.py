@@ -98,7 +98,7 @@ HAVING sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
     says="listener {listeners} sends clients to {address}, where they get no connection: {outcome}; "
     "{clients} ask Metadata {asked} times, and neither write nor read",
-    ruled_out="a broker that is away: others of its listeners work",
+    ruled_out="a broker that is down: its other listeners work",
     advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "
     "resolve and reach",
     see="sql 'SELECT DISTINCT server, leader, leader_address FROM metadata_partitions' {files}",

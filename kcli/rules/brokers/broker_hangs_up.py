@@ -115,7 +115,7 @@ WHERE times >= 3 AND last_ns - first_ns >= 1000000000
     evidence=("times", "servers", "versions", "request_bytes", "most_bytes"),
     says="brokers close connections of {client_id} instead of answering, {times} times: {how}",
     ruled_out="restarts, refused logins, silence",
-    advice="look at the log of the broker: it says why",
+    advice="read the broker's log: it has the reason",
     see="sql \"SELECT timestamp, connection, event, reason FROM undecodable WHERE event LIKE 'unanswered%' "
     "OR event = 'truncated'\" {files}",
     source="socket.request.max.bytes, max.connections.per.ip; KIP-896",

@@ -6,7 +6,7 @@ from kcli.rules.rule import Rule
 # pause. A reassignment moves each partition once, one after the other; so some partitions have to move again.
 RULE = Rule(
     finding="leader-moves",
-    title="leaders that move again and again",
+    title="leaders that move repeatedly",
     when="errors LIKE '%,NOT_LEADER_OR_FOLLOWER,%' OR errors LIKE '%,FENCED_LEADER_EPOCH,%' "
     "OR errors LIKE '%,UNKNOWN_LEADER_EPOCH,%'",
     sql="""

@@ -4,7 +4,7 @@ from kcli.rules.rule import CRITICAL, Rule
 
 RULE = Rule(
     finding="quorum-elections",
-    title="controllers that elect again and again",
+    title="controllers that hold repeated elections",
     severity=CRITICAL,
     when="apis LIKE '%,VOTE,%'",
     sql="""
@@ -22,9 +22,9 @@ HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >=
     evidence=("votes", "elections", "begun", "seconds", "servers"),
     says="the controllers elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
     "{begun} BeginQuorumEpoch",
-    ruled_out="the first election of a quorum that starts",
-    advice="look at the line between controllers, pauses of the leader (GC, disk), controller.quorum.fetch.timeout.ms "
-    "and controller.quorum.election.timeout.ms",
+    ruled_out="the first election when a quorum starts",
+    advice="check the network between controllers, pauses of the leader (GC, disk), "
+    "controller.quorum.fetch.timeout.ms and controller.quorum.election.timeout.ms",
     see="stats {files} --api Vote --by broker",
     source="controller.quorum.fetch.timeout.ms 2000, controller.quorum.election.timeout.ms 1000; KIP-595",
     explains={"leader-moves": ()},

@@ -9,7 +9,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # may have ended: it has to go on for 2 s.
 RULE = Rule(
     finding="silent-broker",
-    title="brokers that take connections and answer nobody",
+    title="brokers that accept connections but do not answer",
     severity=CRITICAL,
     when="ignored_requests >= 2 OR stalled_answers >= 2",
     sql="""
@@ -87,7 +87,7 @@ WHERE place = 1
     evidence=("seconds", "requests", "connections", "longest_ms", "silences", "other_answers", "clients"),
     says="broker {broker_name} takes connections and answers nobody for {seconds} s, {outcome}: "
     "{requests} requests on {connections} connections wait; other brokers gave {other_answers} answers meanwhile",
-    ruled_out="its host and the line: what clients send is acknowledged; waits that requests ask for",
+    ruled_out="its host and the network: TCP acknowledges what clients send; waits that requests ask for",
     advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a pause of its "
     "GC this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
     see="sql \"SELECT * FROM undecodable WHERE event = 'unanswered-at-end'\" {files}",

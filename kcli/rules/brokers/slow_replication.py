@@ -10,7 +10,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # it is; otherwise it is the one to which it sends no Fetch.
 RULE = Rule(
     finding="slow-replication",
-    title="acks=all that waits for a follower",
+    title="acks=all that waits for a slow follower",
     severity=CRITICAL,
     when="replicated AND longest_produce_ms > 100",
     sql="""
@@ -107,9 +107,9 @@ WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 
     ),
     says="acks=all waits for {named}: {late_answers} of {answers} Produce requests took up to {longest_ms} ms on "
     "{leaders} leaders, all else there {plain_late} of {plain_answers}; {clients} wait",
-    ruled_out="slow leaders: they answer acks=1 and all else at once",
-    advice="look at {named}: disk, network, GC, num.replica.fetchers; do not lower acks or min.insync.replicas to get "
-    "rid of it",
+    ruled_out="slow leaders: they answer acks=1 and other requests at once",
+    advice="look at {named}: disk, network, GC, num.replica.fetchers; do not lower acks or min.insync.replicas to "
+    "hide the problem",
     see="stats {files} --api Produce --by broker --by client",
     source="kafka.network:RequestMetrics RemoteTimeMs (Produce); replica.lag.time.max.ms 30000",
     explains={"request-timeout-too-short": (), "errors-again": (), "long-transaction": ()},

@@ -6,7 +6,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # clients with the same error (KIP-890), and accepts their retry a moment later.
 RULE = Rule(
     finding="under-min-isr",
-    title="writes refused for want of replicas in sync",
+    title="writes refused because of too few in-sync replicas",
     severity=CRITICAL,
     when="errors LIKE '%,NOT_ENOUGH_REPLICAS%'",
     sql="""
@@ -91,8 +91,8 @@ LEFT JOIN named n ON t.topic = n.topic
     evidence=("refused", "unanswered", "errors", "missing", "seconds", "clients"),
     says="{topic}: {refused} batches with acks=all refused ({errors}) over {seconds} s to {clients}{more}; "
     "replicas not in sync: broker {missing}",
-    ruled_out="the producer: acks=1 and other topics are taken",
-    advice="bring broker {missing} back, or have it catch up; do not lower min.insync.replicas to get rid of it",
+    ruled_out="the producer: its writes with acks=1 and to other topics succeed",
+    advice="bring broker {missing} back, or let it catch up; do not lower min.insync.replicas to hide the problem",
     see="decode pcap {files} --errors=NOT_ENOUGH_REPLICAS",
     source="min.insync.replicas; kafka.cluster:Partition UnderMinIsr",
     explains={"errors-again": ("client",), "message-too-large": (), "broker-down": ("broker",), "long-transaction": ()},

@@ -8,7 +8,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 # Clients with less than 30 requests a second, which are most, are left out first: medians are expensive.
 RULE = Rule(
     finding="busy-fetch",
-    title="a consumer asks without waiting",
+    title="a consumer that polls without waiting",
     when="fetches >= 200",
     sql=f"""
 WITH fetching AS (
@@ -87,7 +87,7 @@ WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
     says="{client_id}: {per_second} Fetches a second over {seconds} s{of_time}, {empty} of {fetches} answered empty; "
     "it asks the broker to wait {max_wait_ms} ms",
     ruled_out="errors, replication",
-    advice="set fetch.max.wait.ms to 500 (the default), and a fetch.min.bytes that is worth an answer",
+    advice="set fetch.max.wait.ms to 500 (the default), and a larger fetch.min.bytes",
     see="stats {files} --by client --by api",
     source="fetch.max.wait.ms 500, fetch.min.bytes 1; fetch-rate, fetch-size-avg",
     rests_on=("often",),

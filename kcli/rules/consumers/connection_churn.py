@@ -60,7 +60,8 @@ WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= 
     says="{clients}{of_ids}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} "
     "requests and over after {median_seconds} s",
     ruled_out="refused logins, brokers that close connections",
-    advice="keep one producer or consumer for the life of the process; a short script sends its messages with one",
+    advice="keep one producer or consumer for the life of the process; a short script should send all its "
+    "messages with one",
     see="stats {files} --by client --by connection",
     source="connection-creation-rate",
     explains={"metadata-storm": ("client",)},

@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="errors-again",
-    title="errors that come again and again",
+    title="errors that repeat without end",
     when="failed >= 10 AND seconds >= 3",
     sql=f"""
 WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
@@ -33,8 +33,8 @@ WHERE answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests EN
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),
     says="{client_id} gets {error} again and again: {answers} of {requests} answers to {api} in {seconds} s",
     ruled_out="start-up, restarts",
-    advice="find out what {error} means for {api}: kcli decode shows the requests; a client that meets it without an "
-    "end should stop and say so",
+    advice="find out what {error} means for {api}: kcli decode shows the requests; a client that gets it all the "
+    "time should stop and report it",
     see="decode pcap {files} --client {client_id} --errors={error}",
     source="Kafka's Errors",
 )

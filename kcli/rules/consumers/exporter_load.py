@@ -81,9 +81,9 @@ WHERE per_second >= 15 AND seconds >= 4 AND share >= 10
     ),
     says="{client_id} looks at the cluster {per_second} times a second ({apis}): {requests} requests{of_time}, "
     "{percent} % of all and {percent_of_time} % of the brokers' time, {megabytes} MB",
-    ruled_out="work: it neither reads nor writes records",
-    advice="scrape less often; one request for many groups or topics instead of one each; "
-    "leave out groups and topics nobody looks at",
+    ruled_out="real work: it neither reads nor writes records",
+    advice="scrape less often; use one request for many groups or topics instead of one for each; leave out "
+    "groups and topics that nobody watches",
     see="stats {files} --by client --by api",
     source="kafka.network:RequestMetrics RequestsPerSec",
     explains={"metadata-storm": ("client",), "connection-churn": ("client",)},

@@ -90,7 +90,7 @@ WHERE limited >= 20 AND limited >= 0.6 * answers AND seconds >= 3 AND usual_behi
     ),
     says="{client_id} gets {topic} in small pieces: {limited} of {answers} answers are as large as it allows "
     "({bytes_per_answer} bytes; {setting}), with {usual_behind} records left behind them, up to {most_behind}",
-    ruled_out="processing: it asks again at once",
+    ruled_out="slow processing: it fetches again at once",
     advice="raise max.partition.fetch.bytes (1048576) and fetch.max.bytes (52428800) of {client_id}",
     see='sql "SELECT timestamp, topic, partition, max_bytes, records_bytes, high_watermark FROM fetch_partitions '
     "WHERE client_id = '{client_id}'\" {files}",

@@ -4,7 +4,7 @@ from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="fetch-session-evictions",
-    title="fetch sessions that are refused or thrown out",
+    title="fetch sessions that are refused or evicted",
     when="refused_sessions >= 5 OR errors LIKE '%,FETCH_SESSION_ID_NOT_FOUND,%'",
     sql="""
 WITH asked AS (
@@ -36,7 +36,7 @@ GROUP BY h.server, b.broker, b.broker_name
     evidence=("refused", "evicted", "full_fetches", "fetches", "request_bytes", "others_with_sessions", "clients"),
     says="broker {broker_name} has too few slots for fetch sessions: {refused} full Fetches got no session, "
     "{evicted} sessions were thrown out ({clients}); {full_fetches} of {fetches} Fetches name all partitions",
-    ruled_out="clients that want no session",
+    ruled_out="clients that do not request a session",
     advice="raise max.incremental.fetch.session.cache.slots (1000) of the broker above consumers and followers "
     "together; run fewer consumers per process; look for a client that opens a session with each Fetch "
     "(a broker keeps each for two minutes, longer than this capture may show)",

@@ -295,8 +295,8 @@ WHERE place = 1
     ),
     says="{client_id} falls behind on {topic}: from {first_lag} to {last_lag} records in {seconds} s; "
     "it {did} {read} while {grown} came; {how}",
-    ruled_out="the broker and the line: answers come at once",
-    advice="process faster, do less for each record, add partitions and members",
+    ruled_out="the broker and the network: responses arrive at once",
+    advice="process records faster, do less for each record, or add partitions and members",
     see='sql "SELECT coalesce(p.topic, topics.topic, topic_id) AS topic, partition, min_by(lag, timestamp) AS '
     "first_lag, max_by(lag, timestamp) AS last_lag FROM fetch_partitions p LEFT JOIN topics USING (topic_id) "
     "WHERE client_id = '{client_id}' AND lag IS NOT NULL GROUP BY ALL ORDER BY last_lag DESC\" {files}",

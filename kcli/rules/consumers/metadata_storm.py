@@ -10,7 +10,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 # long as it waits to join: the group makes it wait.
 RULE = Rule(
     finding="metadata-storm",
-    title="clients that ask for all topics all the time",
+    title="clients that constantly request the metadata of all topics",
     when="metadata_requests >= 20",
     sql=f"""
 WITH joining AS (
@@ -67,8 +67,8 @@ WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AN
     says="{client_id} asks for Metadata {per_second} times a second, {of_all_topics} of {requests} times of all "
     "topics: {topics} topics, {megabytes} MB in {seconds} s{of_time}; others {others_per_second} a second at most",
     ruled_out="errors, leaders that move",
-    advice="cache the answer, ask for the topics that are wanted, a longer metadata.max.age.ms; "
-    "look for a health check or an exporter",
+    advice="cache the response, request only the needed topics, use a longer metadata.max.age.ms; look for a "
+    "health check or an exporter",
     see="stats {files} --api Metadata --by client",
     source="metadata.max.age.ms 300000",
     explains={"exporter-load": ("client",)},

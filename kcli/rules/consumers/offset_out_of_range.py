@@ -4,7 +4,7 @@ from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="offset-out-of-range",
-    title="offsets that are gone",
+    title="fetches from offsets that are out of range",
     when="errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
     sql="""
 WITH places AS (
@@ -40,9 +40,9 @@ GROUP BY r.client_id, r.topic
     evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),
     says="{client_id} asks {topic} for offsets that are gone: {refused} times in {seconds} s, from {asked_from} on; "
     "the log starts at {log_start} and ends at {log_end}",
-    ruled_out="the broker: others read the topic",
-    advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), auto.offset.reset earliest or latest "
-    "instead of none, a longer retention.ms or retention.bytes",
+    ruled_out="the broker: other consumers read the topic",
+    advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), set auto.offset.reset to "
+    "earliest or latest instead of none, or use a longer retention.ms or larger retention.bytes",
     see="decode pcap {files} --errors=OFFSET_OUT_OF_RANGE",
     source="auto.offset.reset latest; retention.ms 604800000",
     explains=dict.fromkeys(

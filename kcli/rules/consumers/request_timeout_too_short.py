@@ -9,7 +9,7 @@ from kcli.rules.rule import Rule
 # If only a piece of the answer comes, after the client's FIN, as a RST cuts it, the client did not wait for it.
 RULE = Rule(
     finding="request-timeout-too-short",
-    title="clients that do not wait for their answers",
+    title="clients that do not wait for responses",
     when="left_connections >= 3 AND left_seconds >= 2",
     sql=f"""
 WITH hung AS (
@@ -101,9 +101,9 @@ WHERE gave_up >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
     ),
     says="{client_id} hangs up before the answer: {gave_up} connections closed {after_ms} ms after a request ({api}, "
     "of which it sent {requests}), always about as long{wait}; {answered_later} answers came later",
-    ruled_out="the broker closed nothing, and answers others",
-    advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, "
-    "and above what acks=all takes",
+    ruled_out="the broker: it closes no connection, and answers others",
+    advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, and above the time "
+    "that acks=all takes",
     see='sql "SELECT connection, opened, closed, closed_by, unanswered FROM connections '
     "WHERE client_id = '{client_id}'\" {files}",
     source="request.timeout.ms 30000 (consumer, producer), fetch.max.wait.ms 500",

@@ -7,7 +7,7 @@ from kcli.rules.rule import Rule
 # takes them from others.
 RULE = Rule(
     finding="sessions-never-reused",
-    title="fetch sessions that are opened and never used",
+    title="fetch sessions that are opened but never used",
     when="opened_sessions >= 20",
     sql="""
 SELECT *, CASE WHEN kept >= 500 THEN 'warning' ELSE 'info' END AS severity
@@ -31,8 +31,8 @@ HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 
     says="{client_id} opens fetch sessions and does not use them: {opened} of {fetches} Fetches opened a new one, "
     "{incremental} went on with one; at this rate it takes {kept} slots of a broker (of 1,000 by default)",
     ruled_out="evictions by the broker",
-    advice="let the client go on with its session (epoch 1, 2, ...), or ask for none (epoch -1): "
-    "each takes a slot from others (max.incremental.fetch.session.cache.slots)",
+    advice="the client should continue its session (epoch 1, 2, ...), or request none (epoch -1): each session "
+    "takes a slot from others (max.incremental.fetch.session.cache.slots)",
     see="fetch-session explain {files}",
     source="KIP-227",
     explains={"fetch-session-evictions": ()},

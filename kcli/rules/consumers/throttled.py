@@ -6,7 +6,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 # A quota on request time delays for at most one window (a second), a quota on bytes for as long as needed.
 RULE = Rule(
     finding="throttled",
-    title="quotas that hold clients back",
+    title="clients throttled by quotas",
     when="throttled >= 2",
     sql=f"""
 WITH asked AS (
@@ -61,7 +61,7 @@ WHERE throttled >= 2
     ),
     says="{client_id}: {throttled} answers in {seconds} s{of_time} tell it to wait, {throttled_seconds} s together, "
     "up to {longest_ms} ms ({apis}); {bytes_per_second} bytes a second. A quota on {quota}",
-    ruled_out="a slow broker, the line",
+    ruled_out="a slow broker, the network",
     advice="raise the quota of {client_id} (kafka-configs.sh --entity-type clients or users), "
     "or spread or compress its load",
     see="sql 'SELECT * FROM throttling' {files}",

@@ -20,7 +20,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # repeat a commit, it may still work on its records.
 RULE = Rule(
     finding="consumer-stuck",
-    title="members that are alive and do nothing",
+    title="members that are alive but consume nothing",
     severity=CRITICAL,
     when="heartbeats >= 3 AND seconds >= 6",
     sql="""
@@ -367,7 +367,7 @@ FROM never_read
     ),
     says="{client_id} of group {group_id} is alive and does nothing: {heartbeats} heartbeats in {idle_seconds} s, "
     "{did}, while {produced} records came to {topics}{afterwards}",
-    ruled_out="the broker: it answers others; a topic without new data: {produced} records came",
+    ruled_out="the broker: it answers others; a topic without new data: {produced} records were produced",
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",
     source="last-poll-seconds-ago, time-between-poll-max",

@@ -7,7 +7,7 @@ from kcli.schemas.errors import COORDINATOR_ERRORS
 # so the errors have to last.
 RULE = Rule(
     finding="coordinator-unavailable",
-    title="coordinators that do not come",
+    title="coordinators that do not become available",
     severity=CRITICAL,
     when="failed >= 5 AND errors LIKE '%COORDINATOR%'",
     sql=f"""
@@ -48,7 +48,7 @@ WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <
     evidence=("refused", "errors", "good", "seconds", "servers"),
     says="{kind} {name} has no coordinator: {client_id} was told {errors} {refused} times in {seconds} s by {servers}, "
     "and got {good} good answers",
-    ruled_out="start-up: that is over after some seconds",
+    ruled_out="start-up: it takes only some seconds",
     advice="look at the leaders of {log}: offline partitions, fewer brokers than {setting}.replication.factor, "
     "a load that never ends (a log that is not compacted: log.cleaner.enable, a dead cleaner thread)",
     see="decode pcap {files} --client {client_id} --errors",

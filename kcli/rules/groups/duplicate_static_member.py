@@ -7,7 +7,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # long silence was replaced, as it should be. A member that never returns was restarted.
 RULE = Rule(
     finding="duplicate-static-member",
-    title="a group.instance.id that several processes have",
+    title="a group.instance.id that several processes use",
     severity=CRITICAL,
     when="errors LIKE '%INSTANCE_ID,%'",
     sql="""

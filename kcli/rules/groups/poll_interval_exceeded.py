@@ -7,7 +7,7 @@ from kcli.rules.rule import Rule
 # reason in LeaveGroup.
 RULE = Rule(
     finding="poll-interval-exceeded",
-    title="members that poll too late",
+    title="members that exceed max.poll.interval.ms",
     when="leaves > 0",
     sql="""
 WITH joins AS (

@@ -11,7 +11,7 @@ from kcli.rules.rule import Rule
 # id is refused then); or members see changed topics or partitions (Java says so).
 RULE = Rule(
     finding="rebalance-storm",
-    title="groups that rebalance again and again",
+    title="groups that rebalance repeatedly",
     when="joins >= 4 AND seconds >= 4",
     sql="""
 WITH rounds AS (
@@ -226,7 +226,7 @@ WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
     ),
     says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
     "{joins} joins of {clients}; {why}",
-    ruled_out="a deployment: the same members join again and again",
+    ruled_out="a deployment: the same members join repeatedly",
     advice="{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",

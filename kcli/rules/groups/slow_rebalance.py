@@ -14,7 +14,7 @@ from kcli.rules.rule import Rule
 # others get a newer epoch.
 RULE = Rule(
     finding="slow-rebalance",
-    title="groups that wait long for a member",
+    title="rebalances that wait long for a member",
     when="seconds >= 6 AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
     sql=f"""
 WITH asked AS (

@@ -6,7 +6,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # group of another type is not found for who wants to join it (generation 0).
 RULE = Rule(
     finding="wrong-group-protocol",
-    title="members that do not fit their group",
+    title="members that do not match their group",
     severity=CRITICAL,
     when="failed >= 1 AND (apis LIKE '%,JOIN_GROUP,%' OR apis LIKE '%_GROUP_HEARTBEAT,%')",
     sql="""

@@ -4,7 +4,7 @@ from kcli.rules.rule import Rule
 
 RULE = Rule(
     finding="idle-connection-cut",
-    title="silent connections that are cut",
+    title="idle connections that are cut",
     when="unacknowledged > 0",
     sql="""
 WITH dead AS (

@@ -7,7 +7,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # any answer are another finding (idle-connection-cut).
 RULE = Rule(
     finding="packet-loss",
-    title="lines that lose packets",
+    title="networks that lose packets",
     severity=CRITICAL,
     when="resent >= 8",
     sql="""
@@ -56,7 +56,7 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
     says="the line to {host} loses packets: {resent} of {segments} segments sent again, {sacks} acknowledgements tell "
     "of holes (SACK), {holes} holes in the capture, waits up to {longest_wait_ms} ms; {clients}",
     ruled_out="the broker, receive windows, a tap that missed packets",
-    advice="look at the line, NIC, cable and switch of host {host} (ethtool -S, ip -s link), its MTU and firewall",
+    advice="check the network, NIC, cable and switch of host {host} (ethtool -S, ip -s link), its MTU and firewall",
     see="stats {files} --by connection",
     source="TCP (RFC 5681, 6298)",
     explains={

@@ -8,7 +8,7 @@ from kcli.rules.rule import Rule
 # that time's bytes. (Acknowledgements of a few bytes may wait as long, for data that goes along.)
 RULE = Rule(
     finding="slow-network",
-    title="long lines to clients",
+    title="networks with long round-trip times",
     when="longest_trip_ms >= 30 OR usual_trip_ms >= 150",
     sql="""
 WITH trips AS (
@@ -77,8 +77,8 @@ HAVING (h.trip_ms >= 30
     evidence=("trip_ms", "median_trip_ms", "usual_ms", "others_ms", "connections", "broker_ms", "clients"),
     says="host {host} {away}{others}): {clients}; the broker itself answers in {broker_ms} ms",
     ruled_out="the broker, loss",
-    advice="move the client or a broker nearer; larger batches, more requests in flight, "
-    "larger socket buffers (send.buffer.bytes, receive.buffer.bytes)",
+    advice="move the client or a broker closer; use larger batches, more requests in flight, larger socket "
+    "buffers (send.buffer.bytes, receive.buffer.bytes)",
     see="stats {files} --by client --by connection",
     source="TCP; receive.buffer.bytes 65536, send.buffer.bytes 131072",
     explains={"lagging-consumer": ("client",), "slow-reader": ("client",), "long-transaction": ("client",)},

@@ -35,9 +35,9 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
     evidence=("zero_windows", "closed_seconds", "bytes_per_second", "large_answers", "large_answer_ms", "seconds"),
     says="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, "
     "{closed_seconds} s in all{large}",
-    ruled_out="the broker and the line: they wait for the client's window",
-    advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; "
-    "smaller fetches (fetch.max.bytes, max.partition.fetch.bytes)",
+    ruled_out="the broker and the network: they wait for the client's TCP window",
+    advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; use smaller "
+    "fetches (fetch.max.bytes, max.partition.fetch.bytes)",
     see='sql "SELECT connection, client_zero_windows, client_zero_window_ms, server_bytes FROM connections '
     "WHERE client_id = '{client_id}'\" {files}",
     source="TCP window (RFC 9293); kafka.network:RequestMetrics ResponseSendTimeMs",

@@ -5,7 +5,7 @@ from kcli.rules.rule import OF_TOPIC, Rule
 # A connection belongs to one process, with one clock; connections with few batches count together.
 RULE = Rule(
     finding="clock-skew",
-    title="producers whose clock is off",
+    title="producers with a wrong clock",
     when="skewed_batches >= 5",
     sql="""
 WITH stamped AS (
@@ -64,7 +64,7 @@ LEFT JOIN where_from w ON s.client_id = w.client_id
     evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),
     says="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
-    ruled_out="old data sent late: that differs from batch to batch",
+    ruled_out="old data sent late: the difference would vary from batch to batch",
     advice="{remedy} the host of {client_id}; message.timestamp.{bound}.max.ms of the topic refuses such records",
     see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
     f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',

@@ -95,9 +95,9 @@ HAVING sum(batches) >= 3
     evidence=("batches", "records"),
     says="{client_id} wrote records to {topic} twice as it tried again, {batches} times, {how} ({records} records too "
     "many): it has no producer id",
-    ruled_out="records that are alike: time stamps and checksums, or offsets",
-    advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), "
-    "and a delivery timeout above what answers take",
+    ruled_out="records that are only similar: timestamps and checksums, or offsets, are equal",
+    advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), and a "
+    "delivery timeout above the time that responses take",
     see="sql \"SELECT crc, count(*) FROM record_batches WHERE api = 'PRODUCE' GROUP BY crc HAVING count(*) > 1\" "
     "{files}",
     source="enable.idempotence; KIP-98",

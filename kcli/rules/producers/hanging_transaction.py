@@ -179,7 +179,7 @@ FROM found
     "from {high_before} to {high_watermark}: {who} (transactional.id {transactional_id}, "
     "producer id {producer_id}) {state}; {held_back} records held back from {readers} readers "
     "(read_committed)",
-    ruled_out="the readers: read_uncommitted goes on",
+    ruled_out="the consumers: read_uncommitted continues",
     advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
     see='sql "SELECT partition, last_stable_offset, min(timestamp) AS since, max(timestamp) AS until, '
     f"max(high_watermark) AS high_watermark FROM fetch_partitions p {OF_TOPIC} "

@@ -6,7 +6,7 @@ from kcli.rules.rule import OF_TOPIC, Rule
 # A capture without the traffic of a broker that leads partitions of the topic lacks what is written there.
 RULE = Rule(
     finding="hot-partition",
-    title="partitions that take far more than their share",
+    title="partitions that get far more than their share",
     when="batches >= 40 AND highest_partition >= 2 AND seconds >= 3",
     sql="""
 WITH sent AS (
@@ -56,7 +56,7 @@ WHERE t.topic NOT IN (SELECT topic FROM leaders WHERE seen = 0)
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
     says="{partition} gets {percent} % of the bytes that {client_id} writes to {topic}, "
     "{fair_percent} % were its share of {partitions} partitions ({hot_records} of {records} records)",
-    ruled_out="a short sample: it holds all the time",
+    ruled_out="a short sample: it is so all the time",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
     # The finding gives the shares of the partitions already; the key is what makes one hot.
     see=f'sql "SELECT key, count(*) AS records FROM records p {OF_TOPIC} '

@@ -42,7 +42,7 @@ HAVING count(*) >= 2
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "largest", "smallest", "largest_taken", "compression", "seconds"),
     says="{topic} refuses batches of {client_id}: {refused} times {errors}, up to {largest} bytes ({packed}); {taken}",
-    ruled_out="other clients: theirs are taken",
+    ruled_out="other clients: their records are accepted",
     advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
     "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "
     "to the data",

@@ -8,7 +8,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # before it is written again goes round. A retry is sent before the answer has come.
 RULE = Rule(
     finding="mirror-loop",
-    title="records that go round in a circle",
+    title="records that are mirrored in a loop",
     severity=CRITICAL,
     when="plain_batches >= 30 AND fetches >= 20",
     sql=f"""
@@ -56,7 +56,7 @@ HAVING count(*) >= 10
     evidence=("batches", "rounds", "records", "seconds"),
     says="{client_id} writes to {topic} what was read from {topic}: {batches} batches, byte for byte, up to {rounds} "
     "times more ({records} records in {seconds} s): they go round in a circle",
-    ruled_out="retries: each was answered before it came again",
+    ruled_out="retries: each was answered before it was sent again",
     advice="stop one direction of the mirror; let names tell where records come from (DefaultReplicationPolicy), or "
     "mirror other topics each way (topics, topics.exclude); then remove the copies",
     see="stats {files} --by client --by topic",

@@ -10,7 +10,7 @@ INSTEAD = (
 # A new leader's high watermark is lower for a moment, until its followers have fetched: that is no smaller log.
 RULE = Rule(
     finding="topic-recreated",
-    title="topics that were made anew under running clients",
+    title="topics that were deleted and recreated under running clients",
     severity=CRITICAL,
     when="errors LIKE '%,UNKNOWN_TOPIC_%' OR "
     "errors LIKE '%,INCONSISTENT_TOPIC_ID,%' OR errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
@@ -134,7 +134,7 @@ WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coa
     evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "creates", "deleters", "shrunk", "clients"),
     says="{topic} was deleted and made anew under running clients ({changes}): {topic_ids} topic ids, "
     "offsets back at the start on {back_to_start} writes, {errors} times {names} to {clients}",
-    ruled_out="a topic that was never there",
+    ruled_out="a topic that never existed",
     advice=f"first find who deletes it: a capture of all brokers shows that, as any may be asked; {INSTEAD}",
     see="decode pcap {files} --topic {topic} --errors",
     source="KIP-516",

@@ -10,7 +10,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # A producer that is refused although no other one began was fenced by the coordinator (transaction-timeout).
 RULE = Rule(
     finding="transactional-id-clash",
-    title="a transactional.id that several producers have",
+    title="a transactional.id that several producers use",
     severity=CRITICAL,
     when="errors LIKE '%PRODUCER_FENCED%' OR errors LIKE '%INVALID_PRODUCER_%'",
     sql=f"""
