@@ -1,7 +1,7 @@
 """Percentiles of latencies, the same wherever they are shown: counted in buckets, or asked for in SQL.
 
-Buckets grow with what they hold, as HdrHistogram's: a percentile is the middle of the bucket that holds the exchange of
-that rank, and at most 1/128 off.
+The width of buckets grows with their values, as in HdrHistogram: a percentile is the middle of the bucket that holds
+the exchange of that rank, and at most 1/128 off.
 """
 
 from __future__ import annotations

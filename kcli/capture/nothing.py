@@ -1,4 +1,4 @@
-"""Says what a capture holds that has no exchange of Kafka's: an analysis that judged nothing gives no all-clear."""
+"""Describes a capture without an exchange of Kafka: an analysis that judged nothing gives no all-clear."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = "--key-log FILE gives its secrets"
 
 
 class NothingReadError(InputError):
-    """Captures have no exchange; it says what was found instead, and what to do."""
+    """Captures have no exchange; the text names the protocols found instead, and a remedy."""
 
 
 def nothing_in(source: CaptureDecoder[Any]) -> NothingReadError | None:
@@ -30,13 +30,13 @@ def nothing_in(source: CaptureDecoder[Any]) -> NothingReadError | None:
 
 
 def require_exchanges(source: CaptureDecoder[Any]) -> None:
-    """Raise NothingReadError if what was read has no exchange."""
+    """Raise NothingReadError if the captures have no exchange."""
     if (error := nothing_in(source)) is not None:
         raise error
 
 
 def nothing_text(tally: Tally, engine: Any) -> str:
-    """Describe what was found instead of exchanges."""
+    """Describe the traffic found instead of exchanges."""
     tls = Counter({reason: count for reason, count in tally.foreign.items() if reason.startswith(("TLS", "SSL"))})
     others = tally.foreign - tls
     phrases: list[str] = []

@@ -91,7 +91,7 @@ def error_choice(text: str) -> Wanted[int]:
 
 
 def numbers_in(names: Iterable[Name], number_of: Callable[[Name], int]) -> tuple[set[int], set[int]]:
-    """Return the numbers of what lists name, and of what they leave out."""
+    """Return the API keys that lists name, and those that they exclude."""
     named, left_out = set[int](), set[int]()
     for each in names:
         if isinstance(each, str):

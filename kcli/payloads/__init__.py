@@ -1,4 +1,4 @@
-"""Keys and values of records as what they say: Avro, Protobuf, JSON and more, by schemas of registries and files.
+"""Decoded keys and values of records: Avro, Protobuf, JSON and more, by schemas of registries and files.
 
 Names are imported when they are asked for.
 """

@@ -75,7 +75,7 @@ class TopicRule(NamedTuple):
 
 
 class PayloadDecoder:
-    """Decodes payloads; what it has learnt of schemas is kept, within bounds."""
+    """Decodes payloads, and keeps the schemas that it has learnt, within bounds."""
 
     def __init__(self, options: PayloadOptions, *more: Source) -> None:
         """Prepare to decode. more: other sources of schemas. Raises UsageError for a missing library or an option that
@@ -124,7 +124,7 @@ class PayloadDecoder:
     def decode(
         self, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes] = NO_HEADERS
     ) -> Payload | None:
-        """Return what a key or value says; None: nothing says how it is to be read. Bytes that can't be read have a
+        """Return the decoded key or value; None: nothing says how it is to be read. Bytes that can't be read have a
         reason."""
         if not headers and (known := self.known.get((topic, which, data[:CONFLUENT]))) is not None:
             codec, form, name = known
@@ -142,7 +142,7 @@ class PayloadDecoder:
         return payload
 
     def rule(self, topic: str | None, which: Which) -> TopicRule:
-        """Return how a topic's payloads are read, and keep it. What is said later counts."""
+        """Return how a topic's payloads are read, and keep it. Later options take precedence."""
         schema = next((found for name, found in reversed(self.schemas[which]) if fits(topic, name)), None)
         form = next((found for name, found in reversed(self.formats[which]) if fits(topic, name)), None)
         kind = form if form in internal.KINDS else None if schema or form else internal.kind_of(topic)
@@ -258,8 +258,9 @@ class PayloadDecoder:
     def members(
         self, topic: str | None, key: bytes | None, value: bytes | None, headers: Mapping[str, bytes] = NO_HEADERS
     ) -> tuple[Row, set[Which]]:
-        """Return what a record has more in JSON: `_key` and `_value`, where they can be told; and which of the two has
-        secrets, so that its bytes are left out, too. Records of Kafka's own topics have `_record`, as in segments."""
+        """Return the additional JSON members of a record: `_key` and `_value`, where they can be told; and which of the
+        two has secrets, so that its bytes are left out, too. Records of Kafka's own topics have `_record`, as in
+        segments."""
         if topic in TOPICS:
             kind = TOPICS[topic]
             return {"_record": RECORDS[kind](kind, key, value, None, self.options.secrets)}, set()
@@ -317,7 +318,7 @@ class PayloadDecoder:
 
 
 def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:
-    """Return (topic, what is said of it) of "TOPIC=WORD"; (None, ...) of a word for all topics. Raises UsageError."""
+    """Return (topic, word) of "TOPIC=WORD"; (None, word) of a word for all topics. Raises UsageError."""
     topic, equals, word = text.partition("=")
     if equals and not word:
         raise UsageError(f"{option} {text}: TOPIC=... expected")

@@ -70,7 +70,7 @@ def frame_in_headers(which: Which, headers: Mapping[str, bytes]) -> Frame | None
 
 
 def framed(frame: Frame, data: bytes) -> bytes:
-    """Put in front of a payload what its frame had there."""
+    """Put the frame's prefix in front of a payload."""
     if not frame.start:
         return data
     return bytes([MAGIC]) + int(frame.schema.value).to_bytes(frame.start - 1, "big") + data

@@ -77,7 +77,7 @@ class Exchanges:
         return held + sum(len(each.body) + len(each.path) for each in self.requests)
 
     def receive(self, from_client: bool, data: bytes) -> None:
-        """Take bytes of an end. Nothing is raised for what is no HTTP."""
+        """Take bytes of an end. Bytes that are no HTTP raise nothing."""
         rest: bytes | None = data
         try:
             while rest and not self.failed:
@@ -96,7 +96,7 @@ class Exchanges:
         self.reading = {True: None, False: None}
 
     def reader(self, from_client: bool) -> h11.Connection:
-        """Make what reads a message. How long an answer is depends on what was asked."""
+        """Make what reads a message. The length of a response depends on the request."""
         if from_client:
             return h11.Connection(h11.SERVER)
         reader = h11.Connection(h11.CLIENT)

@@ -90,7 +90,7 @@ class Tap(Sink):
         return TlsLayer(tapped, started, handover.keys, handover.tally.add_decrypted)
 
     def pair(self, request: Request, answer: HttpResponse) -> None:
-        """Take what was asked of a registry and answered."""
+        """Take a request to a registry and its response."""
         if answer.status != 200 or self.count >= MOST_ENTRIES or self.size >= MOST_TEXT:
             return
         for entry in entries_of(request, answer):
@@ -105,7 +105,7 @@ class Tap(Sink):
             self.references[found[0]] = found[1]
 
     def join(self) -> None:
-        """Give schemas of Apicurio's own API what they refer to, which other exchanges say, or that of their birth."""
+        """Add references to schemas of Apicurio's own API, from other exchanges, or from those of their creation."""
         for entry in self.native:
             for place in places(entry) if "references" in entry else ():
                 self.references.setdefault(place, entry["references"])
@@ -129,7 +129,7 @@ class HttpConnection(CapturedConnection):
             self.exchanges.receive(d == self.http, data)
 
     def first(self, d: int, data: bytes) -> bytes:
-        """Return what an end begins with; nothing where it began before."""
+        """Return the first bytes of an end; nothing if it began before the capture."""
         return b"" if self.streams[d].buffer or self.streams[d].received else data[:64]
 
     @property
@@ -189,7 +189,7 @@ def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
 
 
 def references_of(request: Request, answer: HttpResponse) -> tuple[str, list[Row]] | None:
-    """Return the place of a schema in Apicurio's own API and what it refers to; None: the exchange is about others."""
+    """Return the place of a schema in Apicurio's own API and its references; None: the exchange is about others."""
     asked = NATIVE.fullmatch(request.path)
     if asked is None or asked[5] != "/references":
         return None

@@ -39,7 +39,7 @@ WITHIN = re.compile(
     rf"://[^\s/?#]{{0,200}}:[^\s/?#]{{1,200}}@|(?:^|[?&;,\s])[\w.-]{{0,80}}(?:{SECRET.pattern})[\w.-]{{0,80}}"
     r"\s{0,3}[=:]\s{0,3}[^\s&;,]|(?:^|[:=,]\s{0,3})(?:basic|bearer)\s{1,3}\S{8}", re.IGNORECASE,
 )  # fmt: skip
-PLACEHOLDER = re.compile(r"\$\{[^${}]*\}")  # what a config provider fills in
+PLACEHOLDER = re.compile(r"\$\{[^${}]*\}")  # values that a config provider fills in
 OVERRIDES = re.compile(r"^(producer|consumer|admin)\.(override\.)?")
 VERSION = 0
 
@@ -65,7 +65,7 @@ def decoded(kind: str, which: Which, data: bytes, secrets: bool) -> tuple[Any, b
 
 
 def hidden(value: Any) -> tuple[Any, bool]:
-    """Return what a record of Connect's configs says without its secrets: passwords, and the workers' session key."""
+    """Return a record of Connect's configs without its secrets: passwords, and the workers' session key."""
     if not isinstance(value, dict):
         return value, False
     if isinstance(key := value.get("key"), str) and "algorithm" in value:

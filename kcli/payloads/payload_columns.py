@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 
 def payload_columns(members: Row) -> Row:
-    """Return PAYLOAD_COLUMNS of a record with these members (see PayloadDecoder); what was decoded as JSON text.
+    """Return PAYLOAD_COLUMNS of a record with these members (see PayloadDecoder), with decoded data as JSON text.
 
     Of Kafka's own topics `value_data` is the whole `_record`."""
     made: Row = {}

@@ -155,8 +155,7 @@ class ProtobufCodec:
 
 
 def compiled(schema: Schema) -> bytes:
-    """Return the FileDescriptorSet of a .proto text and what it imports; the last file is the text's. Raises
-    PayloadError.
+    """Return the FileDescriptorSet of a .proto text and its imports; the last file is the text's. Raises PayloadError.
 
     Each text may be the base64 of a descriptor instead, which protoc takes as well as texts. Apicurio's serializer
     writes the entries of maps as messages with an option that protoc refuses in a text: it is set afterwards.

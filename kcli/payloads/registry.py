@@ -1,6 +1,6 @@
 """A schema registry by HTTP: Confluent's API, which Karapace and Apicurio have too, and Apicurio's own.
 
-It is asked for a schema when a payload names one, once for each; what it can't give is remembered, too.
+It is asked for a schema when a payload names one, once for each; failures are remembered, too.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class Registry:
 
 
 def in_time(ask: Callable[[], T]) -> T:
-    """Return what a call returns, or raise its error. Raises TimeoutError where it takes too long: time-outs of sockets
-    start anew with each byte, so that an answer may come a byte at a time for ever."""
+    """Return the result of a call, or raise its error. Raises TimeoutError where it takes too long: time-outs of
+    sockets start anew with each byte, so that an answer may come a byte at a time for ever."""
     found: Future[T] = Future()
 
     def work() -> None:

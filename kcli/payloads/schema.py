@@ -1,4 +1,4 @@
-"""Schemas as registries and files have them, and the error of what is none."""
+"""Schemas of registries and files, and the error of an invalid one."""
 
 from __future__ import annotations
 

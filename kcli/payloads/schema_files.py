@@ -37,7 +37,7 @@ def local_schema(name: str) -> Schema:
 
 
 def schema_in(path: Path, message: str | None = None) -> Schema:
-    """Read the one schema of a file, with what it refers to beside it. Raises InputError, OSError."""
+    """Read the one schema of a file, with the files that it refers to beside it. Raises InputError, OSError."""
     if path.suffix in DESCRIPTORS:
         return Schema(PROTOBUF, descriptors=read(path), local=True, message=message)
     text = text_of(path)
@@ -201,7 +201,7 @@ def files_in(path: Path) -> list[Path]:
 
 
 def entries_in(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield what a file has in the form of a registry's answers."""
+    """Yield the schemas of a file that has a registry's responses."""
     text = text_of(path)
     values = [loads(line) for line in text.splitlines() if line.strip()] if path.suffix == ".jsonl" else [loads(text)]
     for value in values:

@@ -1,4 +1,4 @@
-"""A proxy before a Kafka cluster: clients reach every broker through it, and what is said can be seen on the way.
+"""A proxy before a Kafka cluster: clients reach every broker through it, and it shows the traffic.
 
 Proxy        one listener for each broker, in this event loop (`async with`)
 Names are imported when they are asked for.

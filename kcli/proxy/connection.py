@@ -139,7 +139,7 @@ class Connection:
     # --- bytes
 
     def take_requests(self, count: int) -> None:
-        """Pass on what the client sent."""
+        """Pass the client's bytes to the broker."""
         data = bytes(self.services.buffers.scratch[:count])
         try:
             self.broker.write(self.requests.feed(data))
@@ -163,7 +163,7 @@ class Connection:
         return self.responses.buffer()
 
     def take_responses(self, count: int) -> None:
-        """Pass on what the broker sent, with the proxy's addresses."""
+        """Pass the broker's responses to the client, with the proxy's addresses."""
         self._pass_responses(*self.responses.take(count))
         if self.stopping:
             self.stop()
@@ -230,7 +230,7 @@ class Connection:
                 self.close()
 
     def close(self) -> None:
-        """Close both sides when what was written is sent."""
+        """Close both sides when all written bytes are sent."""
         self.client.close()
         self.broker.close()
 

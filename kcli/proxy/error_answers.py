@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
-# Names that a field has in one message or another, by what it says.
+# Names of a field in different messages, by its meaning.
 MEANINGS = {
     "name": "topic", "topicName": "topic", "topic": "topic",
     "partition": "partition", "partitionIndex": "partition", "index": "partition",

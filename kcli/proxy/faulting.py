@@ -1,8 +1,8 @@
 """Faults on a real cluster's requests, by the rules of the embedded broker: errors, delays, silence, cut responses.
 
-Requests that a rule may be about are held until they are whole, since it may be about what is in them. All connections
-together hold a bounded number of bytes: beyond it a request passes unread, as the proxy rather misses a fault than
-stops what its clients do.
+Requests that a rule may match are held until they are complete, because it may match their contents. All connections
+together hold a bounded number of bytes: beyond it a request passes unread: the proxy skips a fault rather than stopping
+its clients.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class FaultedRequest:
 
     @cached_property
     def decoded(self) -> frames.Request | None:
-        """Header and body; None where they can't be read: no error rule applies to what the tables do not have."""
+        """Header and body; None where they can't be read: no error rule applies to messages that the tables do not
+        have."""
         key, version = self.awaited.api_key, self.awaited.version
         if not catalog(self.dialect).knows(key, version):
             return None
@@ -195,7 +196,7 @@ class FaultedRequests:
         return False
 
     def _take(self, frame: bytes) -> bytes:
-        """Return what one request sends to the broker, and note what its response becomes."""
+        """Return the bytes of one request for the broker, and note the change of its response."""
         known = len(self.awaited)
         self._stream.feed(frame)
         awaited = self.awaited.pop() if len(self.awaited) > known else None
@@ -215,7 +216,8 @@ class FaultedRequests:
         return frame
 
     def _with_errors(self, request: FaultedRequest, asked: Awaited, frame: bytes) -> tuple[Awaited, bytes]:
-        """Return the same where no rule wants an error; else what is answered here, and the request without that."""
+        """Return the request unchanged if no rule sets an error; else the proxy's own response, and the rest of the
+        request."""
         decoded = request.decoded if self.rules.whole.rules or self.rules.placed.rules else None
         if decoded is None:
             return asked, frame

@@ -1,7 +1,7 @@
 """Traffic of the proxy as a growing capture: packets as they would have been between clients and brokers.
 
-Addresses are the client's and the broker's own, bytes those that each of them sent: what the proxy rewrites is recorded
-as the broker said it.
+Addresses are the client's and the broker's own, bytes those that each of them sent: rewritten responses are recorded as
+the broker sent them.
 """
 
 from __future__ import annotations

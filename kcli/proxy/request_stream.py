@@ -75,7 +75,7 @@ class RequestStream:
         return data
 
     def _read_heads(self, data: bytes) -> None:
-        """Read the headers of requests in passing; the rest of each is skipped. Raises NetworkError for what is no
+        """Read the headers of requests in passing; the rest of each is skipped. Raises NetworkError for an invalid
         length of a request.
         """
         data = self._rest + data if self._rest else data

@@ -73,7 +73,7 @@ class ResponseStream:
         return self._pass(held.came)
 
     def release(self) -> None:
-        """Free the memory of what was sent to the client."""
+        """Free the memory of bytes that were sent to the client."""
         if self._gone is not None:
             self.buffers.give_back(self._gone)
             self._gone = None

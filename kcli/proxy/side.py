@@ -1,4 +1,4 @@
-"""One side of a proxied connection, as the event loop drives it: what it can't take holds up the other one."""
+"""One side of a proxied connection, as the event loop drives it: bytes that it can't take hold up the other one."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ProxySide(asyncio.BufferedProtocol):
             transport.resume_reading()
 
     def eof_received(self) -> bool:
-        """Keep the connection half open where possible: this side sends no more, but may take what the other sends."""
+        """Keep the connection half open where possible: this side sends no more, but may receive from the other."""
         self.over = True
         if self.sink is not None:
             self.sink.half_closed.set()
@@ -126,7 +126,7 @@ class ProxySide(asyncio.BufferedProtocol):
         return True
 
     def close(self) -> None:
-        """Close when what was written is sent."""
+        """Close when all written bytes are sent."""
         # Once, see kcli.client.framing.
         if self.transport is not None and not self.transport.is_closing():
             self.transport.close()

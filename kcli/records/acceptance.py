@@ -12,7 +12,7 @@ analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecord
 - No record's timestamp is more than an hour (message.timestamp.after.max.ms) ahead of the broker's clock, nor further
   behind it than message.timestamp.before.max.ms. In a compacted topic every record has a key.
 
-The embedded broker and `kcli check` ask here; what is wrong with batches of whatever origin is in `record_faults`.
+The embedded broker and `kcli check` use it; `record_faults` finds faults of batches of any origin.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ VARINT, VARLONG = Zigzag(32), Zigzag(64)
 
 
 class RefusedError(KcliError):
-    """Records that are not taken, with Kafka's name for why. records: what is wrong with single ones, by number."""
+    """Records that are not taken, with Kafka's name for why. records: the faults of single records, by index."""
 
     def __init__(self, error: str, text: str, records: Mapping[int, str] | None = None) -> None:
         super().__init__(text)
@@ -157,9 +157,7 @@ def check_batch(batch: Batch, most: int = MOST_BYTES) -> None:
 
 
 def count_problem(batch: Batch) -> str:
-    """Check the counts of a producer's batch: as many offsets as records, and one at least. Return what is wrong, or
-    "".
-    """
+    """Check the counts of a producer's batch: as many offsets as records, and one at least. Return the fault, or ""."""
     takes = batch.last_offset - batch.base_offset + 1
     if batch.count <= 0:
         return f"recordCount {batch.count}: 1 or more expected"
@@ -204,7 +202,7 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
 
 
 def salvaged(codec: int, data: memoryview | bytes) -> bytes:
-    """Return what a broker gets out of a damaged payload, which it reads as a stream, before it meets the damage."""
+    """Return the records that a broker reads from a damaged payload, as a stream, before the damage."""
     with contextlib.suppress(zlib.error):
         if codec == GZIP and data[: len(GZIP_START)] == GZIP_START:
             return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data[GZIP_HEADER:], MOST_BYTES)
@@ -218,7 +216,7 @@ def salvaged(codec: int, data: memoryview | bytes) -> bytes:
 
 def skim(data: memoryview, count: int) -> tuple[str, bool, bool]:
     """Skim the records by what their fields take, whatever their lengths say, as a broker reads a compressed batch
-    (PartialDefaultRecord). Return (what is wrong, whether the bytes end there, whether offset deltas run on from 0).
+    (PartialDefaultRecord). Return (fault, whether the bytes end there, whether offset deltas count up from 0).
     """
     source, steady = ByteSource(data), True
     for index in range(count):
@@ -249,7 +247,7 @@ def number(source: ByteSource) -> int:
 
 
 def problem_text(problem: record_values.Problem) -> str:
-    """Return what a kernel found wrong with records, in words."""
+    """Return the text of a fault that a kernel found in records."""
     code, record, position, says, here = problem
     suffix, reason = REASONS[code]
     path = "records" if suffix is None else f"records[{record}]{suffix}"

@@ -52,7 +52,7 @@ _record: Callable[[record_values.Row], Record] = partial(tuple.__new__, Record)
 
 
 class Batch:
-    """A batch of magic 2, or a message of magic 0 or 1 with what it wraps.
+    """A batch of magic 2, or a message of magic 0 or 1 with its wrapped messages.
 
     position, size: bytes, in `data`, the buffer that was scanned. Timestamps are milliseconds. crc_valid: None where
     checksums were not computed. Fields that magic 0 and 1 lack are -1; their base and last

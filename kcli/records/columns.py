@@ -118,7 +118,7 @@ def record_arrays(
 
     In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with a number for each
     batch, of the message that it came in, within whose budget it unfolds; None: each batch came alone. whole: with the
-    columns that say of a record what its batch is.
+    columns of a record that describe its batch.
     """
     import numpy as np
 

@@ -49,7 +49,7 @@ def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
 
 def key_fault(key: bytes | None) -> str:
-    """Return what is wrong with a control record's key, if anything is (Kafka's ControlRecordType)."""
+    """Return the fault of a control record's key, or "" (Kafka's ControlRecordType)."""
     if key is None or len(key) < 4:
         return f"a control record's key has 4 bytes, here {0 if key is None else len(key)}"
     version = int.from_bytes(key[:2], "big", signed=True)

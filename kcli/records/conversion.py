@@ -58,7 +58,7 @@ class Slice:
 
 @dataclass(slots=True)
 class Conversion:
-    """Conversion of one slice, chunk by chunk. The counts are those of what has been converted so far."""
+    """Conversion of one slice, chunk by chunk. The counts cover the batches converted so far."""
 
     source: Slice
     magic: int
@@ -130,7 +130,7 @@ class Conversion:
         self.data[: self.have] = self.data[size : size + self.have]
 
     def error(self, status: int, at: int) -> InputError:
-        """Return the DecodeError for what the kernel could not convert, with its place in the source."""
+        """Return the DecodeError for a batch that the kernel could not convert, with its position in the source."""
         where = self.position + at
         if status == core.UNSUPPORTED:
             has = f"compressed with zstd, which magic {self.magic} does not have"

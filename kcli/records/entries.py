@@ -1,4 +1,4 @@
-"""The head of each entry of a log, whatever its magic: offset int64, then the size int32 of what is behind it.
+"""The head of each entry of a log, whatever its magic: offset int64, then the int32 size of the following bytes.
 
 The places are the core's, for commands that start without grammars.
 """

@@ -1,7 +1,7 @@
 """Writes a whole source as JSON lines: decodes its parts in parallel, writes them in order.
 
-A file is read by stripes as long as its batches are sound; from there on, and what is no file, by chunks. Where each
-of those ends is a guess from the size fields; when damage makes a chunk end elsewhere, the chunks behind it are thrown
+A file is read by stripes while its batches are sound; after damage, and for other inputs, by chunks. Where each of
+those ends is a guess from the size fields; when damage makes a chunk end elsewhere, the chunks behind it are thrown
 away and read again from there.
 """
 

@@ -61,8 +61,8 @@ def opened(file: str | Stream) -> io.RawIOBase:
 
 
 def batches_in(raw: io.RawIOBase, name: str, failures: list[InputError]) -> Iterator[Batch]:
-    """Yield the batches of a stream. Damage is passed over, and added to `failures` at the end as one error with the
-    first place; what is no batch at all ends it.
+    """Yield the batches of a stream. Damage is skipped, and added to `failures` at the end as one error with the first
+    position; bytes that are no batch end the reading.
     """
     first, more = "", 0
     for chunk, start, stop, damage in stretches(lambda into, _position: raw.readinto(into) or 0, kept=True):

@@ -9,7 +9,7 @@ from kcli.errors import InputError
 from kcli.records.batches import Batch, scan
 from kcli.schemas.field_codes import ControlType
 
-LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
+LOOKED_AT = 1 << 12  # bytes of a file, to recognize its kind
 ATTRIBUTES = 0x7F  # bits that a batch of magic 2 may have
 # Types of the control records that only KRaft writes.
 KRAFT = range(ControlType.LEADER_CHANGE, ControlType.KRAFT_VOTERS + 1)

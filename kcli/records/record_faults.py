@@ -12,11 +12,11 @@ from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage
 
 LZ4 = CODECS.index("lz4")
-NO_EPOCH = -1  # what a producer writes for the leader's epoch
+NO_EPOCH = -1  # the leader epoch that a producer writes
 
 
 def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: bool = False) -> list[str]:
-    """Return what is wrong with the batches of a records field or segment, a line each.
+    """Return the faults of the batches of a records field or segment, one line each.
 
     produced: a producer sent them. checked: their checksums and what lies between them are looked at already.
     """
@@ -34,7 +34,7 @@ def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: b
 
 
 def odd_payloads(batches: Sequence[Batch]) -> list[str]:
-    """List what is odd in the payloads of batches, though Kafka reads them all the same."""
+    """List oddities in the payloads of batches that Kafka reads nevertheless."""
     odd = list[str]()
     for batch in batches:
         if batch.codec == LZ4:
@@ -48,7 +48,7 @@ def is_fresh(batch: Batch) -> bool:
 
 
 def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield (field, what is wrong) of a batch's header, its checksum aside.
+    """Yield (field, fault) of a batch's header, except its checksum.
 
     Compaction leaves fewer records than offsets; a producer's batch has as many. produced: it is one (see `is_fresh`).
     """

@@ -23,7 +23,7 @@ def batch_rows(
 ) -> Iterator[Row]:
     """Yield a batch's records: offset, timestamp, key, value, headers; of a control record what it says as `_control`.
 
-    problems: takes what is wrong with the batch. secrets: show them. unfold: as for `batches_json`.
+    problems: takes the faults of the batch. secrets: show them. unfold: as for `batches_json`.
     """
     findings = Findings()
     for made in loads(batches_json(batch.bytes, "full", findings, secrets, unfold=unfold)):

@@ -81,8 +81,8 @@ def records_before(data: bytes, span: Span) -> Iterator[Record]:
 
 
 def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
-    """Return the fields of batches with their bytes, up to the first that can't be read, with that error; what is left
-    is one span `_rest`.
+    """Return the fields of batches with their bytes, up to the first that can't be read, with that error; the remaining
+    bytes are one span `_rest`.
     """
     spans: list[Span] = []
     source, index = ByteSource(data), 0

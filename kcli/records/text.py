@@ -36,7 +36,7 @@ class Findings:
         return bool(self.wrong_checksums or self.problems or any(not damage.lawful for damage in self.damages))
 
     def gather(self, writer: core.BatchText) -> None:
-        """Add what a writer has counted since the last call."""
+        """Add a writer's counts since the last call."""
         batches, records, wrong_checksums, problems = writer.take_findings()
         self.batches += batches
         self.records += records
@@ -53,7 +53,7 @@ class Findings:
 
 
 def drop_findings(writer: core.BatchText) -> None:
-    """Forget what a writer has found, in text that is not used."""
+    """Discard the findings of a writer in text that is not used."""
     Findings().gather(writer)
 
 
@@ -67,7 +67,7 @@ def new_writer(
 ) -> core.BatchText:
     """Make a writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a
     record; secrets: show them. unfold: decompresses; None: each batch within its own bound. metadata: the log is
-    Kafka's metadata: what is damaged of it may all be secret.
+    Kafka's metadata: any damaged part of it may be secret.
     """
     unfold = unfold or Unfolding()
     if secrets:
@@ -139,8 +139,8 @@ def write_chunk(
     damages: list[Damage],
     at: int = 0,
 ) -> tuple[int, bool]:
-    """Write the batches of a chunk from `at` on; what is no batch as an event, also added to `damages` (positions in
-    the source). Of a chunk with damage and secrets the events show no bytes.
+    """Write the batches of a chunk from `at` on; bytes that are no batch become an event, also added to `damages`
+    (positions in the source). Of a chunk with damage and secrets the events show no bytes.
 
     Returns where in the source to go on, before the chunk's end where the lines are many, and whether more bytes are
     needed there than the chunk has.

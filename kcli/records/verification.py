@@ -1,6 +1,6 @@
 """Verifies a log segment: checksums, offsets, records, and the files beside it against the log.
 
-Findings have the form of `kcli snapshot verify`: severity ("error", or "note" for what is unusual and lawful), rule,
+Findings have the form of `kcli snapshot verify`: severity ("error", or "note" for unusual but valid contents), rule,
 file, offset (bytes in the file) and message.
 """
 

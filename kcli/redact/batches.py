@@ -1,7 +1,7 @@
 """Record batches with other contents: keys, values and headers replaced, every size and all else as it was.
 
-What a batch holds is written over in place; a compressed one is unfolded, and folded again into as many bytes by the
-same codec (`kcli.redact.folding`). Checksums are made anew, and a wrong one stays wrong.
+The contents of a batch are overwritten in place; a compressed batch is decompressed, and compressed again to the same
+size by the same codec (`kcli.redact.folding`). Checksums are made anew, and a wrong one stays wrong.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class BatchRedactor:
         self.unfold = Unfolding(shared=True)
 
     def records(self, data: bytes, depth: int = 1) -> bytes:
-        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes of no batch are blanked, as are
-        batches that are left when those before them have taken what a message may unfold to.
+        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes outside of batches are blanked, and
+        so are batches after those that use up the decompression limit of a message.
         """
         if depth == 1:
             self.unfold = Unfolding(shared=True)
@@ -124,7 +124,7 @@ class BatchRedactor:
             raise ValueError("a record that ends elsewhere")
 
     def fill_control(self, data: bytearray, key: slice, value: slice) -> None:
-        """Replace what a control record holds: the key is its version and type, and stays."""
+        """Replace the contents of a control record: the key is its version and type, and stays."""
         kind = int.from_bytes(data[key.start + 2 : key.start + 4], "big", signed=True)
         fill(data, slice(key.start + 4, max(key.stop, key.start + 4)))
         if kind in (0, 1):
@@ -135,7 +135,7 @@ class BatchRedactor:
     # Magic 0 and 1
 
     def message(self, entry: bytearray, head: int, depth: int) -> None:
-        """Redact a whole message of magic 0 or 1 in place, with what it wraps."""
+        """Redact a whole message of magic 0 or 1 in place, with its wrapped messages."""
         was_valid = crc32(memoryview(entry)[MAGIC_AT:]) == int.from_bytes(entry[LENGTH_END:MAGIC_AT], "big")
         magic, codec = entry[MAGIC_AT], entry[ATTRIBUTES_AT] & CODEC_MASK
         at = head

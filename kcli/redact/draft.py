@@ -60,7 +60,7 @@ class Extents:
         return self.entries[start : bisect_left(self.entries, (first + size,))]
 
     def prune(self) -> None:
-        """Forget what was decided upon long ago."""
+        """Discard old decisions."""
         done = sum(begin + count <= self.settled for begin, count, _ in self.entries)
         spare = max(0, done - KEPT)
         left = []
@@ -78,7 +78,7 @@ class Extents:
             self.copy(begin, size, place, first, data)
 
     def copy(self, begin: int, size: int, place: int, first: int, data: bytes) -> None:
-        """Write what an entry of `size` bytes from `begin` on has of `data`, which begins at `first`."""
+        """Write the part of `data`, which begins at `first`, that lies in an entry of `size` bytes at `begin`."""
         low, high = max(begin, first), min(begin + size, first + len(data))
         if low < high:
             self.draft.fill(place + low - begin, data[low - first : high - first])

@@ -1,8 +1,8 @@
 """Contents folded by a codec into a number of bytes that is given: what a compressed batch was, it stays.
 
-Content of one letter folds into less; what is missing is filled up by means that every reader passes over: bytes
-behind the end of a gzip member or an lz4 frame; zstd's skippable frames, empty blocks and dictionary number 0 (RFC
-8878, 3.1); snappy's literals, which may stand unfolded, behind a length of more bytes than it needs.
+Content of one letter compresses to less; the rest is padding that every reader skips: bytes behind the end of a gzip
+member or an lz4 frame; zstd's skippable frames, empty blocks and dictionary number 0 (RFC 8878, 3.1); snappy's
+literals, which may stand unfolded, behind a length of more bytes than it needs.
 """
 
 from __future__ import annotations

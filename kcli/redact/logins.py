@@ -1,6 +1,6 @@
 """Logins of clients without secrets: of PLAIN and SCRAM the user's name stays, as a pseudonym.
 
-The mechanism decides, not what a token looks like: of one that is not named here nothing stays.
+The mechanism decides, not the form of a token: of one that is not named here nothing stays.
 """
 
 from __future__ import annotations

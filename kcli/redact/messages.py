@@ -1,9 +1,9 @@
 """Frames of Kafka with their names replaced and their data left out, byte for byte in place: every size stays.
 
-A frame begins blank, and only what the grammar has read is written into it: numbers and lengths as they are, the rest
-by the rule of its field (`kcli.redact.rules`). A frame that can't be decoded stays blank, as a number read before the
-error may be a piece of a name; a request's API and version stay if kcli knows both, a response's correlation id if its
-request has it, which can be decoded.
+A frame begins blank, and only fields that the grammar has read are written into it: numbers and lengths as they are,
+the rest by the rule of its field (`kcli.redact.rules`). A frame that can't be decoded stays blank, as a number read
+before the error may be a piece of a name; a request's API and version stay if kcli knows both, a response's correlation
+id if its request has it, which can be decoded.
 """
 
 from __future__ import annotations

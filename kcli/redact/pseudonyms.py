@@ -216,7 +216,7 @@ class Permutation:
 
 
 def form_of(text: bytes) -> Literal["ASCII", "bytes", "text", "unprintable"]:
-    """Return what an observer may know of a name that is replaced."""
+    """Return the properties of a replaced name that an observer may see."""
     try:
         shown = text.decode()
     except ValueError:

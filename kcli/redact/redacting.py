@@ -101,7 +101,7 @@ class Redaction(Sink):
             track.forget()
 
     def write(self, out: BinaryIO) -> None:
-        """Write what was read. Raises OSError."""
+        """Write the exchanges that were read. Raises OSError."""
         out.write(section_block())
         self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
 

@@ -45,7 +45,7 @@ class ConnectionDraft(Protocol):
 class Track:
     """A connection on its way into the draft. Lists are by end, 0 or 1.
 
-    decrypted: what it carries is written as packets made here
+    decrypted: its decrypted bytes are written as new packets
     """
 
     def __init__(self, places: ConnectionDraft) -> None:
@@ -60,7 +60,7 @@ class Track:
         self.repeated = [0, 0]  # segments that repeat bytes of it
 
     def forget(self) -> None:
-        """Drop what is only needed while bytes come."""
+        """Drop the state that is only needed while bytes arrive."""
         self.made = (Extents(self.draft), Extents(self.draft))
 
     @property
@@ -74,7 +74,7 @@ class Track:
         return self.connection.streams[d].offset if self.connection is not None and plain else passed
 
     def write(self, d: int, offset: int, data: bytes) -> None:
-        """Fill in redacted bytes of end `d`, from `offset` in what is read on."""
+        """Fill in redacted bytes of end `d`, from `offset` in the bytes that are read on."""
         if self.decrypted:
             self.made[d].fill(offset, data)
         else:

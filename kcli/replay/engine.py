@@ -1,8 +1,8 @@
 """The engine of every replay: captured clients act again, each step when its turn has come.
 
 What there is to do is a policy's. `kcli.replay.traffic` sends every captured request again, rewritten for the live
-cluster; `kcli.replay.sessions` fetches what the captured clients fetched, by fetch sessions of its own. A policy's
-actors make its steps, and its rhythm may know more of the captured order than the times.
+cluster; `kcli.replay.sessions` repeats the captured fetches in its own fetch sessions. A policy's actors make its
+steps, and its rhythm may know more of the captured order than the times.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Actor(Protocol[Acting]):
         ...
 
     async def finish(self) -> None:
-        """Wait for what is still to come behind the last step."""
+        """Wait for the responses that are due after the last step."""
         ...
 
     async def close(self) -> None:
@@ -121,7 +121,8 @@ async def act(actor: Actor[S], steps: AsyncIterator[S] | Feed[S], rhythm: Rhythm
 
 @asynccontextmanager
 async def together() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], object]]:
-    """Run what is begun together, to the end of all. The first that fails ends the others, and its error is raised."""
+    """Run tasks that start together until all have ended. The first that fails ends the others, and its error is
+    raised."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group.create_task

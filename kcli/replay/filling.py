@@ -73,7 +73,7 @@ async def fill(
     until: Callable[[str, int], int | None],
     replicas: Replicas = MappingProxyType({}),
 ) -> Filled:
-    """Make the topics that are missing, and write what was seen of each partition.
+    """Create the missing topics, and write the captured records of each partition.
 
     live_name: of a captured topic. sizes: partitions that the live topics must have; only these are filled. until: the
     offset at which the capture's own records begin (captured topic, index), which are not written; None: write all.

@@ -23,12 +23,12 @@ class OpenConnection(NamedTuple):
     recording: Recording | None
 
     def record(self, direction: Direction, frame: Frame) -> None:
-        """Save what was said, where that is wanted."""
+        """Save the frames, if the traffic is recorded."""
         if self.recording is not None:
             self.recording.data(direction, len(frame).to_bytes(4, "big") + frame)
 
     async def close(self) -> None:
-        """End the connection, and what is saved of it."""
+        """End the connection and its recording."""
         await self.session.connection.close()
         if self.recording is not None:
             self.recording.end(FROM_CLIENT)

@@ -14,7 +14,7 @@ from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_code
 
-# What a partition answers that took nothing as it was not ready; the producer sends the records again.
+# Errors of a partition that was not ready and wrote nothing; the producer sends the records again.
 NOT_TAKEN = frozenset(
     map(
         error_code,
@@ -35,12 +35,12 @@ class Numbered(NamedTuple):
     sequence: int
 
 
-# (what a captured batch has, its records) -> what the live one gets.
+# (fields of a captured batch, its records) -> fields of the live one.
 Renumber = Callable[[Numbered, int], Numbered]
 
 
 def batches_of(data: bytes | memoryview) -> list[Batch]:
-    """Return the batches of a records field; what is damaged is passed over."""
+    """Return the batches of a records field without damaged ones."""
     return list(scan(data, check=False, damages=[]))
 
 

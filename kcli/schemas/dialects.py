@@ -202,7 +202,7 @@ def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
 
 
 def is_compatible(one: Message, other: Message, version: int) -> bool:
-    """Return whether each reads what the other writes, but for tags that only one of them knows."""
+    """Return whether each can read the other's bytes, except tags that only one of them knows."""
     layouts = layout(one, version), layout(other, version)
     return layouts[0] == layouts[1] or reads(*layouts)
 
@@ -244,7 +244,7 @@ def limited(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
 
 
 def pair(stock: Catalog, laid: Catalog, key: int) -> None:
-    """Enter a pair of request and response among the APIs; say what is odd about it."""
+    """Add a pair of request and response to the APIs, and report its oddities."""
     mine = {message.kind: message for message in laid.laid.values() if message.api_key == key and is_rpc(message)}
     if key not in stock.rows and len(mine) < 2:
         laid.findings.append(alone(next(iter(mine.values()))))

@@ -77,7 +77,7 @@ def walk(fields: tuple[Field, ...], version: int, path: str) -> Iterator[tuple[s
 
 
 def traits(field: Field, version: int) -> list[str]:
-    """Return what is to say of a field in one version beside its type: nullable, its tag, its default."""
+    """Return the notes on a field in one version beside its type: nullable, its tag, its default."""
     found = ["nullable"] if version in field.nullable else []
     if version in field.tagged:
         found.append(f"tag {field.tag}")

@@ -24,7 +24,7 @@ ERRORS: Mapping[int, str] = MappingProxyType({code: name for code, name, _, _ in
 # Codes whose exception is a RetriableException: the same request may succeed later.
 RETRIABLE = frozenset(code for code, _, retriable, _ in rows if retriable)
 
-# What a coordinator answers that has moved, or that is not ready yet.
+# Errors of a coordinator that has moved, or is not ready yet.
 COORDINATOR_ERRORS = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 
 codes = {name: code for code, name in ERRORS.items()}

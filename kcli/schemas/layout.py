@@ -53,8 +53,8 @@ def slot(field: Field, version: int, flexible: bool) -> Slot:
 
 
 def reads(one: MessageLayout, other: MessageLayout) -> bool:
-    """Return whether a reader of `one` can read what a writer of `other` wrote; tags that only one
-    knows don't matter.
+    """Return whether a reader of `one` can read the bytes of a writer of `other`; tags that only one knows don't
+    matter.
     """
     if one.flexible != other.flexible or len(one.plain) != len(other.plain):
         return False

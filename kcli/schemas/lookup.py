@@ -143,7 +143,7 @@ class Catalog:
         return self.errors.get(code) or error_name(code)
 
     def notes(self, message: Message) -> Notes:
-        """Return what the definitions say of the message's fields besides their bytes, by path."""
+        """Return the notes of the definitions on the message's fields, by path."""
         return self.stock_notes.get(message.name, {}) | self.laid_notes.get(message.name, {})
 
     @cached_property

@@ -58,7 +58,7 @@ def is_literal(node: dict[str, Any]) -> bool:
 
 
 def compared(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a comparison compares; nothing of any other expression."""
+    """Return the operands of a comparison; nothing for any other expression."""
     if node.get("type") in COMPARED:
         return [node["left"], node["right"]]
     return list(node["children"]) if node.get("type") in AMONG else []

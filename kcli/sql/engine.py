@@ -170,7 +170,7 @@ class Engine:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into kcli's, of one line; what a scan raised goes through as it was."""
+        """Turn DuckDB's errors into kcli's, of one line; exceptions of a scan pass unchanged."""
         try:
             yield
         except (self.duckdb.Error, OSError, ValueError, RuntimeError, MemoryError) as error:
@@ -282,6 +282,6 @@ def quoted(name: str) -> str:
 
 
 def first_part(text: str) -> str:
-    """Return what is wrong, with what is suggested: the lines before those that point into the query."""
+    """Return the fault, with a suggestion: the lines before those that point into the query."""
     text = text.partition("\n\nLINE ")[0]
     return " ".join(text.split())

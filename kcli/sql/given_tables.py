@@ -109,7 +109,7 @@ class Across:
         return LearntNames(self.paths, self.options)
 
     def close(self) -> None:
-        """Remove what was left in temporary folders."""
+        """Remove the files left in temporary folders."""
         for name in ("facts", "judged_facts"):
             if name in self.__dict__:
                 getattr(self, name).close()

@@ -20,7 +20,7 @@ MAGIC = b"PAR1"
 
 @dataclass(slots=True)
 class Inputs:
-    """Paths by what they hold. written: (table, file); table None: the file's columns say which."""
+    """Paths by the kind of their contents. written: (table, file); table None: the file's columns say which."""
 
     captures: list[str] = field(default_factory=list)
     segments: list[str] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Inputs:
         return [*self.segments, *self.metadata, *(path for _, path in self.written)]
 
     def add(self, path: str) -> None:
-        """Sort in one file; what is nothing else is taken for a capture, whose reader says what is wrong with it."""
+        """Sort in one file; a file of no known kind is taken for a capture, whose reader reports the fault."""
         name = Path(path).name
         if path == STDIN:
             self.captures.append(path)

@@ -52,7 +52,7 @@ class Traffic(ArrowSink):
             self.flush()
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Put what a SaslHandshake or SaslAuthenticate says of its connection's login."""
+        """Add the login of a connection from a SaslHandshake or SaslAuthenticate."""
         item = self.capture.handover.exchange_of(link, *exchange)
         if item.request is not None and (item.response is not None or item.response_frame is None):
             said = dict(zip(FACTS["logins"].names, (item.connection, *login_step(item)), strict=True))

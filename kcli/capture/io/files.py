@@ -1,4 +1,4 @@
-"""Capture files read through an engine as one: in order of time, in pieces, past what is damaged."""
+"""Capture files read through an engine as one: in order of time, in pieces, skipping damage."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def check_start(file: CaptureFile, probe: PacketReader) -> None:
 
 
 def no_capture(problem: str, file: CaptureFile) -> InputError:
-    """Make the error for a file that is no capture; it says what the file looks like instead."""
+    """Make the error for a file that is no capture, with the kind of file that it looks like."""
     from kcli.file_kinds import recognized
 
     kind = recognized(file.data)

@@ -76,7 +76,7 @@ class ConnectionState:
 
     @property
     def weight(self) -> int:
-        """Bytes of memory counted for what it holds."""
+        """The memory counted for held data, in bytes."""
         held = sum(len(stream.buffer) for stream in self.streams) + self.pending.size
         return held if self.trial is None else held + self.trial.size
 

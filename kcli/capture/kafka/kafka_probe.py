@@ -89,7 +89,7 @@ class Trial:
 
     @property
     def proved(self) -> bool:
-        """Return whether what was counted proves that the connection is Kafka's."""
+        """Return whether the counts prove that the connection is Kafka's."""
         return self.fits >= 2 + self.against or (self.signs >= ENOUGH_SIGNS and not self.against)
 
     def convinces(self, searched: bool) -> bool:

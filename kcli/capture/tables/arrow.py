@@ -1,6 +1,6 @@
 """Exchanges and events as Arrow record batches: the columns of `decode pcap --format parquet` and `Capture.to_arrow`.
 
-What the core has taken becomes columns without a Python object for a row. Events come as rows, each with its place
+Exchanges that the core takes become columns without a Python object for a row. Events come as rows, each with its place
 among the exchanges.
 """
 

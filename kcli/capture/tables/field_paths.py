@@ -58,7 +58,7 @@ class Scan(NamedTuple):
 
 
 def role_of(message: str, parent: str, field: Field) -> str | None:
-    """Return what a field of the array or struct `parent` names."""
+    """Return the kind of name in a field of the array or struct `parent`."""
     name, element = field.name, field.element
     if element == "uuid":
         return TOPIC_ID if name == "topicId" else None

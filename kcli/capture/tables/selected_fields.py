@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) -> Fields | None:
-    """Return what the core selects of one version for these fields; None if it has none of them."""
+    """Return the core's selection of these fields in one version; None if it has none of them."""
     from kcli.core.columns.exchange_columns import Fields
 
     if not names:

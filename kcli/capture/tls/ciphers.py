@@ -1,6 +1,6 @@
 """Protected records opened: one class for the AEAD ciphers of TLS 1.2 and 1.3, one for CBC with its MAC.
 
-What is no such record, or has another number, does not open: the tag or MAC says so.
+Bytes that are no such record, or have another number, do not open: the tag or MAC says so.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def aead_ciphers() -> tuple[Any, type[Exception]]:
 
 
 class CbcCipher:
-    """AES-CBC with a MAC: inside, or around what is encrypted (encrypt-then-MAC, RFC 7366)."""
+    """AES-CBC with a MAC: inside the encrypted bytes, or around them (encrypt-then-MAC, RFC 7366)."""
 
     def __init__(self, suite: Suite, keys: Keys, mac_outside: bool) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes

@@ -31,10 +31,10 @@ ENOUGH = HEADER + ALERT_MESSAGE.sizeof()  # bytes that suffice to detect TLS
 class TlsLayer:
     """A CapturedConnection's face towards the engine; see there for what its methods do.
 
-    A header of the PROXY protocol in front of what the client says is taken off, too: the client is who it names.
-    As long as a direction has shown fewer bytes than tell, they wait. TLS is spoken if either end begins so; an end
-    that does in a connection that is plain tells the other one that it should not be. A connection that was under way
-    may begin within a record: what came first is remembered until two records in a row are found.
+    A header of the PROXY protocol before the client's bytes is also removed: the client is who it names. As long as a
+    direction has shown fewer bytes than tell, they wait. TLS is spoken if either end begins so; an end that does in a
+    connection that is plain tells the other one that it should not be. A connection that was under way may begin within
+    a record: what came first is remembered until two records in a row are found.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class TlsLayer:
 
     @property
     def weight(self) -> int:
-        """Bytes of memory counted for what it holds; none where nothing is read any more."""
+        """The memory counted for held data, in bytes; 0 when nothing is read any more."""
         if self.foreign is not None:
             return 0
         held = (self.early_bytes if self.early else 0) + sum(len(start or b"") for start in self.starts)

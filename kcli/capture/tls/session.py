@@ -6,9 +6,9 @@
   one on, up to as many as fit into the gap; its tag or MAC proves both. How many bytes of data are missing follows from
   the records that are, but not in CBC, which pads them.
 - A connection whose handshake is not in the capture is tried against those keys of the log that no handshake here uses.
-- Keys may come later than what they open, as from a live client. Records wait for them, of both ends in the order in
+- Keys may arrive later than their records, as from a live client. Records wait for them, of both ends in the order in
   which they came: so many bytes, and no longer than there is memory. The log is asked ever more seldom.
-- Without keys nothing is read, and one event says what the connection is.
+- Without keys nothing is read, and one event describes the connection.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class HeldRecord(NamedTuple):
 
 
 class TlsSession:
-    """Feed it ordered bytes of both directions; it hands what they protect on to the connection."""
+    """Feed it ordered bytes of both directions; it passes the decrypted bytes to the connection."""
 
     def __init__(
         self, connection: CapturedConnection, started: tuple[bool, bool], log: KeyLog, decrypted: Callable[[int], None]
@@ -84,7 +84,7 @@ class TlsSession:
 
     @property
     def weight(self) -> int:
-        """Bytes of memory counted for what it holds."""
+        """The memory counted for held data, in bytes."""
         return sum(len(end.buffer) + len(end.messages.buffer) for end in self.ends) + self.held_size
 
     def is_client(self, d: int) -> bool:

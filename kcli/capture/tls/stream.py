@@ -1,4 +1,4 @@
-"""One direction of a connection with TLS: bytes that make no whole record yet, its keys, and what is missing."""
+"""One direction of a connection with TLS: bytes of an incomplete record, its keys, and missing bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kcli.grammar.files.tls import APPLICATION_DATA, HEADER, record_size
 
 
 class TlsEnd:
-    """One direction: bytes that make no whole record yet, keys, and what is missing.
+    """One direction: bytes of an incomplete record, keys, and missing bytes.
 
     sealed: its records are protected from here on. gap: bytes that are missing or make no record, before the next one
     that opens (None: unknown how many); searching: there are some. lacking: bytes of records that no keys came for.

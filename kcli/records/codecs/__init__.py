@@ -2,7 +2,7 @@
 
 A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most, odd) -> bytes-like`, for
 whole payloads of a batch or of a wrapper message. `level` None is Kafka's default. `most`: bytes that the output may
-have. `odd`: takes what is wrong with a payload that Kafka reads all the same.
+have. `odd`: takes the fault of a payload that Kafka reads nevertheless.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def decompress(
 ) -> Buffer:
     """Decompress a payload. Raises InputError: unknown codec id, damaged data, or more than `most` bytes of output.
 
-    magic: with 0 the header checksum of lz4 frames is not checked, as Kafka writes a wrong one. odd: takes what is
-    wrong with a payload that Kafka reads all the same.
+    magic: with 0 the header checksum of lz4 frames is not checked, as Kafka writes a wrong one. odd: takes the fault of
+    a payload that Kafka reads nevertheless.
     """
     view = memoryview(data).cast("B")
     if codec == 0:
@@ -86,7 +86,7 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
 
 
 class Streams(NamedTuple):
-    """Streams of a codec, which stand one behind the other. unit: its word for one. failure: what the library raises.
+    """Streams of a codec, which stand one behind the other. unit: its word for one. failure: the library's exceptions.
 
     follows: tells whether bytes behind a stream are another one, else they are ignored; None: they are.
     chunk: bytes that Java takes at a time: the last stream may be cut where another ended among them; 0: never.

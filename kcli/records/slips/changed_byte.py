@@ -1,7 +1,7 @@
-"""The one byte that is not what the checksum was taken of: CRC-32C tells its place and its value.
+"""The one byte that changed after the checksum was computed: CRC-32C tells its place and its value.
 
-A CRC is linear: how the two checksums differ is what the wrong byte's difference leaves behind, shifted by the bytes
-after it. Shifted back byte by byte, it becomes a difference of eight bits at that byte, and hardly ever elsewhere.
+A CRC is linear: the difference of the two checksums is that of the wrong byte, shifted by the bytes after it. Shifted
+back byte by byte, it becomes a difference of eight bits at that byte, and hardly ever elsewhere.
 """
 
 from __future__ import annotations

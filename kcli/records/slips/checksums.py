@@ -59,7 +59,7 @@ def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
 
 
 def covered_bytes(batch: bytes) -> dict[str, bytes]:
-    """Return what a checksum may have been taken of, by how it is said."""
+    """Return the ranges that a checksum may cover, by their description."""
     blank = replaced(batch, "crc", 0)
     covered = {text: blank[start:] for start, text in STARTS.items()}
     covered |= {f"{SKIPPED[start]} but crc": batch[start:CRC_AT] + batch[CRC_START:] for start in SKIPPED}

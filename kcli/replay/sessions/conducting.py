@@ -21,7 +21,7 @@ class CapturedBrokers(Protocol):
     """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""
 
     def rewind(self) -> None:
-        """Start over: drop all sessions and what was reported in them."""
+        """Start over: drop all sessions and their reported values."""
         ...
 
     def node(self, captured: Captured) -> int | None:

@@ -1,8 +1,8 @@
 """Replays one fetcher at live brokers: its sessions, the request of each step, and the response.
 
-A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each,
-and what they answer is put together again for the comparison. Before the captured brokers themselves, rebuilt, each
-fetch goes to the broker that it went to, and says who asks and which leader epochs it knows, too.
+A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each, and
+their responses are merged for the comparison. Before the captured brokers themselves, rebuilt, each fetch goes to the
+broker that it went to, and says who asks and which leader epochs it knows, too.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class Fetching:
     # --- sending and taking in
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
-        """Send one request to one broker. Returns the exchange in captured partitions, and what was wrong with it."""
+        """Send one request to one broker. Returns the exchange in captured partitions, and its problem."""
         version = self.nodes.version(self.nodes.by_number[number], step.captured.version)
         request, session = self.request(number, step, version)
         live, response, problem = await self.exchange(number, step.captured, request, version)

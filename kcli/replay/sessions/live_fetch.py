@@ -7,7 +7,7 @@ from kcli.sessions.trace import Captured
 
 
 class LiveFetch:
-    """One step at live brokers. live: its exchange, in captured partitions; problem: what was wrong, in words."""
+    """One step at live brokers. live: its exchange, in captured partitions; problem: a problem, as text."""
 
     def __init__(self, step: ReplayStep, live: Captured, problem: str = "") -> None:
         self.step, self.live, self.problem = step, live, problem

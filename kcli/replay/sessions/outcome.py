@@ -18,8 +18,8 @@ from kcli.sessions.trace import Captured
 class Pair:
     """One fetcher in one run (from 1).
 
-    differences: of the live answers from the captured ones; unknown: those of which the capture does not tell what the
-    answer should be; problems: what went wrong, as (number of the fetch from 0, words); fetches: both sides of each
+    differences: of the live answers from the captured ones; unknown: those for which the capture does not show the
+    expected response; problems: what went wrong, as (number of the fetch from 0, words); fetches: both sides of each
     """
 
     run: int
@@ -66,7 +66,7 @@ def pair(fetcher: Fetcher, fetches: list[LiveFetch], names: Mapping[str, str], l
 
 
 def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]], str]) -> None:
-    """Move differences of which the capture does not tell what is right from `differences` to `unknown`.
+    """Move differences from `differences` to `unknown` if the capture does not show the right value.
 
     reason: why it does not tell, of a captured fetch and the names of partitions (none: of its session); "" where it
     does. It is asked in the order of the capture.
@@ -91,7 +91,7 @@ def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]],
 def take_out_internal(found: Sequence[Pair]) -> list[str]:
     """Take out the differences in topics that only brokers write to, and return the names of those partitions.
 
-    For live clusters: what is in these topics is the cluster's own, and no client can fill them.
+    For live clusters: the cluster itself writes these topics, and no client can fill them.
     """
     names: set[str] = set()
     for pair in found:

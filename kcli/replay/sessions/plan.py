@@ -14,7 +14,7 @@ from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
 from kcli.sessions.trace import Captured, FetchExchange, Key
 from kcli.topic_names import RAFT_TOPICS
 
-RECORDS_BYTES = 4  # of what is reported of a partition
+RECORDS_BYTES = 4  # of the reported values of a partition
 # Why a fetch of the capture is not replayed.
 METADATA_LOG = "of the metadata log"
 METADATA_PART = "of the metadata log, in part,"

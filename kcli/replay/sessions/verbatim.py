@@ -1,7 +1,7 @@
 """Replays one fetcher at the brokers rebuilt from its capture: each request as it was, to the node it went to.
 
-Session ids, epochs, offsets and the order of partitions are the captured ones, whatever the answers say: an answer that
-differs does not change what is asked next. So each difference is one of the broker's, and is found once.
+Session ids, epochs, offsets and the order of partitions are the captured ones, whatever the answers say: a different
+response does not change the next requests. So each difference is one of the broker's, and is found once.
 """
 
 from __future__ import annotations

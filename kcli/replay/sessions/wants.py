@@ -48,7 +48,7 @@ class Wants:
         return {node for node, wanted in self._wanted.items() if wanted}
 
     def of(self, node: int) -> Mapping[Key, Position]:
-        """Return what is wanted of a node."""
+        """Return the partitions that are wanted from a node."""
         return self._wanted.get(node, {})
 
     def partitions(self) -> list[Key]:

@@ -26,7 +26,7 @@ MOST = 100_000  # appends that are remembered
 
 @dataclass(eq=False)
 class Write:
-    """A request that appends to partitions. places: by partition, the offset of what it appends.
+    """A request that appends to partitions. places: the offset of the appended records, by partition.
 
     done: its live answer has come, or none will. last: of the end of a transaction, where its last batches begin.
     """
@@ -61,7 +61,7 @@ class Log:
         self.ends: list[Write] = []
 
     def before(self, start: int) -> Append | None:
-        """Return what it took last before that offset."""
+        """Return the latest append before that offset."""
         at = bisect_left(self.appends, start, key=START)
         return self.appends[at - 1] if at else None
 
@@ -139,7 +139,7 @@ class Appends:
                 self.log(place).ends.append(write)
 
     def log(self, place: Key) -> Log:
-        """Return what is known of a partition."""
+        """Return the state of a partition."""
         return self.logs.setdefault(place, Log(place))
 
     def put(self, log: Log, append: Append) -> None:
@@ -153,7 +153,7 @@ class Appends:
                 log.marks.remove(append)
 
     def write_of(self, exchange: Exchange) -> Write | None:
-        """Return what an exchange that comes next appends; None: nothing that is known."""
+        """Return the records that the next exchange appends; None: nothing that is known."""
         write = self.writes.pop(id(exchange), None)
         if write is None:
             return None

@@ -54,8 +54,8 @@ async def prepare(
     create: bool,
     notify: Callable[[str], None],
 ) -> Destinations:
-    """Find or make what the captures' requests need. topics: takes the live ids; suffixes: of clients, behind their
-    groups and transactions.
+    """Find or create the topics and groups that the captures' requests need. topics: takes the live ids; suffixes: of
+    clients, behind their groups and transactions.
 
     Raises NetworkError if a topic is not there, or has too few partitions.
     """
@@ -92,6 +92,6 @@ def is_left(seen: SeenTopic, alone: bool) -> bool:
     """Return whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for
     it.
 
-    alone: there is one broker; of several any might lead what is made for a client.
+    alone: there is one broker; with several, any of them may lead topics that are created for a client.
     """
     return seen.is_late and (seen.is_made or (alone and seen.partitions == 1))

@@ -20,7 +20,7 @@ Level = Literal["none", "errors", "shape", "strict"]
 LEVELS: tuple[Level, ...] = ("none", "errors", "shape", "strict")
 Body = Mapping[str, Any]
 
-# What an answer says of the cluster and its clock, and not of the request.
+# Fields of a response that depend on the cluster and its clock, not on the request.
 OF_CLUSTER = words(
     "throttleTimeMs host port rack clusterId controllerId brokers nodeEndpoints logAppendTimeMs timestamp"
     " replicaNodes isrNodes offlineReplicas leaderId nodeId leaderEpoch epoch eligibleLeaderReplicas lastKnownElr"
@@ -30,7 +30,7 @@ OF_CLUSTER = words(
 )
 # Which partitions an answer of these brings is decided by the moment: their sums are compared, by API.
 OF_THE_MOMENT = frozenset([FETCH, SHARE_FETCH])
-# Whose answers name what the cluster has besides.
+# APIs whose responses also name other objects of the cluster.
 OF_THE_WHOLE = frozenset([API_VERSIONS, METADATA, DESCRIBE_CLUSTER])
 
 
@@ -39,7 +39,7 @@ def differences(
 ) -> Iterator[str]:
     """Yield how two answers of one API in their common form differ: "topics.partitions.errorCode: 0, live 3".
 
-    shape: errors, and what is answered at all. strict: every value but the cluster's own.
+    shape: errors, and which requests are answered. strict: every value but the cluster's own.
     """
     if level not in ("shape", "strict") or api_key == API_VERSIONS:
         return
@@ -110,7 +110,7 @@ class Comparer:
 
 
 def hidden(secret: bytes | str | None) -> Hidden | None:
-    """Return what is told of a secret; None where there is none."""
+    """Return the redacted form of a secret; None without a secret."""
     if secret is None:
         return None
     return Hidden(len(secret.encode(errors="surrogatepass") if isinstance(secret, str) else secret))

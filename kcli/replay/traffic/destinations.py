@@ -20,14 +20,14 @@ from kcli.schemas.errors import error_code
 READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
 PAUSE = 0.1
 NOT_READY = (error_code("COORDINATOR_LOAD_IN_PROGRESS"), error_code("COORDINATOR_NOT_AVAILABLE"))
-# What a broker answers that is not, or not any more, the one for a request.
+# Errors of a broker that is not, or no longer, the right one for a request.
 MOVED = frozenset(["NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"])
 
 
 @dataclass
 class Destinations:
     """Of the requests of all clients. A request that names nothing goes where its connection goes: to the coordinator
-    or leader of what the first request on it is about, else to the broker of the captured one's rank.
+    or leader for its first request, else to the broker with the captured one's rank.
 
     coordinators: by FindCoordinator's keyType and the live key. replicas: as `live_replicas` gives them.
     """
@@ -86,7 +86,7 @@ class Destinations:
             self.topics.put(name, topic.id or "")
 
     async def find_again(self, exchange: Exchange, suffix: str) -> None:
-        """Take in where what a request names is now. Raises NetworkError."""
+        """Update the current brokers of the topics and groups in a request. Raises NetworkError."""
         await self.find_ids()
         named = names_of(exchange, self.dialect)
         for kind, key in coordinator_keys(exchange.api_key, exchange.request, named):

@@ -80,7 +80,7 @@ def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, FieldRule]) 
 
 
 def kind_of(field: Field, rule: FieldRule | None) -> str | None:
-    """Return what a field that is no struct is; None: nothing to a replay."""
+    """Return the kind of a field that is no struct; None: nothing to a replay."""
     found = BY_NAME.get((field.element, field.name))
     if found is not None:
         return found

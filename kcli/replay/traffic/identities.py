@@ -70,7 +70,7 @@ class Identities:
         return self.leader_epochs.get((scope.topic, scope.partition, epoch), -1)
 
     def resource(self, name: str, scope: Scope) -> str:
-        """Return the name of a config's or an ACL's resource: a topic, a broker's number, or what has none here."""
+        """Return the name of a config's or an ACL's resource: a topic, a broker's id, or a name without a live one."""
         if scope.kind == TOPIC_RESOURCE:
             return self.topics.live_name(name)
         if scope.kind in BROKER_RESOURCES and name.isascii() and name.isdigit() and len(name) < 10:

@@ -81,7 +81,7 @@ class Mapper:
             return data
 
     def learn(self, api_key: int, request: Body, captured: Body, live: Body, server: str) -> None:
-        """Take in what the captured and the live answer to the same captured request say.
+        """Learn names and ids from the captured and the live response to the same request.
 
         Both answers are in the same form (`kcli.replay.traffic.versions.common`).
         """
@@ -118,7 +118,7 @@ class Mapper:
 
 
 def scope_in(value: Body, plan: FieldPlan, outer: Scope, identities: Identities) -> Scope:
-    """Return the scope of what is in a captured struct."""
+    """Return the scope of the fields in a captured struct."""
     found: dict[str, Any] = {}
     for part, name in plan.scopes:
         item = value.get(name)

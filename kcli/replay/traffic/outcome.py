@@ -31,9 +31,9 @@ PASSING = words(
 ) | {*COORDINATOR_ERRORS}
 # Of captured answers also what a group's moment decides: that another member has come or gone.
 OF_THE_TIME = PASSING | {"REBALANCE_IN_PROGRESS"}
-# What a cluster answers that has not what a request is about: no authorizer, a feature that is not switched on.
+# Errors of a cluster that lacks the subject of a request: no authorizer, a feature that is not switched on.
 LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
-# What a group answers to one that is no member of it.
+# Errors of a group to a client that is not a member of it.
 STRANGERS = words("UNKNOWN_MEMBER_ID ILLEGAL_GENERATION FENCED_MEMBER_EPOCH STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND")
 UNREADY = "the captured cluster was not ready"
 OLD_MEMBER = "the member joined before the capture"
@@ -158,7 +158,7 @@ class ExchangeDifference(NamedTuple):
 class ApiOutcome:
     """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason.
 
-    lacking: exchanges that are not compared, as the cluster has not what they are about, by reason. excused: errors of
+    lacking: exchanges that are not compared because the cluster lacks their subject, by reason. excused: errors of
     captured answers that passed by themselves, and of live ones (negative) that came in their stead.
     """
 

@@ -23,7 +23,7 @@ class LivePositions:
     """Of one connection, by live topic and partition: where the captured client goes on, and where the live one does.
 
     asked: partitions of the fetch session, or of the latest fetch without one, each with its topic's names. may_lag: a
-    partition that brought less than in the capture is not fetched behind what is missing.
+    partition that returned fewer records than in the capture is not fetched after the missing ones.
     """
 
     def __init__(self, topics: LiveTopics, *, may_lag: bool = False) -> None:

@@ -237,6 +237,6 @@ class LiveConnection:
     def live(
         self, exchange: Exchange, session: Session, begun: int, frame: bytes, ended: int | None, answer: bytes | None
     ) -> Exchange:
-        """Return what was sent, and what came. begun, ended: ns since 1970."""
+        """Return the sent requests and the received responses. begun, ended: ns since 1970."""
         link = Link(str(session.connection.address), exchange.link.client)
         return Exchange(link, begun, frame, ended, answer, self.shared.bodies)

@@ -1,4 +1,4 @@
-"""Runs all traffic again: reads captures twice, as streams, and has every client send what it sent."""
+"""Runs all traffic again: reads captures twice as streams, and sends the requests of every client."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TrafficOptions(ReplayOptions):
 
     @property
     def suffixes(self) -> list[str]:
-        """Return what is put behind the groups and transactions of each client, so that it is another one."""
+        """Return the suffix for the groups and transactions of each client's copy."""
         return [""] if self.clients == 1 else [f"-{number}" for number in range(1, self.clients + 1)]
 
 
@@ -55,7 +55,7 @@ class TrafficOptions(ReplayOptions):
 class Setting:
     """The setting of a replay. outcome: takes what comes; done: called after each step of each client.
 
-    recorder: gets what is said. history: has the records that topics are filled with before.
+    recorder: gets the messages. history: has the records that topics are filled with before.
     """
 
     survey: Survey
@@ -71,7 +71,7 @@ class Setting:
 
 
 class ReplayedClients:
-    """All clients of the captures once: what they have learnt, and their connections."""
+    """All clients of the captures once: their learnt state, and their connections."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None
 
 
 async def fill_before(client: Client, setting: Setting, history: CaptureHistory) -> None:
-    """Write what the topics held before the captures' own requests wrote to them. Raises NetworkError."""
+    """Write the records that the topics had before the captures' own requests. Raises NetworkError."""
     survey, mapping = setting.survey, setting.options.topics
     needed = survey.needed()
 

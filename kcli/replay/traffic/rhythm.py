@@ -27,7 +27,7 @@ class CapturedRhythm(Rhythm[Step]):
         self.last = 0.0  # moment of the capture that has been sent
 
     async def turn(self, step: Step) -> None:
-        """Wait until a step is due, and what it depends on has come."""
+        """Wait until a step is due, and the responses that it depends on have arrived."""
         await self.until(step.seconds)
         waited = [each for each in (*step.own, *step.after) if not each.done()]
         if waited:

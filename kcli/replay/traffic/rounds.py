@@ -40,7 +40,7 @@ class Rounds:
         return known.done() and known.result()
 
     def round(self, group: str, generation: int) -> asyncio.Future[bool]:
-        """Return what is known of a live round, once its leader was answered."""
+        """Return the state of a live round after its leader got its response."""
         if len(self.small) > MOST:
             del self.small[next(iter(self.small))]
         return self.small.setdefault((group, generation), asyncio.get_running_loop().create_future())

@@ -52,8 +52,8 @@ class StepSequence:
     """Steps of one client, made in the order of their requests."""
 
     def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None, *, free: bool = False) -> None:
-        """Order the steps. appends: what is known of the order of logs; None: they are filled as it comes. free: a
-        request waits for responses on its own connection alone.
+        """Order the steps. appends: the known order of the logs; None: they are filled as it comes. free: a request
+        waits for responses on its own connection alone.
         """
         self.choice, self.first_ns, self.appends, self.free = choice, first_ns, appends, free
         self._number = 0

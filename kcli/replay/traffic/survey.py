@@ -1,4 +1,4 @@
-"""A first reading of captures: what a cluster needs for their replay."""
+"""A first reading of captures: the topics, groups and features that a cluster needs for their replay."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
 
 
 def names_of(exchange: Exchange, dialect: str | None) -> Named:
-    """Return what a captured request names."""
+    """Return the topics, groups and other names in a captured request."""
     named = Named({}, {}, {})
     names_in(catalog(dialect).known(exchange.api_key).request, dialect, exchange.request, named)
     return named

@@ -40,7 +40,8 @@ class Transactions:
         self.added: dict[str, set[Any]] = {}
 
     async def prepare(self, api_key: int, captured: int, version: int, body: Body, session: Session) -> None:
-        """Add what a request of that version does not add by itself. body: with live ids. Raises NetworkError."""
+        """Add the partitions and offsets that a request of that version does not add itself. body: with live ids.
+        Raises NetworkError."""
         name = body.get("transactionalId")
         if api_key == END_TXN and name:
             self.added.pop(name, None)

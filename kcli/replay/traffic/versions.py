@@ -1,6 +1,6 @@
 """Requests and answers in another version of their API: by names of fields, and by the few forms that changed.
 
-What a version has no field for is left out; what it needs besides has its default.
+Fields that a version lacks are left out; its additional fields have their defaults.
 """
 
 from __future__ import annotations

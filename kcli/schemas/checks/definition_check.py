@@ -160,7 +160,7 @@ def check_versions_of_pair(request: Message, response: Message) -> list[SchemaFi
 
 
 def repair(message: Message) -> tuple[Message, list[SchemaFinding]]:
-    """Return the message with every clashing or missing tag replaced by the lowest free one, and what was done."""
+    """Return the message with every clashing or missing tag replaced by the lowest free one, and the replacements."""
     found: list[SchemaFinding] = []
     fields = retag(message.name, message.fields, "", found)
     return message._replace(fields=fields), found

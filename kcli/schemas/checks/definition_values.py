@@ -147,7 +147,7 @@ def inner_fields(raw: Raw) -> Iterator[Raw]:
 
 
 def wrong_entity(entity: str, kind: str) -> str:
-    """Return what is wrong with the entityType of a field; "" for nothing."""
+    """Return the fault of a field's entityType, or ""."""
     if entity not in ENTITIES:
         return f"entityType {entity!r} is none of {', '.join(ENTITIES)}"
     base = ENTITIES[entity]

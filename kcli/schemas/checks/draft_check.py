@@ -157,7 +157,7 @@ class Checked:
         self.messages[name] = Definition(message, file, lines[id(raw)])
 
     def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
-        """Yield what is wrong with what a definition means: (path, rule, text)."""
+        """Yield the faults in the meaning of a definition: (path, rule, text)."""
         yield from ((each.path, each.rule, each.text) for each in check(message) if each.rule in OWN_RULES)
         if message.name in self.stock.lines or message.name in self.stock.current_names:
             yield from broken_promises(self.stock.message(message.name), message, self.release)

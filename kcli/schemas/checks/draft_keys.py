@@ -45,7 +45,7 @@ def names_of_apis(stock: Catalog, messages: Iterable[Message]) -> list[str]:
 
 
 def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Message]) -> Iterator[KeyFault]:
-    """Yield what is wrong with the keys of these messages, as they are set or else as the definitions have them."""
+    """Yield the faults of these messages' API keys, as set or as in the definitions."""
     spoken = [each for each in messages if is_rpc(each)]
     apis = names_of_apis(stock, spoken)
     for api in settings:

@@ -20,7 +20,7 @@ def released_versions(message: Message, release: str) -> Range:
 
 
 def broken_promises(old: Message, new: Message, release: str) -> Iterator[Finding]:
-    """Yield what a definition changes of the versions that a release has. old: the message of the tables."""
+    """Yield the changes of a definition to the versions of a release. old: the message of the tables."""
     spoken = released_versions(old, release)
     if not spoken:
         return
@@ -91,7 +91,7 @@ def alike(one: Field, other: Field, version: int) -> bool:
 
 
 def changes(was: Field, now: Field, version: int) -> Iterator[tuple[str, str]]:
-    """Yield (rule, text) for what has changed in a version."""
+    """Yield (rule, text) for each change in a version."""
     if was.is_array != now.is_array or (was.element != now.element and not (was.is_struct and now.is_struct)):
         yield "released-type", f"{now.type}, but it was {was.type}"
     if (version in was.nullable) != (version in now.nullable):

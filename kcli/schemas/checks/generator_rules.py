@@ -286,7 +286,7 @@ class Rules:
 
 
 def broken_rules(raw: Raw) -> list[Broken]:
-    """Return what the generator refuses in a definition."""
+    """Return the faults for which the generator refuses a definition."""
     rules = Rules(raw)
     rules.message()
     return rules.found

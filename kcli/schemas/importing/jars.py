@@ -48,7 +48,8 @@ class Definitions:
 
 
 def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, Definitions]:
-    """Return what the jars define, by release. Of two jars with one message in one release the later path counts.
+    """Return the messages that the jars define, by release. Of two jars with one message in one release the later path
+    counts.
 
     done: called with the number of bytes read so far. InputError when a path is no jar, or its name says no release.
     """

@@ -36,7 +36,7 @@ class SourceTree:
 
 
 def read_tree(folder: Path, stock: Catalog) -> SourceTree:
-    """Return what a tree defines. Raises InputError if there are no definitions in it."""
+    """Return the messages that a source tree defines. Raises InputError if there are no definitions in it."""
     found = SourceTree()
     for path in definitions(folder):
         if TESTS in path.relative_to(folder).parts:

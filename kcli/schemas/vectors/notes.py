@@ -17,7 +17,7 @@ from kcli.schemas.model import Field, Message
 NOTES = "notes.jsonl"
 FACTS = ("ignorable", "mapKey", "entityType", "zeroCopy")
 KEYS = (*FACTS, "about")
-Notes = dict[str, dict[str, Any]]  # path of a field -> what is said of it
+Notes = dict[str, dict[str, Any]]  # path of a field -> its note
 
 
 def notes_of(raw: Mapping[str, Any]) -> Notes:
@@ -52,7 +52,7 @@ def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
 
 
 def facts_of(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said of a field without sentences."""
+    """Return the note on a field without sentences."""
     return {key: value for key, value in said.items() if key in FACTS}
 
 

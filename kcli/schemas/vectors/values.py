@@ -78,7 +78,7 @@ def structs(fields: tuple[Field, ...], version: int, path: Path) -> Iterator[Pat
 
 
 def edges(field: Field, version: int, base: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a field may be besides what it is in `base`, named."""
+    """Yield (name, value) of the other values that a field may have beside that in `base`."""
     if version in field.nullable:
         yield "null", None
     if field.is_array:
