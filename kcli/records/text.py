@@ -53,7 +53,7 @@ class Findings:
 
 
 def drop_findings(writer: core.BatchText) -> None:
-    """Discard the findings of a writer in text that is not used."""
+    """Drop the findings of a writer in text that is not used."""
     Findings().gather(writer)
 
 

@@ -60,7 +60,7 @@ class Extents:
         return self.entries[start : bisect_left(self.entries, (first + size,))]
 
     def prune(self) -> None:
-        """Discard old decisions."""
+        """Drop old decisions."""
         done = sum(begin + count <= self.settled for begin, count, _ in self.entries)
         spare = max(0, done - KEPT)
         left = []

@@ -100,7 +100,7 @@ class FrameStream:
         self.end_search()
 
     def end_search(self) -> None:
-        """Discard the results of a search for a frame."""
+        """Drop the results of a search for a frame."""
         self.searched = 0
         self.candidates = []
         self.ends = []
