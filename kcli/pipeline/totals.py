@@ -14,25 +14,25 @@ from kcli.tables.definition import columns
 
 TOTALS = columns("""
 captures       int64    files that the run has read
-packets        int64    in them
+packets        int64    packets in these files
 cut_packets    int64    packets truncated within their headers
-seconds        float64  captured: from the first packet to the last, without the time between files
-sample         float64  share of the connections that was read; 1: all
-bytes          int64    of TCP, captured
-lost_bytes     int64    of TCP that no capture has: in gaps, or cut off by the snapshot length
-undecoded_bytes int64   captured, and in no exchange: rows of `undecodable`
-duplicate_bytes int64   sent, or captured, more than once
-stray_bytes    int64    after the end of their connection, or of connections on other ports or outside the sample
-connections    int64    of Kafka
+seconds        float64  captured time: from the first packet to the last, without the time between files
+sample         float64  share of the connections that was read; 1 is all
+bytes          int64    captured bytes of TCP
+lost_bytes     int64    bytes of TCP that are in no capture: in gaps, or cut off by the snapshot length
+undecoded_bytes int64   captured bytes that are in no exchange: those in rows of `undecodable`
+duplicate_bytes int64   bytes sent or captured more than once
+stray_bytes    int64    bytes after the end of their connection, on other ports, or outside the sample
+connections    int64    connections of Kafka
 exchanges      int64    rows of `exchanges`
-errors         int64    of them answered with an error
-unanswered     int64    requests without a response
+errors         int64    exchanges whose response has an error
+unanswered     int64    exchanges without a response
 request_bytes  int64    bytes of all requests
 response_bytes int64    bytes of all responses
 events         int64    rows of `undecodable`
-findings       int64    rows of `findings`, which are about all that the folder holds
-warnings       int64    of them warnings
-critical       int64    of them critical
+findings       int64    rows of `findings`, which cover all captures of the folder
+warnings       int64    findings of severity `warning`
+critical       int64    findings of severity `critical`
 """)
 LOSSES = ("gap", "truncated")  # events that may be about bytes which were not captured
 

@@ -94,7 +94,7 @@ SHOWN = {
 def table() -> dict[str, str]:
     """Return kcli's cells, by the text of their rows."""
     text = PAGE.read_text()
-    rows = [line for line in text[text.index("## Beside others") :].splitlines() if line.startswith("|")]
+    rows = [line for line in text[text.index("## Comparison") :].splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     column = cells[0].index("kcli")
     return {row[0]: row[column] for row in cells[2:]}

@@ -21,7 +21,7 @@ def test_every_table_is_on_it_with_where_its_columns_are() -> None:
     assert {each.name for each in PARQUET_COLUMNS} <= {*TABLES["exchanges"].names, *TABLES["events"].names}
     assert "| `file` | string |  | the capture with the packet that completed it |  |\n" in text
     assert (
-        "| `run` | int64? |  | number of the run that has read it | `kcli sql`, `decode pcap --format parquet` |"
+        "| `run` | int64? |  | number of the run that read it | `kcli sql`, `decode pcap --format parquet` |"
         in text
     )
     assert "| `latency_ms` | float64? | ms | from the request's last packet to the response's |  |\n" in text
