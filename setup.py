@@ -9,6 +9,9 @@ whichever folder that was. With SOURCE_DATE_EPOCH set, the same sources give the
 import gzip
 import os
 import re
+import shlex
+import subprocess
+import sysconfig
 import tarfile
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
+from setuptools.errors import PlatformError
 
 CORE = Path("kcli/core")
 # What the C files include; cythonize finds the Cython files that each module is made of.
@@ -34,8 +38,7 @@ DIRECTIVES = {
     "embedsignature": False,
     "emit_code_comments": False,
 }
-
-
+REMEDY = "install both (Debian: apt-get install gcc python3-dev; Fedora: dnf install gcc python3-devel), or a wheel"
 # Where files of the project are read that its page on the package index links to.
 SHOWN = "https://github.com/kcli-kafka/kcli/blob/main/"
 
@@ -67,12 +70,35 @@ class BuildCore(build_ext):
     """Translates into C what is built, and nothing where nothing is, as in making an sdist: it takes a while."""
 
     def run(self) -> None:
+        try_compiler()
         cached = "CYTHON_CACHE_DIR" in os.environ
         made = cythonize(extensions(), compiler_directives=DIRECTIVES, cache=cached)
         for extension, translated in zip(self.extensions, made, strict=True):
             extension.sources = translated.sources
             name_includes_alike(Path(translated.sources[0]))
         super().run()
+
+
+def try_compiler() -> None:
+    """Compile a line before the translation, which takes minutes. PlatformError: no C compiler, or no Python.h."""
+    flags = [each for name in ("CPPFLAGS", "CFLAGS") for each in shlex.split(os.environ.get(name, ""))]
+    folders = [f"-I{sysconfig.get_path(name)}" for name in ("include", "platinclude")]
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    source = b"#include <Python.h>\n"
+    command = [*compiler, *flags, *folders, "-fsyntax-only", "-x", "c", "-"]
+    try:
+        tried = subprocess.run(command, input=source, capture_output=True, check=False)
+    except OSError as error:
+        raise PlatformError(
+            f"the core of kcli needs a C compiler, and {compiler[0]} can't be run: {error.strerror}; {REMEDY}"
+        ) from None
+    if tried.returncode:
+        said = next(
+            (each for each in tried.stderr.decode(errors="replace").splitlines() if "error" in each), "it failed"
+        )
+        raise PlatformError(
+            f"the core of kcli needs Python's headers, and {compiler[0]} can't compile with them: {said}; {REMEDY}"
+        )
 
 
 def name_includes_alike(source: Path) -> None:

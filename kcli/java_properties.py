@@ -77,6 +77,11 @@ def number_of(text: str) -> int:
     return int(text)
 
 
+def java_text(value: object) -> str:
+    """Return a value as Java writes it, also in properties files: True as "true"."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def properties_text(properties: Mapping[str, object]) -> str:
     """Return the text of a file that `read_properties` and Java read as these."""
     return "#\n" + "".join(f"{escaped(name, ' ')}={escaped(str(value))}\n" for name, value in properties.items())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -76,3 +79,30 @@ def test_the_conda_recipe_needs_what_the_wheel_needs() -> None:
 
 def test_the_formula_is_of_this_version() -> None:
     assert f"/tags/v{kcli.__version__}.tar.gz" in (ROOT / "packaging/kcli-kafka.rb").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("compiler", "said"),
+    [
+        ("no-such-compiler", "needs a C compiler, and no-such-compiler can't be run: No such file or directory"),
+        ("cc -nostdinc", "needs Python's headers, and cc can't compile with them: "),
+    ],
+)
+def test_a_machine_without_a_compiler_is_told_before_the_core_is_translated(
+    compiler: str, said: str, tmp_path: Path
+) -> None:
+    command = [
+        sys.executable,
+        "setup.py",
+        "-q",
+        "build_ext",
+        "--build-lib",
+        str(tmp_path),
+        "--build-temp",
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"CC": compiler}, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 1 and f"error: the core of kcli {said}" in done.stderr, done.stderr[-2000:]
+    assert "apt-get install gcc" in done.stderr and "Traceback" not in done.stderr and "ythoniz" not in done.stdout

@@ -369,10 +369,14 @@ class Broker:
         await node.start()
         self.controller.node_started(node_id)
 
-    async def reset(self) -> None:
-        """Forget topics, groups, transactions and fault rules; start all nodes."""
+    async def start_nodes(self) -> None:
+        """Start all stopped nodes again. Raises NetworkError if a port is taken."""
         for each in [one for one in self.node_ids if one not in self.controller.running]:
             await self.start_node(each)
+
+    async def reset(self) -> None:
+        """Forget topics, groups, transactions and fault rules; start all nodes."""
+        await self.start_nodes()
         self.faults.clear()
         if self._transactions is not None:
             self._transactions.forget()

@@ -36,6 +36,7 @@ from kcli.broker.control.watches import Callback, Filter, Interception, Watch
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.security.protection import Protection
 from kcli.errors import UsageError
+from kcli.java_properties import java_text
 from kcli.schemas.field_codes import NO_LEADER
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class EmbeddedBroker(BrokerThread):
         for what, count in (("partitions", partitions), ("replication", replication)):
             need(what, 1 if count is None else count, int, "a number")
         need("configs", {} if configs is None else configs, Mapping, "names with values")
-        own = {key: config_text(value) for key, value in (configs or {}).items()}
+        own = {key: java_text(value) for key, value in (configs or {}).items()}
         full = self.topic(name)
         self.call(lambda broker: broker.create_topic(full, partitions, replication=replication, configs=own))
 
@@ -145,9 +146,13 @@ class EmbeddedBroker(BrokerThread):
     # --- several tests with one broker
 
     def with_prefix(self, prefix: str) -> Self:
-        """Return the same broker for a test among others: its topics and groups begin with this prefix."""
+        """Return the same broker for a test among others: its topics and groups begin with this prefix.
+
+        It shows the requests that come from now on, and has the errors of its own callbacks.
+        """
         view = copy.copy(self)
-        view.prefix, view._mine = prefix, []
+        view.prefix, view._mine, view.failures = prefix, [], []
+        view.before = self.control.journal.seen
         return view
 
     def topic(self, name: str) -> str:
@@ -157,7 +162,10 @@ class EmbeddedBroker(BrokerThread):
     group = topic
 
     def forget_prefix(self) -> None:
-        """End the faults and watches of this view; delete the topics and groups with its prefix."""
+        """End the faults and watches of this view, delete the topics and groups with its prefix, start stopped nodes.
+
+        Raises UsageError where a callback of `intercept` failed and nothing has said so yet.
+        """
         for each in self._mine:
             each.remove()
 
@@ -168,6 +176,8 @@ class EmbeddedBroker(BrokerThread):
                 broker.controller.delete_topic(topic)
 
         self.call(work)
+        self._wait_for(self.broker.start_nodes)
+        self.raise_failure()
 
     def _keep(self, handle: H) -> H:
         self._mine.append(handle)
@@ -228,12 +238,8 @@ class EmbeddedBroker(BrokerThread):
         Only the latest 20,000 requests are kept, and 64 MiB of them.
         """
         wanted = self._filter(api, client, topic)
-
-        def work(_broker: Broker) -> list[ClientRequest]:
-            self.control.raise_failure()
-            return [each for each in self.control.journal if wanted.keeps(each)]
-
-        return self.call(work)
+        self.raise_failure()
+        return self.call(lambda _broker: [each for each in self.seen() if wanted.keeps(each)])
 
     def observe(self, api: str | Iterable[str] = (), client: str = "", *, topic: str = "") -> WatchHandle:
         """Count requests from now on, without changing anything: `.hits`, `.requests`, `.wait(hits=3)`."""
@@ -257,7 +263,8 @@ class EmbeddedBroker(BrokerThread):
         """
         if not callable(callback):
             raise UsageError(f"callback: a function expected, not {type(callback).__name__}")
-        return self._watch(Interception(self._filter(api, client, topic), callback=callback, count=count))
+        wanted = self._filter(api, client, topic)
+        return self._watch(Interception(wanted, callback=callback, count=count, failures=self.failures))
 
     def _watch(self, watch: Watch) -> WatchHandle:
         self.call(lambda _broker: self.control.watches.append(watch))
@@ -274,9 +281,7 @@ class EmbeddedBroker(BrokerThread):
         an error is not written, and the request's others are answered as ever. Raises UsageError if the rule makes no
         sense.
         """
-        if parts.get("topic"):
-            parts["topic"] = self.topic(parts["topic"])
-        text = fault_text(rule, parts)
+        text = fault_text(rule, parts, self.topic)
         return self._keep(FaultHandle(self, self.call(lambda broker: broker.faults.add(text))))
 
     def wait(
@@ -311,6 +316,7 @@ class EmbeddedBroker(BrokerThread):
         async def work() -> None:
             await self.broker.reset()
             self.control.reset()
+            self.failures.clear()
 
         self._wait_for(work)
 
@@ -363,7 +369,7 @@ def embedded_broker(  # noqa: PLR0913
         need("answers", rule, Mapping, "rules")
     broker = Broker(
         None if data is None else Path(data),
-        config={name: config_text(value) for name, value in (config or {}).items()},
+        config={name: java_text(value) for name, value in (config or {}).items()},
         host=host,
         port=port,
         nodes=nodes,
@@ -378,11 +384,6 @@ def embedded_broker(  # noqa: PLR0913
     made = EmbeddedBroker(broker)
     broker.on_note = made.notes.append
     return made
-
-
-def config_text(value: object) -> str:
-    """Return a value as Kafka's properties files have it: True as "true"."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def path(given: str | os.PathLike[str] | None) -> str | None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import SchemaError
-from kcli.schemas.model import INTEGERS, SCALARS, Field, Message, Releases, Variant
+from kcli.schemas.defaults import default_text, default_value
+from kcli.schemas.model import SCALARS, Field, Message, Releases, Variant
 from kcli.schemas.ranges import ALL, NONE, Range
 
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
@@ -208,7 +209,6 @@ def objects(raws: Any, path: str) -> list[Raw]:
 
 
 MISSING = object()
-BOOLEANS = {"true": True, "false": False, True: True, False: False}
 EMPTY: dict[str, object] = {
     "string": "",
     "bytes": b"",
@@ -230,22 +230,6 @@ def default_of(kind: str, given: object, path: str) -> object:
     if given is MISSING or (given == "" and kind != "string"):
         return EMPTY.get(kind, 0)
     try:
-        return typed(kind, given)
-    except (ValueError, KeyError, TypeError):
-        raise SchemaError(f"{path}: default {given!r} is no {kind}") from None
-
-
-def typed(kind: str, given: Any) -> object:
-    if kind in INTEGERS:
-        value = int(given, 0) if isinstance(given, str) else int(given)
-        lo, hi = INTEGERS[kind]
-        if not lo <= value <= hi:
-            raise ValueError(given)
-        return value
-    if kind == "bool":
-        return BOOLEANS[given]
-    if kind == "float64":
-        return float(given)
-    if not isinstance(given, str):
-        raise TypeError(given)
-    return given.encode() if kind == "bytes" else given
+        return default_value(kind, default_text(given))
+    except ValueError as error:
+        raise SchemaError(f"{path}: default {given!r}: {error}") from None

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Self, TypeVar
 
 from kcli.broker.broker import Broker
+from kcli.broker.control.client_request import ClientRequest
 from kcli.broker.control.control import Control
 from kcli.errors import UsageError
 
@@ -16,12 +17,18 @@ SHOWN = 20  # latest requests in the text of a failure
 
 
 class BrokerThread:
-    """Runs a broker for the time of a `with` block. bootstrap_servers: "" while it does not run."""
+    """Runs a broker for the time of a `with` block.
+
+    bootstrap_servers: "" while it does not run. failures: errors of callbacks of `intercept`. before: how many requests
+    had come before it.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self.broker.control = self.control = Control()
         self.bootstrap_servers = ""
+        self.failures: list[UsageError] = []
+        self.before = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -49,9 +56,9 @@ class BrokerThread:
         if self._thread.ident is not None:
             self._thread.join()
         if error is None:
-            self.control.raise_failure()
+            self.raise_failure()
         else:
-            for each in self.control.failures:
+            for each in self.failures:
                 error.add_note(str(each))
 
     def call(self, function: Callable[[Broker], T]) -> T:
@@ -112,7 +119,16 @@ class BrokerThread:
         self.bootstrap_servers = self.broker.bootstrap
         return self
 
+    def raise_failure(self) -> None:
+        """Raise the first error of a callback of `intercept`, so that its test fails where it looks next."""
+        if self.failures:
+            raise self.failures.pop(0)
+
+    def seen(self) -> list[ClientRequest]:
+        """Return all requests of the test that are kept, also after the broker's end."""
+        return self.control.journal.since(self.before)
+
     def latest(self, most: int = SHOWN, client: str = "") -> list[str]:
         """Return the latest requests in lines, of one client or all."""
-        kept = [each for each in self.control.journal if not client or each.client == client]
+        kept = [each for each in self.seen() if not client or each.client == client]
         return [str(each) for each in kept[-most:]]

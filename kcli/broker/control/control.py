@@ -15,12 +15,11 @@ from kcli.errors import UsageError
 
 
 class Control:
-    """journal: the latest requests; watches: count requests; failures: errors of programs that intercepted."""
+    """journal: the latest requests; watches: count requests."""
 
     def __init__(self) -> None:
         self.journal = Journal()
         self.watches: list[Watch] = []
-        self.failures: list[UsageError] = []
 
     def meet(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
         """Keep and count a request of so many bytes; return its entry and the interceptions that match."""
@@ -44,8 +43,9 @@ class Control:
                 except HangUpError:
                     raise
                 except Exception as error:
-                    self.failures.append(failure_of(kept.api, error))
-                    raise HangUpError(str(self.failures[-1])) from error
+                    failure = failure_of(kept.api, error)
+                    each.failures.append(failure)
+                    raise HangUpError(str(failure)) from error
                 if body is not None:
                     return body
             outcome = handle(request)
@@ -87,12 +87,6 @@ class Control:
         """Forget all of it."""
         self.journal.clear()
         self.watches.clear()
-        self.failures.clear()
-
-    def raise_failure(self) -> None:
-        """Raise the first error of a program that intercepted, so that its test fails where it looks next."""
-        if self.failures:
-            raise self.failures.pop(0)
 
 
 def failure_of(api: str, error: Exception) -> UsageError:

@@ -27,12 +27,12 @@ def wait_until(kafka: BrokerThread, look: Callable[[Broker], str], timeout: floa
     until = time.monotonic() + timeout
     while lacks := kafka.call(look):
         if time.monotonic() >= until:
-            kafka.call(lambda _broker: kafka.control.raise_failure())  # a callback that failed may be why
+            kafka.raise_failure()  # a callback that failed may be why
             latest = "".join(f"\n  {line}" for line in kafka.latest())
             said = f"\nthe latest requests:{latest}" if latest else "\nno client has sent anything"
             raise TimeoutError(f"after {timeout:g} s: {lacks}{said}")
         time.sleep(LOOK_SECONDS)
-    kafka.call(lambda _broker: kafka.control.raise_failure())
+    kafka.raise_failure()
 
 
 class Handle:
@@ -144,8 +144,11 @@ class BrokerClock:
         self._kafka.call(lambda broker: broker.clock.advance(ahead))
 
 
-def fault_text(rule: str, parts: Mapping[str, Any]) -> str:
-    """Return a fault rule as one text. Raises UsageError if a part can't be said in one."""
+def fault_text(rule: str, parts: Mapping[str, Any], topic_of: Callable[[str], str]) -> str:
+    """Return a fault rule as one text. topic_of: gives the full name of a topic.
+
+    Raises UsageError if a part can't be said in one.
+    """
     made = [rule] if rule else []
     for name, value in parts.items():
         text = "+".join(value) if isinstance(value, list | tuple) else str(value)
@@ -155,4 +158,8 @@ def fault_text(rule: str, parts: Mapping[str, Any]) -> str:
             made.append(name)
         elif value is not None and value is not False:
             made.append(f"{name}={text}")
-    return ",".join(made)
+    split = [part.partition("=") for part in ",".join(made).split(",")]
+    return ",".join(
+        f"topic={topic_of(text.strip())}" if name.strip() == "topic" and text else name + equals + text
+        for name, equals, text in split
+    )

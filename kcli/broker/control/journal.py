@@ -42,6 +42,11 @@ class Journal:
     def __iter__(self) -> Iterator[ClientRequest]:
         return iter(tuple(self._kept))
 
+    def since(self, seen: int) -> list[ClientRequest]:
+        """Return those that came after so many."""
+        first = self.seen - len(self._kept)
+        return list(self._kept)[max(0, seen - first) :]
+
     def add(self, request: Request, size: int) -> ClientRequest:
         """Keep a request that came, of so many bytes."""
         api, client = request.api, request.client

@@ -23,7 +23,7 @@ ISOLATIONS = ("broker", "prefix")
 CLUSTER_NODES = 3
 SHOWN = 20
 TITLE = "Kafka requests"
-brokers = pytest.StashKey[list["tuple[EmbeddedBroker, int]"]]()
+brokers = pytest.StashKey["list[EmbeddedBroker]"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -102,8 +102,8 @@ def started(config: pytest.Config, options: dict[str, Any]) -> Iterator[Embedded
 
 
 def remember(request: pytest.FixtureRequest, kafka: EmbeddedBroker) -> None:
-    """Keep a test's broker for its report, with how many requests it had seen before."""
-    request.node.stash.setdefault(brokers, []).append((kafka, kafka.control.journal.seen))
+    """Keep a test's broker for its report."""
+    request.node.stash.setdefault(brokers, []).append(kafka)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,15 +111,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Add the latest requests to the report of a test that failed."""
     report: pytest.TestReport = yield  # type: ignore[misc,assignment]
     if call.when == "call" and report.failed:
-        for kafka, before in item.stash.get(brokers, []):
-            if lines := failing(kafka, before):
+        for kafka in item.stash.get(brokers, []):
+            if lines := failing(kafka):
                 report.sections.append((TITLE, "\n".join(lines)))
     return report  # type: ignore[return-value]
 
 
-def failing(kafka: EmbeddedBroker, before: int) -> list[str]:
-    """Return the latest requests since the test began in lines: of the client that got the last error, else of all."""
-    seen = list(kafka.control.journal)
-    mine = seen[max(0, len(seen) - (kafka.control.journal.seen - before)) :]
-    failed = next((each.client for each in reversed(mine) if each.errors or each.response is None), None)
-    return [str(each) for each in mine if failed is None or each.client == failed][-SHOWN:]
+def failing(kafka: EmbeddedBroker) -> list[str]:
+    """Return the test's latest requests in lines: of the client that got the last error, else of all."""
+    seen = kafka.seen()
+    failed = next((each.client for each in reversed(seen) if each.errors or each.response is None), None)
+    return [str(each) for each in seen if failed is None or each.client == failed][-SHOWN:]

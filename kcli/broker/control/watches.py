@@ -65,10 +65,13 @@ class Watch:
 
 @dataclass(slots=True, eq=False)
 class Interception(Watch):
-    """Answers the requests of a filter with a program's function. count: so many at most, 0 for all."""
+    """Answers the requests of a filter with a program's function. count: so many at most, 0 for all; failures: where
+    errors of the function go.
+    """
 
     callback: Callback = lambda request: None
     count: int = 0
+    failures: list[UsageError] = field(default_factory=list)
 
     async def answer(self, request: Request, kept: ClientRequest) -> EncodedBody | None:
         """Return the program's answer, None where it leaves it to the broker.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from kcli.schemas.model import INTEGERS
+from kcli.schemas.defaults import default_value
 
 Raw = dict[str, Any]
 
@@ -79,58 +77,15 @@ def backward(text: str) -> bool:
     return lo.isdigit() and hi.isdigit()
 
 
-def integer(kind: str) -> Callable[[str], str | None]:
-    def reason(text: str) -> str | None:
-        try:
-            value = int(text[2:], 16) if text.startswith("0x") else int(text)
-        except ValueError:
-            return f"an {kind} expected"
-        lo, hi = INTEGERS[kind]
-        return None if lo <= value <= hi else f"{lo} to {hi} expected"
-
-    return reason
-
-
-def boolean(text: str) -> str | None:
-    return None if text in ("true", "false") else "true or false expected"
-
-
-def floating(text: str) -> str | None:
+def wrong_default(kind: str, text: str) -> str:
+    """Return why the generator refuses a text as the default of a scalar type; "" where it takes it."""
+    if kind == "bytes":
+        return "no other default than empty and null"
     try:
-        float(text)
-    except ValueError:
-        return "a number expected"
-    return None
-
-
-def uuid(text: str) -> str | None:
-    try:
-        return None if len(base64.b64decode(text + "==", b"-_", validate=True)) >= 16 else "a uuid in base64 expected"
-    except binascii.Error:
-        return "a uuid in base64 expected"
-
-
-def nothing(_text: str) -> str:
-    return "no other default than empty and null"
-
-
-def anything(_text: str) -> None:
-    return None
-
-
-DEFAULTS: dict[str, Callable[[str], str | None]] = {
-    "bool": boolean,
-    "float64": floating,
-    "uuid": uuid,
-    "bytes": nothing,
-    "string": anything,
-    "records": anything,
-}
-
-
-def wrong_default(kind: str, text: str) -> str | None:
-    """Return why the generator refuses a text as the default of a scalar type; None: it takes it."""
-    return DEFAULTS.get(kind, integer(kind) if kind in INTEGERS else anything)(text)
+        default_value(kind, text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def objects(value: Any) -> list[Raw]:

@@ -23,6 +23,7 @@ from kcli.schemas.checks.definition_values import (
     wrong_default,
     wrong_entity,
 )
+from kcli.schemas.defaults import default_text
 from kcli.schemas.definition import KINDS
 from kcli.schemas.model import SCALARS
 from kcli.schemas.ranges import HIGHEST, NONE, Range
@@ -58,14 +59,17 @@ class Rules:
     def message(self) -> None:
         raw = self.raw
         self.keys(raw, "", MESSAGE_KEYS, "message")
-        for key in ("name", "type", "validVersions", "flexibleVersions", "fields"):
-            if key not in raw and key != "fields":
+        for key in ("name", "type", "validVersions", "flexibleVersions"):
+            if lacks(raw, key):
                 self.report(raw, "", "key-missing", f'"{key}" is missing')
         kind = raw.get("type")
         if isinstance(kind, str) and kind not in KINDS:
             self.report(raw, "", "type-unknown", f"type {kind!r} is none of {', '.join(KINDS)}")
         self.about_kind(kind)
         versions = self.versions(raw, "", "validVersions")
+        if versions and versions.hi == HIGHEST:
+            self.report(raw, "", "versions-open", f'"validVersions" {versions}: a last version expected')
+        self.versions(raw, "", "deprecatedVersions")
         flexible = self.versions(raw, "", "flexibleVersions", open_ended=True)
         if "validVersions" in raw and versions == NONE and raw["validVersions"] == "none" and self.raw.get("fields"):
             self.report(raw, "", "versions-none", "it has fields, but no version")
@@ -81,7 +85,7 @@ class Rules:
 
     def about_kind(self, kind: object) -> None:
         raw, name = self.raw, self.raw.get("name")
-        if kind in ("request", "response", "metadata") and "apiKey" not in raw:
+        if kind in ("request", "response", "metadata") and raw.get("apiKey") is None:
             self.report(raw, "", "key-missing", f'"apiKey" is missing: a {kind} needs one')
         suffix = {"request": "Request", "response": "Response"}.get(str(kind), "")
         if isinstance(name, str) and not name.endswith(suffix):
@@ -107,10 +111,10 @@ class Rules:
 
     def versions(self, at: Raw, path: str, key: str, *, open_ended: bool = False, default: Range = NONE) -> Range:
         text = at.get(key)
-        if not isinstance(text, str):
+        if not isinstance(text, str) or not text.strip():
             return default
         try:
-            found = NONE if text.strip() in ("", "none") else Range.parse(text.strip())
+            found = Range.parse(text.strip())
         except SchemaError as error:
             if not backward(text):
                 self.report(at, path, "range", f'"{key}": {error.text}')
@@ -123,7 +127,7 @@ class Rules:
         name = struct.get("name")
         self.keys(struct, str(name), STRUCT_KEYS, "common struct")
         for key in ("name", "versions"):
-            if key not in struct:
+            if lacks(struct, key):
                 self.report(struct, str(name or ""), "key-missing", f'"{key}" of a common struct is missing')
         if not isinstance(name, str):
             return
@@ -175,13 +179,13 @@ class Rules:
         self.keys(field, path, FIELD_KEYS, "field")
         name, kind = field.get("name"), field.get("type")
         for key in ("name", "type"):
-            if key not in field:
+            if lacks(field, key):
                 self.report(field, path, "key-missing", f'"{key}" is missing')
         if isinstance(name, str) and not NAME.fullmatch(name):
             self.report(field, path, "name-invalid", f"name {name!r}: letters and digits expected")
         tagged = self.versions(field, path, "taggedVersions", open_ended=True)
         versions = self.versions(field, path, "versions", default=tagged)
-        if "versions" not in field and not tagged:
+        if lacks(field, "versions") and not tagged:
             self.report(field, path, "key-missing", '"versions" is missing')
         if not isinstance(kind, str):
             return
@@ -193,6 +197,7 @@ class Rules:
             self.report(field, path, "not-nullable", f"{kind} has no null")
         self.tagging(field, path, versions, nullable, tagged, flexible)
         self.flags(field, path, kind, top)
+        self.override(field, path, kind, flexible)
         self.default(field, path, kind, nullable, versions)
         if element not in SCALARS:
             self.struct(field, path, element, flexible)
@@ -257,18 +262,26 @@ class Rules:
             self.report(field, path, "zero-copy", f'"zeroCopy" is for bytes, and this is {kind}')
         if field.get("mapKey") in (True, "true") and top:
             self.report(field, path, "map-key", '"mapKey" is for fields of a struct in an array')
-        if "flexibleVersions" in field and kind not in ("string", "bytes"):
-            self.report(
-                field, path, "flexible-override", f'"flexibleVersions" is for strings and bytes, and this is {kind}'
-            )
         if isinstance(entity := field.get("entityType"), str) and (text := wrong_entity(entity, kind)):
             self.report(field, path, "entity", text)
+
+    def override(self, field: Raw, path: str, kind: str, flexible: Range) -> None:
+        if "flexibleVersions" not in field:
+            return
+        own = self.versions(field, path, "flexibleVersions")
+        text = ""
+        if kind not in ("string", "bytes"):
+            text = f'"flexibleVersions" is for strings and bytes, and this is {kind}'
+        elif not flexible.holds(own):
+            text = f"flexible in {own}, but the message in {flexible}: in some of its versions expected"
+        if text:
+            self.report(field, path, "flexible-override", text)
 
     def default(self, field: Raw, path: str, kind: str, nullable: Range, versions: Range) -> None:
         given = field.get("default")
         if given is None or isinstance(given, (list, dict)):
             return
-        text = {True: "true", False: "false"}.get(given, str(given)) if isinstance(given, bool) else str(given)
+        text = default_text(given)
         if text == "null":
             able = kind.startswith("[]") or kind not in SCALARS or kind in NULLABLE
             if able and not nullable.holds(versions):
@@ -281,8 +294,14 @@ class Rules:
             self.report(field, path, "default", "an array has no other default than empty and null")
         elif kind not in SCALARS:
             self.report(field, path, "default", "a struct has no other default than empty and null")
-        elif (reason := wrong_default(kind, text)) is not None:
+        elif reason := wrong_default(kind, text):
             self.report(field, path, "default", f"default {text!r}: {reason}")
+
+
+def lacks(raw: Raw, key: str) -> bool:
+    """Return whether nothing is said under a key: versions may not be blank, where they are not `flexibleVersions`."""
+    given = raw.get(key)
+    return given is None or (key in ("versions", "validVersions") and isinstance(given, str) and not given.strip())
 
 
 def broken_rules(raw: Raw) -> list[Broken]:

@@ -103,3 +103,37 @@ def test_it(kafka):
 def test_an_isolation_that_there_is_not(tmp_path: Path) -> None:
     said = run(tmp_path, "def test_it(kafka): pass\n", "kafka_isolation = nothing\n")
     assert "kafka_isolation = nothing: broker or prefix expected" in said
+
+
+def test_a_test_among_others_has_its_own_requests_errors_and_faults_and_leaves_all_nodes_running(
+    tmp_path: Path,
+) -> None:
+    said = run(
+        tmp_path,
+        """
+import pytest
+from kcli.errors import UsageError
+
+def boom(request):
+    raise ValueError("of one")
+
+def test_one(kafka_cluster):
+    kafka_cluster.create_topic("t")
+    kafka_cluster.intercept("Produce", boom)
+    kafka_cluster.fault("api=Fetch,topic=t,error=NOT_LEADER_OR_FOLLOWER")
+    (rule,) = kafka_cluster.broker.faults.rules
+    assert rule.topic == kafka_cluster.topic("t")
+    with pytest.raises(Exception):
+        produce(kafka_cluster, kafka_cluster.topic("t"))
+    kafka_cluster.stop_node(2)
+
+def test_two(kafka_cluster):
+    assert not kafka_cluster.requests() and not kafka_cluster.latest()
+    kafka_cluster.create_topic("t", replication=3)
+    produce(kafka_cluster, kafka_cluster.topic("t"), node=kafka_cluster.leader("t") - 1)
+    kafka_cluster.wait(topic="t", records=1)
+    assert kafka_cluster.requests("Produce")
+""",
+        "kafka_isolation = prefix\n",
+    )
+    assert "2 passed, 1 error" in said and "ERROR test_it.py::test_one" in said and "ValueError: of one" in said, said

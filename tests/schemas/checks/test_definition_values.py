@@ -13,7 +13,7 @@ from kcli.schemas.checks.definition_values import fits, wrong_default, wrong_ent
         ("int8", "127", True),
         ("int8", "0x80", False),
         ("uint32", "4294967295", True),
-        ("bool", "TRUE", False),
+        ("bool", "TRUE", True),
         ("float64", "1e3", True),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ", True),
         ("uuid", "AAAA", False),
@@ -22,7 +22,7 @@ from kcli.schemas.checks.definition_values import fits, wrong_default, wrong_ent
     ],
 )
 def test_defaults(kind: str, text: str, taken: bool) -> None:
-    assert (wrong_default(kind, text) is None) == taken
+    assert (wrong_default(kind, text) == "") == taken
 
 
 def test_values() -> None:

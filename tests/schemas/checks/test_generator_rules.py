@@ -16,6 +16,12 @@ text behind
 misspelt key of a field
 misspelt key of the message
 no versions
+versions blank
+valid versions blank
+valid versions open
+deprecated versions half
+api key null
+flexible override below the message's
 no valid versions
 valid versions none
 no flexible versions
@@ -64,6 +70,10 @@ nullable uuid
 default null, not nullable
 default null, partly nullable
 default of an int as text
+default of an int with an underscore
+default of an int with white space
+default of a float, Python's
+default of a float with an underscore
 default of an int too large
 default of an int8 too large
 default of an int16 negative

@@ -1,0 +1,73 @@
+"""Default values of fields, as Kafka's generator reads their texts (FieldSpec): numbers by Java's own parsers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Any
+
+from kcli.java_properties import java_text, number_of
+from kcli.schemas.model import INTEGERS
+
+HEX = re.compile(r"[+-]?[0-9a-fA-F]{1,40}")
+# Double.parseDouble: white space around it, Java's names, the suffixes of its literals.
+DECIMAL = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+BINARY = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+"
+DOUBLE = re.compile(rf"[\0- ]*([+-]?)(?:(NaN|Infinity)|(?:({DECIMAL})|({BINARY}))[fFdD]?)[\0- ]*", re.ASCII)
+MOST_DIGITS = 400
+
+
+def default_text(given: Any) -> str:
+    """Return a default as the text that Jackson makes of it. Raises ValueError: a list or an object."""
+    if isinstance(given, list | dict):
+        raise ValueError("a text expected")
+    return java_text(given)
+
+
+def default_value(kind: str, text: str) -> object:
+    """Return the value of a scalar type that a text, not "null", stands for. Raises ValueError: what was expected."""
+    if kind in INTEGERS:
+        return integer(kind, text)
+    if kind == "bool":
+        if text.lower() not in ("true", "false"):
+            raise ValueError("true or false expected")
+        return text.lower() == "true"
+    if kind == "float64":
+        return double(text)
+    if kind == "uuid":
+        return uuid(text)
+    return text.encode() if kind == "bytes" else text
+
+
+def integer(kind: str, text: str) -> int:
+    try:
+        if not text.startswith("0x"):
+            value = number_of(text)
+        elif HEX.fullmatch(text[2:]):
+            value = int(text[2:], 16)
+        else:
+            raise ValueError(text)
+    except ValueError:
+        raise ValueError(f"an {kind} expected") from None
+    lo, hi = INTEGERS[kind]
+    if not lo <= value <= hi:
+        raise ValueError(f"{lo} to {hi} expected")
+    return value
+
+
+def double(text: str) -> float:
+    found = DOUBLE.fullmatch(text[:MOST_DIGITS])
+    if not found or len(text) > MOST_DIGITS:
+        raise ValueError("a number expected")
+    sign, name, decimal, binary = found.groups()
+    return float.fromhex(sign + binary) if binary else float(sign + (name or decimal))
+
+
+def uuid(text: str) -> str:
+    try:
+        if len(base64.b64decode(text + "==", b"-_", validate=True)) >= 16:
+            return text
+    except binascii.Error:
+        pass
+    raise ValueError("a uuid in base64 expected")
