@@ -1,6 +1,7 @@
 """The admin port: an embedded broker controlled by programs in any language, with JSON over HTTP.
 
-    POST /COMMAND {"argument": value}        200 and the result in JSON; 400 {"error": ...}; 504 where a wait ended
+    POST /COMMAND {"argument": value}        200 and the result in JSON; else {"error": ...}: 400 where the request is
+                                             wrong, 500 where the broker failed, 504 where a wait ended
 
 It listens on a loopback address and takes no request of a web page: the Host is an address or localhost, and the body's
 type application/json.
@@ -93,8 +94,15 @@ class AdminHandler(BaseHTTPRequestHandler):
             found = self.result(self.path.strip("/"), given)
         except TimeoutError as error:
             self.reply(HTTPStatus.GATEWAY_TIMEOUT, {"error": str(error)})
-        except (KcliError, OSError, ValueError) as error:
+        except (OSError, NetworkError) as error:
+            self.reply(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": f"the broker failed: {error}"})
+        except KcliError as error:
             self.reply(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        except Exception as error:
+            self.close_connection = True
+            text = f"the broker failed (a bug): {type(error).__name__}: {error}"
+            self.reply(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": text})
+            raise
         else:
             self.reply(HTTPStatus.OK, {"result": found})
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from kcli.broker.control.client_request import ClientRequest
 from kcli.broker.control.handles import Handle, WatchHandle
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 MOST_SECONDS = 600.0
+WORDS = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+WORDS |= {type(None): "null"}
 
 
 class Commands:
@@ -33,11 +37,8 @@ class Commands:
         command = COMMANDS.get(name)
         if command is None:
             raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")
-        try:
-            return command(self, **given)
-        except TypeError as error:
-            text = str(error).rpartition("()")[2].strip() or str(error)
-            raise UsageError(f"{name}: {text}") from None
+        check_arguments(name, command, given)
+        return command(self, **given)
 
     def keep(self, handle: Handle) -> dict[str, int]:
         """Keep a handle under a number of its own."""
@@ -66,11 +67,17 @@ class Commands:
             }
         )
 
-    def create_topic(self, topic: str, **more: Any) -> None:
-        """Create a topic: partitions, replication, configs."""
-        self.kafka.create_topic(topic, **more)
+    def create_topic(
+        self,
+        topic: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: dict[str, Any] | None = None,
+    ) -> None:
+        """Create a topic."""
+        self.kafka.create_topic(topic, partitions, replication=replication, configs=configs)
 
-    def append(self, topic: str, records: Any, partition: int | None = None) -> list[int]:
+    def append(self, topic: str, records: str | dict[str, Any] | list[Any], partition: int | None = None) -> list[int]:
         """Append records: texts, or objects with key, value, headers, timestamp, partition. Returns their offsets."""
         return self.kafka.append(topic, records, partition)
 
@@ -119,13 +126,22 @@ class Commands:
         """List the faults, watches and answers there are."""
         return [{"id": at, "what": each.what, "hits": each.hits} for at, each in self.handles.items()]
 
-    def wait(self, timeout: float = 10, **wanted: Any) -> None:
-        """Wait for a group (state, members) or a topic (records)."""
-        self.kafka.wait(timeout=min(timeout, MOST_SECONDS), **wanted)
+    def wait(
+        self,
+        group: str = "",
+        state: str = "",
+        members: int | None = None,
+        topic: str = "",
+        records: int | None = None,
+        timeout: float = 10,
+    ) -> None:
+        """Wait for a group or a topic."""
+        wanted: dict[str, Any] = {"group": group, "state": state, "members": members, "topic": topic}
+        self.kafka.wait(timeout=min(timeout, MOST_SECONDS), records=records, **wanted)
 
-    def advance(self, seconds: float = 0, **more: float) -> dict[str, int]:
-        """Put the clock forward: seconds, ms, minutes, hours. Returns its time then."""
-        self.kafka.clock.advance(seconds, **more)
+    def advance(self, seconds: float = 0, ms: float = 0, minutes: float = 0, hours: float = 0) -> dict[str, int]:
+        """Put the clock forward. Returns its time then."""
+        self.kafka.clock.advance(seconds, ms=ms, minutes=minutes, hours=hours)
         return {"now": self.kafka.clock.now()}
 
     def stop_node(self, node: int) -> None:
@@ -181,6 +197,30 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "apply-retention": Commands.apply_retention,
     "reset": Commands.reset,
 }
+
+
+def check_arguments(name: str, command: Callable[..., Any], given: Arguments) -> None:
+    """Refuse arguments that a command doesn't take, so that a TypeError in it is its own fault. UsageError."""
+    try:
+        inspect.signature(command).bind(None, **given)
+    except TypeError as error:
+        raise UsageError(f"{name}: {error}") from None
+    hints = get_type_hints(command)
+    for argument, value in given.items():
+        hint = hints.get(argument, Any)
+        kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+        if not any(is_of(kind, value) for kind in kinds):
+            words = " or ".join(dict.fromkeys(WORDS[get_origin(kind) or kind] for kind in kinds))
+            raise UsageError(f"{name}: {argument}: {words} expected")
+
+
+def is_of(kind: Any, value: object) -> bool:
+    """Return whether a value of JSON is of a type; a whole number is a float, too."""
+    if kind is Any or (kind is float and type(value) is int):
+        return True
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(is_of(get_args(kind)[0], each) for each in value)
+    return type(value) is (get_origin(kind) or kind)
 
 
 def request_row(each: ClientRequest) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def fault_text(rule: str, parts: Mapping[str, Any], topic_of: Callable[[str], st
     """
     made = [rule] if rule else []
     for name, value in parts.items():
-        text = "+".join(value) if isinstance(value, list | tuple) else str(value)
+        text = "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         if "," in text:
             raise UsageError(f"fault: {name}={text}: a rule's parts have commas between")
         if value is True and name in (*FLAGS, "close", "move"):

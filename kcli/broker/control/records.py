@@ -49,11 +49,10 @@ def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: in
             raise UsageError(f"topic {topic.name}: no partition {index}: it has {len(topic.partitions)}")
         here = rows.setdefault(index, [])
         places.append((index, len(here)))
-        headers = given.get("headers") or ()
-        pairs = headers.items() if isinstance(headers, Mapping) else headers
-        value = bytes_of("value", given.get("value"))
         now = given.get("timestamp", broker.now())
-        here.append((now, key, value, [(name, bytes_of("headers", one)) for name, one in pairs]))
+        if not isinstance(now, int):
+            raise UsageError(f"timestamp: a number expected, not {type(now).__name__}")
+        here.append((now, key, bytes_of("value", given.get("value")), headers_of(given.get("headers") or ())))
     bases = {index: write(broker, topic.partitions[index], part) for index, part in rows.items()}
     return [(index, bases[index] + at) for index, at in places]
 
@@ -76,6 +75,14 @@ def fields_of(given: Given) -> Mapping[str, Any]:
             raise UsageError(f"a key and a value expected, not {len(given)} of them")
         return {"key": given[0], "value": given[1]}
     return {"value": given}
+
+
+def headers_of(given: Any) -> list[tuple[str, bytes | None]]:
+    """Return the headers of a record: a mapping of them, or pairs. UsageError: neither."""
+    pairs = list(given.items() if isinstance(given, Mapping) else given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(each, list | tuple) and len(each) == 2 and isinstance(each[0], str) for each in pairs):
+        raise UsageError("headers: names with values expected")
+    return [(name, bytes_of("headers", value)) for name, value in pairs]
 
 
 def bytes_of(what: str, value: object) -> bytes | None:

@@ -15,7 +15,7 @@ from kcli.client.address import parse_bootstrap
 from kcli.errors import NetworkError, UsageError
 from kcli.jsontext import dumps
 
-GATEWAY_TIMEOUT = 504
+SERVER_FAULT = 500  # and what is above it: 504 where a wait ended
 PATIENCE_SECONDS = 30.0
 
 
@@ -29,7 +29,7 @@ def ctl(address: str, command: str | None, arguments: tuple[str, ...], quiet: bo
 
     ADDRESS is HOST:PORT. Parameters of a COMMAND are NAME=VALUE, where VALUE is JSON or else text; `@-` reads JSON from
     standard input. The result is one line of JSON. Without a COMMAND kcli lists the commands. Exit code 4: a wait timed
-    out.
+    out, or the broker failed.
 
     \b
     kcli broker ctl 127.0.0.1:9099 create-topic topic=orders partitions=6
@@ -64,7 +64,7 @@ def argument(text: str) -> tuple[str, Any]:
 def ask(address: str, method: str, path: str, given: dict[str, Any] | None, patience: float) -> dict[str, Any]:
     """Return the admin port's answer.
 
-    Raises UsageError if it refuses, and NetworkError if there is none, or a wait ended.
+    Raises UsageError if it refuses, and NetworkError if there is none, it failed, or a wait ended.
     """
     ((host, port),) = parse_bootstrap([address])[:1]
     connection = http.client.HTTPConnection(host, port, timeout=patience)
@@ -77,8 +77,8 @@ def ask(address: str, method: str, path: str, given: dict[str, Any] | None, pati
         raise NetworkError(f"{address}: no admin port answers: {error}") from None
     finally:
         connection.close()
-    if answer.status == GATEWAY_TIMEOUT:
-        raise NetworkError(value["error"])
+    if answer.status >= SERVER_FAULT:
+        raise NetworkError(value.get("error", f"status {answer.status}"))
     if answer.status != http.client.OK:
         raise UsageError(value.get("error", f"status {answer.status}"))
     return dict(value)

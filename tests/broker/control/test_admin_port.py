@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import queue
+import sys
 from typing import Any
 
 import pytest
@@ -69,8 +71,16 @@ def test_a_program_controls_a_broker() -> None:
     [
         ("nope", {}, 400, "no command 'nope'"),
         ("records", {"topic": "nope"}, 400, "no topic nope"),
-        ("records", {}, 400, "missing 1 required positional argument: 'topic'"),
-        ("records", {"topics": 1}, 400, "unexpected keyword argument 'topics'"),
+        ("records", {}, 400, "records: missing a required argument: 'topic'"),
+        ("records", {"topic": "t", "topics": 1}, 400, "unexpected keyword argument 'topics'"),
+        ("records", {"topic": 5}, 400, "records: topic: text expected"),
+        ("records", {"topic": "t", "partition": True}, 400, "records: partition: a number or null expected"),
+        ("requests", {"api": ["Fetch", 1]}, 400, "requests: api: text or a list expected"),
+        ("wait", {"group": "g", "members": "1"}, 400, "wait: members: a number or null expected"),
+        ("append", {"topic": "t", "records": [{"timestamp": "now"}]}, 400, "timestamp: a number expected, not str"),
+        ("append", {"topic": "t", "records": [{"headers": 5}]}, 400, "headers: names with values expected"),
+        ("append", {"topic": "t", "records": [{"headers": [["name"]]}]}, 400, "headers: names with values expected"),
+        ("fault", {"api": [5]}, 400, "fault api=5: no action"),
         ("fault", {"error": "NOPE"}, 400, "no such error NOPE"),
         ("hits", {"id": 9}, 400, "nothing has the id 9"),
         ("wait", {"group": "g", "timeout": 0.01}, 504, "there is no group g"),
@@ -85,6 +95,34 @@ def test_what_it_refuses(command: str, given: object, status: int, said: str) ->
     with embedded_broker() as kafka, kafka.admin_port() as port:
         found = post(port.address, command, given)
         assert found[0] == status and said in str(found[1])
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device"), "the broker failed: [Errno 28] No space left on device"),
+        (NetworkError("cannot listen on 127.0.0.1:1"), "the broker failed: cannot listen on 127.0.0.1:1"),
+        (TypeError("'x' is no number"), "the broker failed (a bug): TypeError: 'x' is no number"),
+    ],
+)
+def test_a_fault_of_the_broker_is_no_fault_of_the_caller(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    bugs: queue.Queue[object] = queue.Queue()  # whose traceback the server shows
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.handle_error", lambda *_: bugs.put(sys.exception()))
+    with embedded_broker() as kafka, kafka.admin_port() as port:
+        monkeypatch.setattr(kafka, "leader", fail)
+        assert post(port.address, "leader", {"topic": "t"}) == (500, said)
+        assert ctl(port.address, "leader", "topic=t") == (4, "", f"kcli: {said}\n")
+        assert ctl(port.address, "leader", "topics=t")[0] == 2
+        assert post(port.address, "info")[0] == 200
+        if isinstance(error, TypeError):
+            assert bugs.get(timeout=60) is error and bugs.get(timeout=60) is error
+        assert bugs.empty()
 
 
 def test_it_takes_nothing_of_a_web_page() -> None:
