@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pickle
 import re
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BRIEF_BYTES = 64 << 20  # of input: below that, Spark's start is most of the time
+HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # a disk that is full, or read alone
 LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -182,7 +184,7 @@ def hand_out(
     results = []
     for result in collected(spark, values.map(working(work)), done):
         results.append(pickle.loads(result))
-        if isinstance(results[-1], InputError):
+        if isinstance(results[-1], InputError | OSError):
             raise results[-1]
     return results
 
@@ -197,11 +199,15 @@ def working(work: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
 
 
 def tried(work: Callable[[Any], Any], task: Any) -> Any:
-    """Return the result of a task, or the error of its input: trying again would not help."""
+    """Return the result of a task, or the error of its input, or of a disk: trying again would not help."""
     try:
         return work(task)
     except InputError as error:
         return InputError(error.text, file=error.file)
+    except OSError as error:
+        if error.errno not in HOPELESS:
+            raise
+        return OSError(error.errno, error.strerror, error.filename)
 
 
 def collected(spark: SparkSession, values: Any, done: Callable[[int], None]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import UsageError
+from kcli.named_file import NamedFile
 from kcli.pipeline import spark as module
 from kcli.pipeline.spark import check_master, hand_out, log_beside, session
 
@@ -18,6 +19,15 @@ def test_results_come_in_the_order_of_the_tasks(spark: Any) -> None:
         {"square": 9}, {"square": 1}, {"square": 4},
     ]  # fmt: skip
     assert hand_out(spark, [], str) == []
+
+
+def test_a_full_disk_is_told_as_such(spark: Any) -> None:
+    def write(number: int) -> None:
+        with NamedFile("/dev/full", "fleet/part") as out:
+            out.write(bytes(number))
+
+    with pytest.raises(OSError, match="No space left on device: 'fleet/part'"):
+        hand_out(spark, [1 << 20], write)
 
 
 def test_nothing_in_the_folder_it_was_started_in_is_executed(spark: Any) -> None:
