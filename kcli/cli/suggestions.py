@@ -59,5 +59,6 @@ def file_like(path: Path) -> Path | None:
     except OSError:
         return None
     longer = min((each for each in names if path.name and each.startswith(path.name)), default=None)
-    found = longer or nearest(path.name, names)
+    alike = (each for each in names if nearest(path.stem, [Path(each).stem]))  # an ending in common is no likeness
+    found = longer or nearest(path.name, alike)
     return None if found is None else path.parent / found

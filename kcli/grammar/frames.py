@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,8 @@ from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
 UNSUPPORTED_VERSION = 35  # of an answer that is in the oldest version (KIP-511)
+LACKING = re.compile(r"has no field '(\w+)' in this version")
+INDEX = re.compile(r"\[\d+\]")
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 
 
@@ -229,9 +232,8 @@ def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | 
     """
     api_key, version = (header_int(header, name, dialect) for name in (KEY, VERSION))
     written = {name: value for name, value in header.items() if name != NAME_OF_KEY} | {KEY: api_key}
-    return messages.request_header(api_key, version, dialect).write(written) + request_codec(
-        api_key, version, dialect
-    ).write(body)
+    codec = request_codec(api_key, version, dialect)
+    return messages.request_header(api_key, version, dialect).write(written) + written_body(codec, body, dialect)
 
 
 def encode_response(
@@ -242,7 +244,23 @@ def encode_response(
     Raises EncodeError.
     """
     written = messages.response_header(api_key, version, dialect).write(header)
-    return written + body_codec(api_key, version, body, dialect).write(body)
+    return written + written_body(body_codec(api_key, version, body, dialect), body, dialect)
+
+
+def written_body(codec: MessageCodec, body: dict[str, Any], dialect: str | None) -> bytes:
+    """Return the bytes of a body. Raises EncodeError, which names the versions that have a field."""
+    try:
+        return codec.write(body)
+    except EncodeError as error:
+        lacking = LACKING.match(error.reason)
+        fields = catalog(dialect).message(codec.name).fields
+        for name in INDEX.sub("", error.path).split(".") if error.path else ():
+            fields = next((each.fields for each in fields if each.name == name), ())
+        have = next((each.versions for each in fields if lacking and each.name == lacking[1]), None)
+        if lacking is None or have is None:
+            raise
+        reason = f"{lacking[0]}, versions {have} have it{error.reason[lacking.end() :]}"
+        raise EncodeError(error.path, reason, what=error.what) from None
 
 
 def body_codec(api_key: int, version: int, body: dict[str, Any], dialect: str | None) -> MessageCodec:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from kcli.cli.suggestions import file_like
 from tests.diagnose.captured import DATA
 
 QUERY = "SELECT count(*) FROM exchanges"
@@ -114,3 +115,10 @@ def test_usage_of_a_file_names_it_once(samples: Path, capsys: pytest.CaptureFixt
 def test_a_name_without_letters_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", "night.pcap", ""]) == 3
     assert capsys.readouterr() == ("", "kcli: '': No such file or directory\n")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("nigth.pcap", "night.pcap"), ("day.pcap", ""), ("orders.pcap", "")])
+def test_only_a_file_with_a_like_name_is_offered(tmp_path: Path, name: str, meant: str) -> None:
+    """An ending in common made any file of the folder alike."""
+    (tmp_path / "night.pcap").write_bytes(b"")
+    assert file_like(tmp_path / name) == (tmp_path / meant if meant else None)

@@ -7,6 +7,7 @@ far-0, far-20: the same over a line of its own, captured at its clients' end.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
-from kcli.compare.comparison import CHANGED, Change, findings_of, judge
+from kcli.compare.comparison import CHANGED, Change, excuse, findings_of, judge
 from kcli.compare.measures import MEASURES
 from kcli.diagnose import Finding, Scope
 from kcli.diagnose.scope import ALL
@@ -89,6 +90,11 @@ def test_other_topics_and_another_load_are_said() -> None:
     found = compare(one, other)
     assert any("other topics" in text for text in found.unlike) and any("the load is" in text for text in found.unlike)
     assert WORSE not in verdicts(found, "latency") and verdicts(found, "latency") <= {SAME, UNLIKE, BETTER}
+    latency = next(each for each in MEASURES if each.name == "latency")
+    before, after = (cast(Any, SimpleNamespace(load=each, sizes={}, topics={})) for each in (10.0, 100.0))
+    for measure, said in ((latency, True), (replace(latency, excuse=()), False)):
+        change = Change(measure, ("FETCH", "consumer", "t", None, None), 1.0, 9.0, 0.1, 0.01, (9, 9))
+        assert excuse(before, after, change).startswith("the load is 10.0 times as large") == said
 
 
 def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:

@@ -107,3 +107,22 @@ def test_messages_in_a_notebook() -> None:
     assert "this body can&#x27;t be shown: TypeError" in request._repr_html_()
     request.header = {}
     assert repr(request).startswith("<Request that can't be encoded (requestHeader.requestApiKey: needs an int16")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"rackId": ""}, "has no field 'rackId' in this version, versions 11+ have it (it has: isolationLevel, "),
+        (
+            {"topics": [{"topic": "t", "partitions": [{"partition": 0, "currentLeaderEpoch": 1}]}]},
+            "topics[0].partitions[0]: has no field 'currentLeaderEpoch' in this version, versions 9+ have it (it has: ",
+        ),
+        ({"rakId": ""}, "has no field 'rakId' in this version (it has: "),
+        ({"topics": [{"nope": 1}]}, "topics[0]: has no field 'nope' in this version (it has: "),
+    ],
+)
+def test_a_field_of_other_versions_is_told_with_them(body: dict[str, object], said: str) -> None:
+    header = {"requestApiKey": 1, "requestApiVersion": 4, "correlationId": 1, "clientId": "c"}
+    with pytest.raises(EncodeError) as error:
+        frames.encode_request(header, body)
+    assert str(error.value).startswith(f"FetchRequest v4: {said}")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.proxy.recording import MOST_WAITING, Recorder
+from kcli.proxy.recording import MOST_WAITING, Recorder, Recording
 from kcli.schemas.apikeys import API_VERSIONS, METADATA
-from tests.broker.talk import batch, run
+from tests.broker.talk import batch, run, until
 from tests.capture.decoding import as_values, pieces
 from tests.proxy.talk import proxied
 
@@ -92,3 +94,23 @@ def test_a_disk_that_is_full_is_said_once() -> None:
             recorder.flush()
 
     asyncio.run(record())
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_client_that_breaks_off_is_a_reset(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
+    ends: list[tuple[str, int]] = []
+    for name in ("end", "reset"):
+        monkeypatch.setattr(Recording, name, lambda _, direction, name=name: ends.append((name, direction)))
+
+    async def work() -> None:
+        async with proxied(record=lambda _: None) as both:
+            host, _, port = both.proxy.bootstrap.rpartition(":")
+            _, writer = await asyncio.open_connection(host, int(port))
+            if broken:
+                linger = struct.pack("ii", 1, 0)  # closed at once, with a RST
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            writer.close()
+            await until(lambda: ends)
+
+    run(work())
+    assert ends[0] == ("reset" if broken else "end", 0)

@@ -200,7 +200,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
 
 
 def check_arguments(name: str, command: Callable[..., Any], given: Arguments) -> None:
-    """Refuse arguments that a command doesn't take, so that a TypeError in it is its own fault. UsageError."""
+    """Refuse arguments that a command doesn't take, so that a TypeError in it is its own fault. Raises UsageError."""
     try:
         inspect.signature(command).bind(None, **given)
     except TypeError as error:

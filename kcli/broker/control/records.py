@@ -78,7 +78,7 @@ def fields_of(given: Given) -> Mapping[str, Any]:
 
 
 def headers_of(given: Any) -> list[tuple[str, bytes | None]]:
-    """Return the headers of a record: a mapping of them, or pairs. UsageError: neither."""
+    """Return the headers of a record: a mapping of them, or pairs. Raises UsageError."""
     pairs = list(given.items() if isinstance(given, Mapping) else given) if isinstance(given, Iterable) else [given]
     if not all(isinstance(each, list | tuple) and len(each) == 2 and isinstance(each[0], str) for each in pairs):
         raise UsageError("headers: names with values expected")

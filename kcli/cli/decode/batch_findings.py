@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.counting import counted
 from kcli.errors import InputError
+
+PLACE = re.compile(r" \(at 0x[0-9a-f]+(?: of the records)?\)$")
 
 if TYPE_CHECKING:
     from kcli.records.text import Findings
@@ -43,4 +46,10 @@ def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:
             lines.append(f"at 0x{damage.start:x}: {damage.reason}; {size} passed over")
     if found.wrong_checksums:
         lines.append(f"{counted(found.wrong_checksums, 'batch has', 'batches have')} a wrong checksum (crcValid false)")
-    return [*(fault for fault in faults if not fault.endswith(tuple(lines))), *lines]
+    said = tuple(map(without_place, lines))
+    return [*(fault for fault in faults if not without_place(fault).endswith(said)), *lines]
+
+
+def without_place(fault: str) -> str:
+    """Return a fault without its place at the end, which may be counted in the records or in the whole input."""
+    return PLACE.sub("", fault)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding
 
 MOST_FINDINGS = 5
+MOST_MENDED = 64 << 20  # bytes of a log in which a likely slip is looked for
 NEXT = "Next:"
 NEXT_OF_KEYS = "Next, with your capture in place of CAPTURE:"
 
@@ -39,12 +40,21 @@ def segment_screen(path: str, _kind: str) -> int:
         facts, findings = verified(each)
         print_broken(f"{name_of(each)}  {', '.join(facts_of(facts))}")
         wrong += shown(f"{finding.severity}: at {finding.offset}: {finding.message}" for finding in findings)
+        if findings and (likely := slip_of(each)):
+            print_broken(likely)
     if wrong:
         print_line("")
     else:
         print_broken("Batches, checksums, offsets and records checked: nothing found.")
     next_commands(path, "decode segment {}", "records {} --values")
     return 1 if wrong else 0
+
+
+def slip_of(path: str) -> str:
+    """Return the likely slip in the first faulty batch of a log; "" where none is found, or the log is long."""
+    from kcli.records.slips.hints import batch_hints, batch_text
+
+    return batch_text(batch_hints(read_bytes(path))) if Path(path).stat().st_size <= MOST_MENDED else ""
 
 
 def verified(path: str) -> tuple[LogFacts, list[LogFinding]]:

@@ -107,9 +107,13 @@ def within(versions: Range, all_: Range) -> str:
 
 
 def definition(tables: Catalog, message: Message, version: int | None) -> dict[str, Any]:
-    """Return a message in the JSON form that Kafka's generator takes; of one version only, if given."""
+    """Return a message in the JSON form that Kafka's generator takes; of one version only, if given.
+
+    Its versions are those of the newest release that has it: a draft made of it gives none back that Kafka has dropped.
+    """
     if version is None:
-        return to_definition(message, tables.notes(message))
+        valid = message.versions if not message.releases else message.releases[-1].versions & message.versions
+        return to_definition(message._replace(versions=valid), tables.notes(message))
     flexible = Range.parse(f"{version}+") if message.is_flexible(version) else NONE
     fields = tuple(only(message.fields, version))
     alone = Message(message.name, message.kind, message.api_key, Range(version, version), flexible, fields)

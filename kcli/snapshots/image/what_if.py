@@ -81,9 +81,9 @@ class WhatIf:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the partitions for which it matters, by topic and number."""
-        for topic, number, (_, leader, replicas, isr) in self.image.summaries():
+        for topic, number, (_, _, replicas, isr) in self.image.summaries():
             self.load.update(replicas)
-            if leader in self.gone or not self.gone.isdisjoint(replicas):
+            if not self.gone.isdisjoint(replicas):
                 partition = self.image.partition(topic, number)
                 if (found := self.outcome(topic.name, number, partition, list(isr))) is not None:
                     yield found

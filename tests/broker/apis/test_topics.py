@@ -265,6 +265,10 @@ def test_described_topics_come_in_pieces() -> None:
                 cursor = answer["nextCursor"]
                 if cursor is None:
                     break
+            body = {"topics": [{"name": "b"}, {"name": "a"}], "responsePartitionLimit": 2, "cursor": None}
+            full = await talk(DESCRIBE_TOPIC_PARTITIONS, 0, body)  # with the first topic: nothing of the second
+            assert [each["name"] for each in full["topics"]] == ["a"]
+            assert full["nextCursor"] == {"topicName": "b", "partitionIndex": 0}
             assert got == [("a", 0), ("a", 1), *(("b", index) for index in range(5))]
             assert error_name(answer["topics"][-1]["errorCode"]) == "UNKNOWN_TOPIC_OR_PARTITION"
 

@@ -87,9 +87,12 @@ def test_a_hanging_transaction_is_ended_by_a_marker() -> None:
             assert await mark(producer, producerEpoch=producer.epoch - 1) == "INVALID_PRODUCER_EPOCH"
             assert await mark(producer, 2, transactionVersion=2) == "INVALID_PRODUCER_EPOCH"
             assert (await read(talk))[1]["lastStableOffset"] == 0
+            other = Producer(talk)
+            other.id, other.epoch = producer.id + 5, 0  # the log knows nothing of this producer
+            assert await mark(other) == "NONE"
             assert await mark(producer) == "NONE"
             _, row = await read(talk)
-            assert (row["lastStableOffset"], row["highWatermark"]) == (2, 2)
+            assert (row["lastStableOffset"], row["highWatermark"]) == (3, 3)
             assert row["abortedTransactions"] == [{"producerId": producer.id, "firstOffset": 0}]
             assert await mark(producer, coordinatorEpoch=-1) == "TRANSACTION_COORDINATOR_FENCED"
             assert await mark(producer, 2, transactionVersion=2, producerEpoch=producer.epoch + 1) == "NONE"

@@ -38,6 +38,7 @@ def test_a_program_controls_a_broker() -> None:
         assert [each["value"] for each in found] == ["v", "w", {"base64": "/w=="}]
         assert post(at, "fault", {"api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "count": 1}) == (200, {"id": 1})
         assert post(at, "observe", {"api": ["Produce"]}) == (200, {"id": 2})
+        assert post(at, "hits", {"id": 2})[1]["hits"] == 0  # waits for none
         assert post(at, "leader", {"topic": "t"}) == (200, kafka.leader("t"))
         assert produce(kafka, "t", node=(kafka.leader("t") or 0) - 1)[0]["errorCode"] == 6
         assert post(at, "hits", {"id": 1, "wait": 1})[1]["hits"] == 1
@@ -63,6 +64,9 @@ def test_a_program_controls_a_broker() -> None:
         assert post(at, "move-leader", {"topic": "t", "partition": 0, "node": 2}) == (200, None)
         assert post(at, "apply-retention") == (200, None)
         assert post(at, "wait", {"topic": "t", "records": 3}) == (200, None)
+        status, said = post(at, "wait", {"topic": "t", "records": 4, "timeout": 0.01})
+        assert status == 504 and "topic t: 3 records; 4 expected" in said
+        assert post(at, "compact") == (200, None)
         assert post(at, "reset") == (200, None) and post(at, "list") == (200, [])
 
 

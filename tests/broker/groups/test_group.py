@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kcli.broker.apis.groups.join_group import timeouts
 from kcli.broker.groups.group import Group
 from kcli.broker.net.response_writer import ResponseWriter
 from kcli.broker.response import Piece
@@ -143,7 +144,7 @@ def test_leaving_rebalances_the_rest() -> None:
             left = await two(
                 LEAVE_GROUP, 3, {"groupId": "g", "members": [{"memberId": second["memberId"], "groupInstanceId": None}]}
             )
-            assert [each["errorCode"] for each in left["members"]] == [0]
+            assert left["errorCode"] == 0 and [each["errorCode"] for each in left["members"]] == [0]
             assert await beat(one, again) == "REBALANCE_IN_PROGRESS"
             alone = await join(one, again["memberId"])
             assert (alone["generationId"], len(alone["members"])) == (3, 1)
@@ -268,3 +269,42 @@ def test_before_v4_a_member_is_in_at_once() -> None:
             assert (joined["errorCode"], joined["generationId"]) == (0, 1)
 
     run(work())
+
+
+def test_an_id_that_nobody_came_with_is_forgotten() -> None:
+    """One that leaves before it has joined; the others wait no longer for it."""
+
+    async def work() -> None:
+        async with talking() as one, connected(one.broker) as two:
+            named = await join(one)
+            waiting = await enter(two)
+            group = one.broker.groups.get("g")
+            assert isinstance(group, Group) and named["memberId"] in group.pending and not waiting.done()
+            left = await one(LEAVE_GROUP, 1, {"groupId": "g", "memberId": named["memberId"]})
+            assert left["errorCode"] == 0 and not group.pending
+            assert len((await waiting)["members"]) == 1
+            assert error_name((await join(one, named["memberId"]))["errorCode"]) == "UNKNOWN_MEMBER_ID"
+
+    run(work())
+
+
+def test_a_leader_that_sends_no_assignment_is_removed() -> None:
+    """After the rebalance timeout, long before its session would end; the others begin again."""
+
+    async def work() -> None:
+        async with talking() as one, connected(one.broker) as two:
+            leader, follower = await enter_both(one, two)
+            group = one.broker.groups.get("g")
+            assert isinstance(group, Group) and leader["leader"] == leader["memberId"]
+            waiting = sync(two, follower)
+            await until(lambda: group.members[follower["memberId"]].sync)
+            one.broker.clock.advance(3.5)
+            assert error_name((await waiting)["errorCode"]) == "REBALANCE_IN_PROGRESS"
+            assert {*group.members} == {follower["memberId"]}
+
+    run(work())
+
+
+def test_version_0_waits_as_long_for_a_rebalance_as_for_a_member() -> None:
+    assert timeouts({"sessionTimeoutMs": 10_000}) == (10.0, 10.0)
+    assert timeouts({"sessionTimeoutMs": 10_000, "rebalanceTimeoutMs": 0}) == (10.0, 0.0)

@@ -118,6 +118,10 @@ def test_members_of_a_classic_group_go_on(tmp_path: Path) -> None:
         async with talking(Broker(tmp_path)) as talk:
             assert await state(talk) == "Stable"
             assert await classic.beat(talk, seen) == "NONE"
+            group = talk.broker.groups.get("g")
+            assert isinstance(group, Group)
+            [member] = group.members.values()
+            assert (member.session_timeout, member.rebalance_timeout) == (10.0, 3.0)
             assert (await sync(talk, seen))["assignment"] == b"mine"
             assert await classic.beat(talk, seen | {"generationId": 9}) == "ILLEGAL_GENERATION"
             assert await classic.beat(talk, seen | {"memberId": "stranger"}) == "UNKNOWN_MEMBER_ID"

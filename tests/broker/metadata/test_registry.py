@@ -102,3 +102,9 @@ def test_what_a_draft_defines_is_offered(tmp_path: Path) -> None:
     ruled, streams = Answers([{"api": "StreamsGroupHeartbeat"}]), 88
     assert offered(None, None, ruled)[streams] == catalog(None).known(streams).versions
     assert streams not in offered(None, "2.8", ruled)
+
+
+def test_every_version_that_is_offered_is_in_the_tables() -> None:
+    for key, made in apis.APIS.items():
+        known = catalog().apis[key].versions
+        assert known.lo <= made.versions.lo <= made.versions.hi <= known.hi, key

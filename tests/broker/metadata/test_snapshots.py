@@ -77,7 +77,9 @@ def test_the_snapshot_comes_in_pieces() -> None:
             size = 1
             while len(data) < size:
                 body = wanted(*made, position=len(data), maxBytes=700)
-                row = (await talk(FETCH_SNAPSHOT, 1, body))["topics"][0]["partitions"][0]
+                answer = await talk(FETCH_SNAPSHOT, 1, body)
+                row = answer["topics"][0]["partitions"][0]
+                assert answer["errorCode"] == 0
                 assert (row["errorCode"], row["position"]) == (0, len(data))
                 size = row["size"]
                 assert 0 < len(row["unalignedRecords"]) <= 700

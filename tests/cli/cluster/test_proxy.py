@@ -246,7 +246,9 @@ def test_where_it_listens(text: str, meant: tuple[str, int]) -> None:
     assert listen_address("--listen", text) == meant
 
 
-@pytest.mark.parametrize("text", ["", "x", "a:b", "::1:9192", "[::1]", "a:70000", "[a]:1", "a:-1"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "a:b", "::1:9192", "[::1]", "[::1:9192", "::1]:9192", "a:70000", "[a]:1", "a:-1"]
+)
 def test_where_it_can_not_listen(text: str) -> None:
     with pytest.raises(UsageError, match="HOST:PORT expected"):
         listen_address("--listen", text)

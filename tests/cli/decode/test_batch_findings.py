@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from tests.records.slips.making import batch_bytes
 from tests.records.vectors import mixed_batches, named
 
 
@@ -51,3 +52,17 @@ def test_a_capture_is_no_segment(form: str, samples: Path, capsys: pytest.Captur
     assert main(["decode", "segment", str(samples / "ipv6.pcapng"), "--format", form]) == 3
     printed = capsys.readouterr()
     assert printed.out == "" and "looks like a capture: kcli decode pcap reads that" in printed.err
+
+
+def test_a_fault_in_records_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stood twice, at its place in the records and in the input; `kcli FILE` names the byte, too."""
+    whole = batch_bytes([(b"k", b"value")] * 5)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(whole + whole[:80] + bytes([whole[80] ^ 0x40]) + whole[81:])
+    assert main(["decode", "batch", str(path)]) == 3
+    said = capsys.readouterr().err
+    assert said.count("says -54 headers") == 1 and said.endswith(
+        "; the batch is right with the byte 0a at 0xce: it is 4a\n"
+    )
+    assert main([str(path)]) == 1
+    assert "\nthe batch is right with the byte 0a at 0xce: it is 4a\n" in capsys.readouterr().out

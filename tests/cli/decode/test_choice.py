@@ -37,3 +37,10 @@ def test_batches_are_decoded_as_batches_also_in_text(tmp_path: Path) -> None:
         done = kcli("decode", str(tmp_path / name))
         assert done.returncode == (3 if name == "cut.bin" else 0)
         assert '"event":"truncated"' in done.stdout if name == "cut.bin" else '"magic":2' in done.stdout
+
+
+def test_the_first_file_that_is_nothing_is_named(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(name.encode() * 9)
+    done = kcli("decode", str(tmp_path / "one"), str(tmp_path / "two"))
+    assert (done.returncode, done.stdout) == (3, "") and str(tmp_path / "one") in done.stderr

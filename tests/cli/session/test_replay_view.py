@@ -1,6 +1,6 @@
 import pytest
 
-from kcli.cli.session.replay_view import SHOWN, show_pairs
+from kcli.cli.session.replay_view import SHOWN, kinds, show_pairs
 from kcli.replay.sessions.outcome import Pair
 from kcli.sessions.comparison import SessionDifference, compare
 from kcli.sessions.fetch_statistics import Recorder
@@ -31,6 +31,8 @@ def test_one_is_shown_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert out[1] == "c [1]   Fetch v12 -> v12"
     cells = {line.strip().rsplit("   ")[0].strip(): line.split()[-2:] for line in out[3:]}
     assert cells["bytes of records"] == ["100", "100"]
+    assert kinds({"full": 1200, "incremental": 0, "close": 2}) == "1,200 full, 2 close"
+    assert kinds({"full": 0, "incremental": 0, "close": 0}) == "none"
 
 
 def test_many_are_rows_and_differences_are_cut(capsys: pytest.CaptureFixture[str]) -> None:

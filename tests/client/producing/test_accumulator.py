@@ -158,3 +158,23 @@ def test_whatever_fails_the_broker_sees_every_record_once_and_in_order(seed: int
                 accumulator.retry(batch, now, chance.choice([0.0, 0.05]))
     assert sum(seen) == expected == 300
     assert accumulator.bytes == 0
+
+
+def test_a_new_leader_is_waited_for_from_when_the_last_batch_came_back() -> None:
+    """`refused_at`, from which the wait is counted, stands only where a leader refused."""
+    accumulator = begun(made())
+    add(accumulator, 6)
+    first, second = takeable(accumulator, 0.0)
+    (queue,) = accumulator.queues.values()
+    accumulator.retry(first, 1.0, 0.0)
+    queue.refused_epoch = 7
+    times = [queue.refused_at]
+    accumulator.retry(second, 2.0, 0.0)
+    times.append(queue.refused_at)
+    [again] = takeable(accumulator, 3.0)
+    accumulator.retry(again, 4.0, 0.0)
+    times.append(queue.refused_at)
+    queue.refused_epoch = queue.refused_at = None
+    [again] = takeable(accumulator, 5.0)
+    accumulator.retry(again, 6.0, 0.0)
+    assert [*times, queue.refused_at] == [None, 2.0, 2.0, None]

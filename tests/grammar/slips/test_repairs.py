@@ -16,6 +16,7 @@ SLIPS = [
     ("narrower", "int32", "0007", "00000007", "with f as int32", "was it written as int16?"),
     ("wider", "int32", "0000000000000007", "00000007", "with f as int32", "was it written as int64?"),
     ("wider", "bool", "00000001", "01", "with f as bool", "was it written as int32?"),
+    ("wider", "int8", "fffffff9", "f9", "with f as int8", "was it written as int32?"),
     ("uuid", "uuid", "11" + UUID.hex(), UUID.hex(), "with f without a length", "was one written?"),
     (
         "uuid",

@@ -11,6 +11,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.checks.generator_rules import broken_rules
 from kcli.schemas.definition import build
 from kcli.schemas.layout import layout
+from kcli.schemas.ranges import Range
 from kcli.schemas.vectors.export import to_definition
 from kcli.schemas.vectors.notes import notes_of
 
@@ -53,6 +54,9 @@ def test_facts_besides_bytes_are_kept(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["schema", "show", "MetadataRequest", "--format", "json"]) == 0
     raw = json.loads(capsys.readouterr().out)
     assert [*raw][:7] == ["apiKey", "type", "listeners", "name", "validVersions", "flexibleVersions", "fields"]
+    assert raw["validVersions"] == "0-13" and catalog().message("FetchRequest").versions == Range(0, 18)
+    assert main(["schema", "show", "FetchRequest", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["validVersions"] == "4-18"  # as Kafka 4 has it
     topics = raw["fields"][0]
     assert topics["fields"][1]["entityType"] == "topicName"
     assert raw["fields"][1]["default"] == "true"
