@@ -19,8 +19,8 @@ from kcli.diagnose.topic_sharing import share_topic_names
 from kcli.diagnose.unjudged import Unjudged, second_hop, unjudged_parts, unread_parts
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding
+from kcli.rules.clusters import judge_clusters
 from kcli.rules.judgement import checks
-from kcli.rules.judgement import judge as judged_by_rules
 from kcli.rules.rule_tables import read_columns
 from kcli.rules.second_hops import leave_out_second_hops
 from kcli.shell import file_words
@@ -185,7 +185,7 @@ def judge(
     store.suit()
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)
-    kept, explained = judged_by_rules(store, files)
+    kept, explained = judge_clusters(store, files)
     wanted = in_scope(store, kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)

@@ -14,7 +14,7 @@ from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.prepared import BY_ID, PREPARED, TOPIC, ends_sql
-from kcli.rules.rule_tables import LARGEST, READ, SAID_ON, RuleTables, kind_of, query_around
+from kcli.rules.rule_tables import LARGEST, READ, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
@@ -339,8 +339,9 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
         if self.words is not None and table not in self.words.columns:
             given = [*map(self.words.keyed, given)]
-        if self.left_out and table in SAID_ON:
-            given = [without(each, self.left_out) for each in given]
+        column, unread = self.unread_of(table)
+        if unread:
+            given = [without(each, column, unread) for each in given]
         self.connection.register(self.registered(table), pyarrow.Table.from_batches(given))
         if self.words is not None and table in TYPED:
             kinds = {name: kind_of_texts(name) for name in TYPED[table]}
@@ -395,15 +396,15 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         self.nameless_ids.clear()
 
 
-def without(batch: Any, connections: Collection[Any]) -> Any:
-    """Return the rows of a batch that are not of these connections."""
+def without(batch: Any, name: str, values: Collection[Any]) -> Any:
+    """Return the rows of a batch that have none of these values in a column."""
     import pyarrow
     from pyarrow import compute
 
-    column = batch.column("connection")
+    column = batch.column(name)
     kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
     held = column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column
-    return batch.filter(compute.invert(compute.is_in(held, pyarrow.array([*connections], kind))))
+    return batch.filter(compute.invert(compute.is_in(held, pyarrow.array([*values], kind))))
 
 
 def nameless_in(batch: Any) -> set[str]:

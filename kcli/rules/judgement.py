@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from kcli.tables.call_views import NAMELESS_IDS
 
 # Topic ids that stand in place of names.
 NAMELESS = f"SELECT topic_id FROM {NAMELESS_IDS} WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)"
+OF_NAME = re.compile(r"--topic (\S+)")
 # The client addresses of each client's connections, at most as many as a finding lists.
 CLIENT_ENDS = f"""
 SELECT client_id, e.client, connections
@@ -99,7 +101,7 @@ def rules_to_ask(tables: RuleTables) -> list[Rule]:
 
 
 def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
-    """Remove topics without a known name from subjects: an id is no name."""
+    """Remove topics without a known name from subjects, and from commands that ask for a name: an id is no name."""
     for each in found:
         for kind in ("topic", "partition"):
             given = each.subject.get(kind) or []
@@ -108,6 +110,10 @@ def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
             if len(known) < len(names):
                 each.subject |= {kind: known}
         each.subject = {kind: value for kind, value in each.subject.items() if value != []}
+        given = OF_NAME.search(each.advice)
+        if given and given[1] in ids:
+            asked = f" (NAME is what kafka-topics.sh --describe --topic-id {given[1]} says)"
+            each.advice = OF_NAME.sub("--topic NAME", each.advice) + asked
 
 
 def heaviest_first(rule: Rule, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -202,7 +202,7 @@ FROM produce_partitions p {BY_ID}
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id, '') AS client_id, p.correlation_id,
        p.api, {TOPIC} AS topic, p.partition, p.base_offset, p.last_offset, p.magic, p.compression, p.timestamp_type,
        p.is_transactional, p.is_control, p.producer_id, p.producer_epoch, p.base_sequence, p.max_timestamp,
-       p.count AS records, p.size_in_bytes, p.crc
+       p.count AS records, p.size_in_bytes, p.crc, p.crc_valid
 FROM record_batches p {BY_ID}
 """,
     # Servers with followers: acks=all waits for these.

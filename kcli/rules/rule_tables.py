@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kcli.extras import require
@@ -17,11 +18,20 @@ from kcli.tables.rule_facts import RULE_FACTS
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
 # Tables whose rows belong to connections: rules can leave connections out of these.
 SAID_ON = (*LARGEST, "undecodable", "called_links")
+OF_SERVERS = ("advertised", "cluster_ids")  # tables of what servers say, each thing once
 # Tables filled from captures; all other tables are made of them (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
     "logins", *RULE_FACTS,
 })  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Servers, and the keys of all connections to them."""
+
+    servers: frozenset[str] = frozenset()
+    connections: frozenset[Any] = frozenset()
 
 
 class RuleTables(DuckDbSession):
@@ -39,6 +49,7 @@ class RuleTables(DuckDbSession):
         self.views, self.given = views or {}, given
         self.made: set[str] = set()
         self.left_out: Collection[Any] = ()
+        self.apart: Apart = Apart()
 
     def make(self, table: str) -> None:
         """Make a prepared table or one filled from captures, after the tables that it is made of; ignore any other
@@ -70,17 +81,31 @@ class RuleTables(DuckDbSession):
 
     def load(self, table: str) -> None:
         """Make a table filled from captures."""
-        sql = self.views[table]
-        if self.left_out and table in SAID_ON:
-            texts = ", ".join("'" + str(each).replace("'", "''") + "'" for each in sorted(self.left_out))
-            sql = f"SELECT * FROM ({sql}) AS every WHERE connection IS NULL OR connection NOT IN ({texts})"
+        sql, (column, unread) = self.views[table], self.unread_of(table)
+        if unread:
+            texts = ", ".join("'" + str(each).replace("'", "''") + "'" for each in sorted(unread))
+            sql = f"SELECT * FROM ({sql}) AS every WHERE {column} IS NULL OR {column} NOT IN ({texts})"
         self.execute(f"CREATE VIEW {table} AS {sql}")
+
+    def unread_of(self, table: str) -> tuple[str, Collection[Any]]:
+        """Return a column of a table filled from captures, and the values whose rows are left out."""
+        if table in OF_SERVERS:
+            return "server", self.apart.servers
+        if table in SAID_ON:
+            return "connection", {*self.left_out, *self.apart.connections}
+        return "connection", self.apart.connections if table == "tcp" else ()
 
     def leave_out(self, connections: Collection[Any]) -> None:
         """Leave these connections, and only these, out of the tables, which are made again."""
         if connections or self.left_out:
             self.forget()
             self.left_out = connections
+
+    def set_apart(self, apart: Apart) -> None:
+        """Leave out all that is of these servers, facts of TCP, too, until others are set apart."""
+        if apart.servers or self.apart.servers:
+            self.forget()
+            self.apart = apart
 
     def forget(self) -> None:
         """Drop all tables."""

@@ -101,8 +101,9 @@ sent AS (
                   ELSE 0 END) AS skewed_batches
   FROM record_batches
   WHERE api = 'PRODUCE'
-)
+),
+damaged AS (SELECT count(*) AS wrong_batches FROM record_batches WHERE NOT crc_valid)
 SELECT *
 FROM asked CROSS JOIN looked CROSS JOIN met CROSS JOIN waited CROSS JOIN lines CROSS JOIN told CROSS JOIN read
-CROSS JOIN sent
+CROSS JOIN sent CROSS JOIN damaged
 """

@@ -97,7 +97,7 @@ MEMBER_CALLS = f"""
                 FROM entries LEFT JOIN known k ON regexp_replace(entry, '-[0-9]+$', '') = k.topic_id
                 GROUP BY group_id, member_id),
       fetches AS (SELECT client_id, address, max(timestamp) AS last_fetch FROM exchange_facts
-                  WHERE api = 'FETCH' AND coalesce(replica_id, -1) < 0 GROUP BY client_id, address)
+                  WHERE api IN ('FETCH', 'SHARE_FETCH') AND coalesce(replica_id, -1) < 0 GROUP BY client_id, address)
  SELECT c.*, coalesce(n.assignment, g.assignment) AS holds, f.last_fetch
  FROM calls c LEFT JOIN given g ON c.group_id = g.group_id AND c.member_id = g.member_id
  LEFT JOIN named n ON c.group_id = n.group_id AND c.member_id = n.member_id
@@ -122,7 +122,8 @@ MEMBERS: tuple[ViewColumn, ...] = (
     ),
     column("last_request", "instant", "its last request of the group", "max(timestamp)"),
     column(
-        "last_fetch", "instant?", "the last Fetch of its client id from its address; null: none is in the capture",
+        "last_fetch", "instant?",
+        "the last Fetch or ShareFetch of its client id from its address; null: none is in the capture",
         "max(last_fetch)",
     ),
     column(

@@ -118,6 +118,16 @@ address        string   host:port
 )
 define(
     RULE_FACTS,
+    "cluster_ids",
+    "Clusters as Metadata answers name them, each once for a broker.",
+    """
+server         string   who answered
+cluster_id     string   the cluster's id
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
     "coordinator_asks",
     "FindCoordinator requests, a row for each key.",
     WHO,

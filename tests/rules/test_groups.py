@@ -13,6 +13,15 @@ def test_a_member_that_leaves_and_joins_again() -> None:
     assert all(each.explained_by == "rebalance-storm" for each in diagnosed("rebalance-storm-shipments").explained)
 
 
+def test_a_member_that_fails_at_a_record_each_time() -> None:
+    """A sink of Connect, whose task is started anew each two seconds, beside one that is well."""
+    found = only("rebalance-storm-sink")
+    told(found, group="connect-bad", client=["connector-consumer-bad-0"])
+    assert found.text.endswith("; each time connector-consumer-bad-0 reads loop-0 from offset 0 again")
+    assert found.advice.startswith("look at the records of loop-0 from offset 0 on")
+    assert "again" not in only("rebalance-storm-shipments").text.partition("again and again")[2]
+
+
 def test_a_cooperative_member_that_comes_and_goes_is_a_storm_and_a_group_that_grows_is_none() -> None:
     """franz-go: each change of a cooperative group may cost two rounds."""
     found = only("rebalance-storm-shipping")

@@ -12,9 +12,9 @@ from string import Formatter
 import pytest
 
 from kcli.diagnose.store import FactStore
-from kcli.finding import SEVERITIES
+from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
-from kcli.rules.judgement import checks, heaviest_first, rules_to_ask
+from kcli.rules.judgement import checks, forget_ids, heaviest_first, rules_to_ask
 from kcli.rules.prepared import PREPARED
 from kcli.rules.rule import KINDS, Addresses, ColumnTexts, Rule, command, finding_of, in_number, worded
 
@@ -172,3 +172,17 @@ def test_a_row_has_times_of_day_and_advice_of_its_own_with_words_for_a_shell() -
     assert found.evidence == {"ends_at": "2025-11-22T12:33:17.872020Z"} and found.text == "ends at 12:33:17Z"
     assert found.advice == 'run x "a; touch b" 1 time'
     assert finding_of(rule, row | {"advised": None, "ends_at": None}, "x.pcap").advice == "none"
+
+
+def test_no_command_has_the_id_of_a_topic_for_its_name() -> None:
+    """A capture that begins in mid-stream may know a topic by id alone."""
+    some, other = (
+        Finding("hanging-transaction", "critical", {"topic": name}, {}, f"abort --topic {name} --partition 0")
+        for name in ("AAAAAAAAAAAAAAAAAAAAAQ", "orders")
+    )
+    forget_ids([some, other], {"AAAAAAAAAAAAAAAAAAAAAQ"})
+    assert some.advice == (
+        "abort --topic NAME --partition 0 "
+        "(NAME is what kafka-topics.sh --describe --topic-id AAAAAAAAAAAAAAAAAAAAAQ says)"
+    )
+    assert other.advice == "abort --topic orders --partition 0" and not some.subject

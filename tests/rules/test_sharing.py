@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.capture.wires import MILLISECOND
+from kcli.diagnose import diagnose
+from tests.capture.wires import MILLISECOND, pcap
 from tests.diagnose.captured import only
 from tests.diagnose.captured import told as told_of
 from tests.records.slips.making import batch_bytes
@@ -16,9 +17,9 @@ from tests.rules.test_by_hand import SECOND, Talk, found, told
 HOUR_MS = 3_600_000
 
 
-def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0) -> Talk:
+def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0, client: str = "shared") -> Talk:
     """A producer with one record in each request."""
-    talk = Talk("shared", port)
+    talk = Talk(client, port)
     for _ in range(times):
         records = batch_bytes([(b"k", b"v")], time=talk.wire.now // MILLISECOND + ahead_ms)
         parts: list[dict[str, Any]] = [{"index": 0, "records": records}]
@@ -61,6 +62,24 @@ def test_of_two_clocks_that_are_off_alike_the_nearer_is_told_in_either_order(tmp
         writers = [writer(40000 + number, 5, times=15, ahead_ms=ahead * HOUR_MS) for number, ahead in enumerate(hours)]
         finding = told(found(tmp_path, *writers), "clock-skew", client="shared")
         assert finding.evidence["ahead_seconds"] == pytest.approx(2 * 3600, abs=2)
+
+
+@pytest.mark.parametrize("clients", [("one", "other"), ("one",)])
+def test_clocks_that_are_all_off_alike_are_right_and_that_of_the_capture_is_wrong(
+    clients: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Of one producer nobody can tell which clock is off."""
+    talks = [
+        writer(40000 + port, 5, times=15, ahead_ms=2 * HOUR_MS, client=client) for port, client in enumerate(clients)
+    ]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(sorted(packet for talk in talks for packet in talk.wire.packets)))
+    [finding] = diagnose([str(path)]).findings
+    assert finding.finding == ("capture-clock" if len(clients) > 1 else "clock-skew")
+    if len(clients) > 1:
+        assert not finding.subject and "is 2 h behind those of all 2 producers (30 batches" in finding.text
+    else:
+        assert finding.advice.startswith("first compare the clock of the machine that captured")
 
 
 def asker(number: int, a_second: int, *, times: int) -> Talk:

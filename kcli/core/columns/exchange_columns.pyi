@@ -59,7 +59,8 @@ class ExchangeRows(Sink):
         since: int | None = None,
         until: int | None = None,
         counted: bool = True,
-        derived: bool = True,
+        positions: bool = True,
+        checksums: bool = True,
         talks: dict[str, Any] | None = None,
     ) -> None: ...
     def put(self, item: Any, clock: int) -> bool: ...

@@ -113,7 +113,8 @@ cdef class ExchangeRows(Sink):
     Fields.
     talks: of connections ("server-client"); of others the owner knows no voice. None: it is asked for each.
     sayings: numbers what exchanges say, of which `more` gets what is new; None: it gets all.
-    derived: whether rows of partitions and batches also have where a connection's fetches stand, and whether checksums fit.
+    positions: whether rows of partitions also have where a connection's fetches stand. checksums: whether checksums of
+    batches are computed, else all are taken for right.
     since, until: ns; requests before and after them have no rows, but their names and voices count.
     An exchange: (key, version, ts, request, answered, response).
     """
@@ -145,14 +146,14 @@ cdef class ExchangeRows(Sink):
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
-                 bint counted=True, bint derived=True, dict talks=None):
+                 bint counted=True, bint positions=True, bint checksums=True, dict talks=None):
         self.owner, self.talks, self.parted, self.layouts = owner, talks, parted, Layouts(owner.layout)
         self.counted = parted and counted
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
         self.fields = FieldColumns(owner, fields) if fields else None
         self.partitions = Partitions()
-        self.partitions.derived = derived
+        self.partitions.follows, self.partitions.checks = positions, checksums
         self.runs = AnswerRuns()
         self.uses, self.voices = Uses(), Voices(owner)
         self.frames = FrameColumns()

@@ -104,7 +104,7 @@ cdef class Partitions:
     cdef list given                   # what the partitions in hand were loaded from; None: they were read
     cdef dict hints                   # ... "host:port" by node
     cdef Out fetched, produced, batches      # rows
-    cdef bint derived                 # whether rows have what no message says: positions, and whether checksums fit
+    cdef bint follows, checks         # whether rows have what no message says: positions; whether checksums fit
     cdef Map positions                # by hashes of connection and partition: numbers of `stands`, from 1 on
     cdef Out stands                   # of Position
 
@@ -301,7 +301,7 @@ cdef class Partitions:
             made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
             made.error = c[ERROR] if part.reported else 0
             made.effective = made.high_seen = made.start_seen = MISSING
-            if fetch and self.derived:
+            if fetch and self.follows:
                 position = self.position(link, part)
                 made.effective, made.high_seen, made.start_seen = position.effective, position.high_seen, position.start_seen
             if out_put(rows, &made, sizeof(made)):
@@ -407,7 +407,7 @@ cdef class Partitions:
         made.base_offset, made.last_offset, made.magic, made.attributes = b.base_offset, b.last_offset, b.magic, b.attributes
         made.leader_epoch, made.producer_id, made.producer_epoch = b.leader_epoch, b.producer_id, b.producer_epoch
         made.base_sequence, made.base_timestamp, made.max_timestamp = b.base_sequence, b.base_timestamp, b.max_timestamp
-        made.count, made.size, made.crc, made.valid = b.count, b.size, b.crc, not self.derived or batch_checksum(b) == b.crc
+        made.count, made.size, made.crc, made.valid = b.count, b.size, b.crc, not self.checks or batch_checksum(b) == b.crc
         if out_put(&self.batches, &made, sizeof(made)):
             raise MemoryError
         return 0

@@ -13,7 +13,7 @@ from kcli.jsontext import dumps
 from kcli.pipeline.derived.local_facts import LocalFacts
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import TableWriter, as_stored, stored_schema
-from kcli.rules.judgement import judge
+from kcli.rules.clusters import judge_clusters
 from kcli.rules.rule_tables import RuleTables
 from kcli.rules.second_hops import leave_out_second_hops
 from kcli.tables.call_views import CALL_VIEWS, call_view
@@ -27,7 +27,7 @@ def finding_rows(views: Mapping[str, str], sample: float | None = None) -> Itera
     """
     with RuleTables(views) as tables:
         leave_out_second_hops(tables)
-        found, _explained = judge(tables, FILES)
+        found, _explained = judge_clusters(tables, FILES)
     for rank, each in enumerate(found, start=1):
         text, evidence = each.text, each.evidence
         if sample is not None and "connection" not in each.subject:  # of a connection in the sample all was read

@@ -1,4 +1,4 @@
-"""Rows of `metadata_calls`, `metadata_topics`, `metadata_told`, `partition_states` and `advertised`."""
+"""Rows of `metadata_calls`, `metadata_topics`, `metadata_told`, `partition_states`, `advertised` and `cluster_ids`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class MetadataRows:
         self.told: dict[tuple[Any, ...], int] = {}
         self.partitions = 0
         self.brokers: set[tuple[str, int, str]] = set()
+        self.clusters: set[tuple[str, str]] = set()
 
     def put(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put the rows of one exchange."""
@@ -40,6 +41,10 @@ class MetadataRows:
         topics = (item.response or {}).get("topics") or ()
         rows.say("metadata_calls", (*who, completed(item), everything, len(topics), item.response_bytes))
         named = {each.get("name") for each in asked or ()}
+        cluster = (item.link.server, (item.response or {}).get("clusterId") or "")
+        if cluster[1] and cluster not in self.clusters and len(self.clusters) < KEPT:
+            self.clusters.add(cluster)
+            rows.put("cluster_ids", cluster)
         addresses = dict[int, str]()
         for each in (item.response or {}).get("brokers") or ():
             addresses[each["nodeId"]] = host_port(each["host"], each["port"])

@@ -43,10 +43,7 @@ AT_END = ": the capture ends"
 EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
 COUNTED = ("client_uses", "connection_sums", "outcomes")  # made of the core's counts until connections end
 # Columns that no message says: they cost as much as all the others.
-DERIVED = {
-    "fetch_partitions": ("effective_offset", "high_watermark_seen", "log_start_seen", "lag"),
-    "record_batches": ("crc_valid",),
-}
+POSITIONS = ("effective_offset", "high_watermark_seen", "log_start_seen", "lag")
 EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
 
 
@@ -137,7 +134,8 @@ class RowSource(Sink):
             sayings=self.rows.sayings.numbers if self.says else None,
             since=chosen.since,
             until=chosen.until,
-            derived=any(self.chooses(table, *columns) for table, columns in DERIVED.items()),
+            positions=self.chooses("fetch_partitions", *POSITIONS),
+            checksums=self.chooses("record_batches", "crc_valid"),
             talks=self.rows.uses.talks,
         )
         if self.direct and chosen.is_times:

@@ -29,7 +29,6 @@ each_ask AS (
     SELECT 1 FROM joining j WHERE j.client_id = m.client_id AND m.ns BETWEEN j.from_ns AND j.completed_ns
   )
 ),
-everyone AS (SELECT client_id, count(*) AS requests FROM each_ask GROUP BY client_id),
 windows AS ({busy_windows("each_ask", 3)}),
 by_connection AS (
   SELECT e.client_id, server, connection, count(*) AS requests,
@@ -51,9 +50,15 @@ asked AS (
          max(last_ns) AS last_ns, greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
   FROM by_server
   GROUP BY client_id
+),
+meanwhile AS (
+  SELECT a.client_id, e.client_id AS other, count(*) AS requests
+  FROM asked a JOIN each_ask e ON e.client_id != a.client_id AND e.ns BETWEEN a.first_ns AND a.last_ns
+  GROUP BY a.client_id, e.client_id
 )
 SELECT a.*, {OF_TIME}, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
-       (SELECT max(requests) FROM everyone o WHERE o.client_id != a.client_id) / seconds AS others_per_second,
+       coalesce((SELECT max(requests) FROM meanwhile m WHERE m.client_id = a.client_id), 0) / seconds
+         AS others_per_second,
        CASE WHEN 2 * a.response_bytes < (
               SELECT sum(response_bytes) FROM calls c WHERE c.client_id = a.client_id AND c.api IN {LOOKS}
             )

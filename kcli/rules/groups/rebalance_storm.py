@@ -168,6 +168,28 @@ failed AS (
   FROM group_calls
   WHERE error IN ('REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH')
   GROUP BY group_id
+),
+positions AS (
+  SELECT m.group_id, f.client_id, topic, partition, fetch_offset, f.ns, records_bytes > 0 AS came,
+         fetch_offset < lag(fetch_offset) OVER w OR f.connection != lag(f.connection) OVER w AS anew
+  FROM fetched f
+  JOIN (SELECT b.group_id, most_client FROM busiest b JOIN groups g ON b.group_id = g.group_id) AS m
+    ON f.client_id = m.most_client
+  WHERE f.asked AND f.answered AND f.fetch_offset >= 0
+  WINDOW w AS (PARTITION BY m.group_id, f.client_id, topic, partition ORDER BY f.ns)
+),
+returned AS (
+  SELECT group_id, min_by(place, struct(-times, place)) AS returned_to,
+         min_by(fetch_offset, struct(-times, place)) AS returned_offset, max(times) AS returns
+  FROM (
+    SELECT group_id, concat(topic, '-', partition) AS place, fetch_offset,
+           sum(CASE WHEN coalesce(anew, true) THEN 1 ELSE 0 END) AS times
+    FROM positions
+    GROUP BY group_id, topic, partition, fetch_offset
+    HAVING max(CASE WHEN came THEN 1 ELSE 0 END) = 1
+  ) AS p
+  WHERE times >= 4
+  GROUP BY group_id
 )
 SELECT g.group_id, g.clients, generations, first_generation, last_generation, joins, most_joins, most_client,
        coalesce(leaves, 0) AS leaves, leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds,
@@ -178,7 +200,14 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
                         coalesce(concat(' (no heartbeat for session.timeout.ms, ', timeout_ms, ')'), ''))
             WHEN 2 * changed >= generations
             THEN concat('members say in ', changed, ' generations that topics or partitions have changed')
-            ELSE 'nobody says why it leaves' END AS why,
+            ELSE 'nobody says why it leaves' END AS why, returned_to, returned_offset, returns,
+       CASE WHEN 2 * returns >= most_joins
+            THEN concat('; each time ', most_client, ' reads ', returned_to, ' from offset ', returned_offset, ' again')
+            ELSE '' END AS again,
+       CASE WHEN 2 * returns >= most_joins
+            THEN concat('look at the records of ', returned_to, ' from offset ', returned_offset,
+                        ' on (kcli records): it gets no further, one of them may be what it fails at; ')
+            ELSE '' END AS read_first,
        CASE WHEN most_leaves >= 2
             THEN concat('read the log of ', leaver, ': it leaves by itself (restarts, close(), max.poll.interval.ms)')
             WHEN expelled IS NOT NULL
@@ -203,6 +232,7 @@ LEFT JOIN silent d ON g.group_id = d.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
 LEFT JOIN cooperative p ON g.group_id = p.group_id
 LEFT JOIN connect w ON g.group_id = w.group_id
+LEFT JOIN returned t ON g.group_id = t.group_id
 WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
   AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + coalesce(lost, 0)
                        + CASE WHEN mute THEN coalesce(comers, 0) ELSE coalesce(given_up, 0) END
@@ -223,11 +253,14 @@ WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
         "errors",
         "refusals",
         "seconds",
+        "returned_to",
+        "returned_offset",
+        "returns",
     ),
     says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
-    "{joins} joins of {clients}; {why}",
+    "{joins} joins of {clients}; {why}{again}",
     ruled_out="a deployment: the same members join repeatedly",
-    advice="{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
+    advice="{read_first}{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",
     rests_on=("groups",),

@@ -51,6 +51,9 @@ SELECT s.client_id, s.topic, p.partitions, w.hosts, s.batches, s.first_ns, s.las
        CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
               THEN 'the application takes local time for UTC (the difference is whole quarter hours); else NTP on'
             ELSE 'how the application sets timestamps (seconds for milliseconds?); NTP on' END AS remedy,
+       CASE WHEN s.client_id = (SELECT max(client_id) FROM skewed HAVING count(DISTINCT client_id) = 1)
+              THEN 'first compare the clock of the machine that captured, as no other producer is here; ' ELSE '' END
+         AS first_look,
        (
          SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id AND abs(o.ahead_seconds) < 600
        ) AS others_seconds, CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity,
@@ -65,7 +68,8 @@ LEFT JOIN where_from w ON s.client_id = w.client_id
     says="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
     ruled_out="old data sent late: the difference would vary from batch to batch",
-    advice="{remedy} the host of {client_id}; message.timestamp.{bound}.max.ms of the topic refuses such records",
+    advice="{first_look}{remedy} the host of {client_id}; message.timestamp.{bound}.max.ms of the topic refuses such "
+    "records",
     see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
     f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
     source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",

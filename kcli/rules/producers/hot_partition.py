@@ -46,8 +46,8 @@ leaders AS (
 )
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
        t.used, t.first_ns, t.last_ns, greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
-       t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 100.0 * t.most / t.bytes AS percent,
-       100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
+       t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 1e2 * t.most / t.bytes AS percent,
+       1e2 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
 FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
 WHERE t.topic NOT IN (SELECT topic FROM leaders WHERE seen = 0)
   AND t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)

@@ -44,6 +44,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("connection-churn", "connection-churn-cron"),
         ("throttled", "throttled-bulk-loader"),
         ("leader-moves", "leader-moves-events"),
+        ("corrupt-record", "corrupt-record-disk"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""Captures of several clusters: each is judged alone. Broker ids, and names of topics and groups, may be the same in
+two clusters; what happens in the one says nothing of the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kcli.finding import SEVERITIES, Finding
+from kcli.rules.judgement import judge
+from kcli.rules.rule_tables import Apart, RuleTables
+
+MOST = 16  # clusters that are judged alone, the largest; a judgement takes time
+SEVERAL = "SELECT count(DISTINCT cluster_id) > 1 AS several FROM cluster_ids"
+# The addresses of each cluster: those that answer, and those that the answers name.
+ADDRESSES = """
+SELECT cluster_id, server AS address FROM cluster_ids
+UNION
+SELECT c.cluster_id, a.address FROM cluster_ids c JOIN advertised a ON c.server = a.server
+ORDER BY cluster_id, address
+"""
+CONNECTIONS = """
+SELECT connection, min(server) AS server
+FROM (SELECT connection, server FROM tcp UNION ALL SELECT connection, server FROM links) AS every
+GROUP BY connection
+"""
+
+
+def judge_clusters(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
+    """Judge each cluster alone, see `judge`. Servers of an unknown cluster count to that with the most connections."""
+    clusters = clusters_of(tables)
+    if len(clusters) < 2:
+        return judge(tables, files)
+    found: tuple[list[Finding], list[Finding]] = [], []
+    cluster_of = {address: cluster for cluster, every in enumerate(clusters) for address in every}
+    links = [(row["connection"], cluster_of.get(row["server"])) for row in tables.ask(CONNECTIONS)]
+    first, *rest = [each for each, _ in Counter(each for _, each in links if each is not None).most_common()]
+    turns: list[tuple[int | None, ...]] = [(first, None, *rest[MOST - 1 :]), *((each,) for each in rest[: MOST - 1])]
+    for turn in turns:
+        servers = frozenset(address for address, cluster in cluster_of.items() if cluster not in turn)
+        tables.set_apart(Apart(servers, frozenset(link for link, cluster in links if cluster not in turn)))
+        for every, more in zip(found, judge(tables, files), strict=True):
+            every += more
+    tables.set_apart(Apart())
+    found[0].sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
+    return found
+
+
+def clusters_of(tables: RuleTables) -> list[set[str]]:
+    """Return the addresses of each cluster. Clusters with an address in common count as one: it may be a proxy, or a
+    cluster that was made anew.
+    """
+    [row] = tables.ask(SEVERAL)
+    if not row["several"]:
+        return []
+    by_id: dict[str, set[str]] = {}
+    for each in tables.ask(ADDRESSES):
+        by_id.setdefault(each["cluster_id"], set()).add(each["address"])
+    found: list[set[str]] = []
+    for addresses in by_id.values():
+        joined = [each for each in found if not each.isdisjoint(addresses)]
+        found = [each for each in found if each.isdisjoint(addresses)] + [addresses.union(*joined)]
+    return found
