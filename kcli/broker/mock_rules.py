@@ -94,9 +94,9 @@ def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
     tables = catalog(dialect)
     asked, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count")
     if not isinstance(asked, Mapping) or not isinstance(answer, Mapping):
-        raise UsageError(f'{place}: "request" and "answer" are objects')
+        raise UsageError(f'{place}: "request" and "answer": objects expected')
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise UsageError(f'{place}: "count" is a number from 1')
+        raise UsageError(f'{place}: "count": a number of 1 or more expected')
     try:
         api = tables.known(tables.api_key(raw["api"]))
         versions = Range.parse(str(raw.get("versions", "0+"))) & api.versions

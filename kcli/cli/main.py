@@ -190,7 +190,8 @@ def print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> 
 cli = Root(
     COMMANDS,
     name="kcli",
-    help="Read the bytes of Apache Kafka. `kcli FILE...` says what is in a file, what is wrong, and what to ask next.",
+    help="Decode the bytes of Apache Kafka. `kcli FILE...` shows what a file contains, what is wrong, and the "
+    "next commands.",
     no_args_is_help=True,
     params=[
         click.Option(

@@ -131,35 +131,35 @@ def refused(figures: LiveFigures) -> Iterator[Sample[float]]:
 
 METRICS = (
     Metric(
-        "kcli_requests", "counter", "Requests that were seen.", BY_CLIENT, of_loads(lambda load: load.exchanges),
-        panel="Requests a second", query="sum by (api) (rate({name}[$__rate_interval]))",
+        "kcli_requests", "counter", "Requests.", BY_CLIENT, of_loads(lambda load: load.exchanges),
+        panel="Requests per second", query="sum by (api) (rate({name}[$__rate_interval]))",
     ),
     Metric(
         "kcli_errors", "counter",
-        "Answers with an error, by its name; an answer with several errors counts for each of them.",
+        "Responses with an error, by its name; a response with several errors counts for each of them.",
         ("error", *BY_CLIENT), errors,
-        panel="Errors a second", query="sum by (error, api) (rate({name}[$__rate_interval]))",
+        panel="Errors per second", query="sum by (error, api) (rate({name}[$__rate_interval]))",
     ),
     Metric(
         "kcli_latency_seconds", "histogram",
-        "Time from request to answer, less the wait that a Fetch asks for; requests that wait for others (JoinGroup, "
-        "SyncGroup, ShareFetch, ...) are left out.",
+        "Time from request to response, without the time for which a Fetch may wait; requests that wait for "
+        "others (JoinGroup, SyncGroup, ShareFetch, ...) are not counted.",
         BY_CLIENT, of_loads(buckets_of), "seconds",
-        panel="Latency, 99 of 100",
+        panel="Latency, 99th percentile",
         query="histogram_quantile(0.99, sum by (le, broker) (rate({name}_bucket[$__rate_interval])))",
     ),
     Metric(
         "kcli_request_bytes", "counter", "Bytes of requests, with headers and lengths.", BY_CLIENT,
         of_loads(lambda load: load.request_bytes), "bytes",
-        panel="Bytes of requests a second", query="sum by (client) (rate({name}[$__rate_interval]))",
+        panel="Bytes of requests per second", query="sum by (client) (rate({name}[$__rate_interval]))",
     ),
     Metric(
-        "kcli_response_bytes", "counter", "Bytes of answers, with headers and lengths.", BY_CLIENT,
+        "kcli_response_bytes", "counter", "Bytes of responses, with headers and lengths.", BY_CLIENT,
         of_loads(lambda load: load.response_bytes), "bytes",
-        panel="Bytes of answers a second", query="sum by (client) (rate({name}[$__rate_interval]))",
+        panel="Bytes of responses per second", query="sum by (client) (rate({name}[$__rate_interval]))",
     ),
     Metric(
-        "kcli_idle_fetches", "counter", "Fetches of clients that were answered without records.", ("client", "broker"),
+        "kcli_idle_fetches", "counter", "Fetches of clients whose response has no records.", ("client", "broker"),
         fetches_of_kind("idle"),
     ),
     Metric(
@@ -168,41 +168,42 @@ METRICS = (
     ),
     Metric(
         "kcli_topic_requests", "counter",
-        "Requests that write to a topic or read from it, those of brokers aside; of ShareFetch those with records.",
+        "Requests that write to a topic or read from it, except those of brokers; of ShareFetch only those with "
+        "records.",
         BY_TOPIC,
         of_topics(lambda load: load.exchanges),
     ),
     Metric(
         "kcli_topic_records", "counter",
-        "Records that were written to a topic (PRODUCE) or read from it (FETCH, SHARE_FETCH).",
+        "Records written to a topic (PRODUCE) or read from it (FETCH, SHARE_FETCH).",
         BY_TOPIC, of_topics(lambda load: load.records),
-        panel="Records a second", query="sum by (topic, api) (rate({name}[$__rate_interval]))",
+        panel="Records per second", query="sum by (topic, api) (rate({name}[$__rate_interval]))",
     ),
     Metric(
-        "kcli_topic_bytes", "counter", "Bytes of these records, as they are on the wire.", BY_TOPIC,
+        "kcli_topic_bytes", "counter", "Bytes of these records on the wire.", BY_TOPIC,
         of_topics(lambda load: load.request_bytes + load.response_bytes), "bytes",
     ),
     Metric(
-        "kcli_topic_errors", "counter", "Partitions of a topic that were answered with an error, by its name.",
+        "kcli_topic_errors", "counter", "Partitions of a topic whose response has an error, by its name.",
         ("error", *BY_TOPIC), topic_errors,
     ),
     Metric(
         "kcli_consumer_lag_records", "gauge",
-        "Records between where a consumer reads and the end of its partitions, as far as both were seen.",
+        "Records between the position of a consumer and the end of its partitions, as far as both are known.",
         ("group", "client", "topic"), lambda figures: iter(figures.lags().items()),
         panel="Consumer lag", query="sum by (group, topic) ({name})",
     ),
     Metric(
-        "kcli_connections_opened", "counter", "Connections on which a first request was seen.", ("client", "broker"),
+        "kcli_connections_opened", "counter", "Connections with a first request.", ("client", "broker"),
         lambda figures: ((key, each["opened"]) for key, each in figures.opened.items()),
     ),
     Metric(
-        "kcli_tcp_retransmissions", "counter", "Segments of TCP that either end sent again.", ("client", "broker"),
+        "kcli_tcp_retransmissions", "counter", "TCP retransmissions of either end.", ("client", "broker"),
         lambda figures: iter(figures.retransmissions().items()),
         panel="Retransmissions a second", query="sum by (broker) (rate({name}[$__rate_interval]))",
     ),
     Metric(
-        "kcli_findings", "gauge", "Findings of kcli diagnose over the latest 15 minutes, by name.",
+        "kcli_findings", "gauge", "Findings of kcli diagnose over the last 15 minutes, by name.",
         ("finding", "severity"), findings,
         panel="Findings", query="sum by (finding, severity) ({name})",
     ),
@@ -214,11 +215,11 @@ METRICS = (
     ),
     Metric(
         "kcli_names_refused", "counter",
-        'Times that a name counted as "other", because there were as many of its kind as are kept.', ("kind",),
+        "Number of times that a name counted as \"other\" because of the limit of its kind.", ("kind",),
         refused,
     ),
     Metric(
-        "kcli_last_exchange_timestamp_seconds", "gauge", "When the latest exchange was complete, since 1970.", (),
+        "kcli_last_exchange_timestamp_seconds", "gauge", "Time of the latest exchange, since 1970.", (),
         lambda figures: iter([((), figures.last_ns / 1e9)]), "seconds",
     ),
     Metric(

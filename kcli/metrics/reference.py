@@ -23,8 +23,8 @@ def document() -> str:
     return f"""\
 # Metrics
 
-What `kcli capture`, `kcli proxy` and `kcli diagnose --follow` serve with `--metrics HOST:PORT`
-([how to](../how-to/metrics.md)). This page and `deploy/grafana-dashboard.json` are made from the definitions
+The metrics that `kcli capture`, `kcli proxy` and `kcli diagnose --follow` serve with `--metrics HOST:PORT`
+([how to](../how-to/metrics.md)). This page and `deploy/grafana-dashboard.json` are made from their definitions
 (`make metrics`).
 
 | metric | kind | labels | unit | |
@@ -33,10 +33,10 @@ What `kcli capture`, `kcli proxy` and `kcli diagnose --follow` serve with `--met
 
 Buckets of histograms end at {", ".join(f"{bound:g}" for bound in figures.BOUNDS)} seconds.
 
-Labels have bounded numbers of values, whatever clients call themselves: {limits}.
+The number of label values is limited, whatever names clients use: {limits}.
 Further names count as `{OTHER}`, which `kcli_names_refused_total` counts. There are at most
-{figures.MOST_SERIES:,} combinations of labels by metric; further ones count in one series whose labels are all
-`{OTHER}`. Names are cut after {LONGEST} characters. Counters begin at 0 when kcli starts.
+{figures.MOST_SERIES:,} combinations of labels per metric; further ones count in one series whose labels are all
+`{OTHER}`. Names are truncated after {LONGEST} characters. Counters begin at 0 when kcli starts.
 
 ## Of a pipeline
 

@@ -42,17 +42,17 @@ def counter(name: str, text: str) -> Metric:
 
 
 RUN_METRICS = (
-    counter("runs", "Runs that have ended."),
-    counter("captures", "Captures that were read."),
-    counter("packets", "Packets in them."),
-    counter("exchanges", "Exchanges that were written."),
-    counter("problems", "Files that are no captures, or damaged."),
+    counter("runs", "Completed runs."),
+    counter("captures", "Captures read."),
+    counter("packets", "Packets in these captures."),
+    counter("exchanges", "Exchanges written."),
+    counter("problems", "Files that are no captures or are damaged."),
     Metric(
-        "kcli_pipeline_rows", "counter", "Rows that were written, by table.", ("table",),
+        "kcli_pipeline_rows", "counter", "Rows written, by table.", ("table",),
         lambda figures: (((table,), rows) for table, rows in figures.rows.items()),
     ),
     Metric(
-        "kcli_pipeline_last_run_timestamp_seconds", "gauge", "When the latest run ended, since 1970; 0: none has.", (),
+        "kcli_pipeline_last_run_timestamp_seconds", "gauge", "Time of the latest run's end, since 1970; 0: none.", (),
         lambda figures: iter([((), figures.last_run)]), "seconds",
     ),
     Metric(

@@ -59,4 +59,4 @@ def cores_here() -> int:
 def check_output(output: str) -> None:
     """Raise UsageError if DuckDB can't read files there."""
     if StoragePath(output).remote:
-        raise UsageError(f"{output}: --engine local writes to a folder of this machine (use --engine spark)")
+        raise UsageError(f"{output}: --engine local writes only to local folders (use --engine spark)")

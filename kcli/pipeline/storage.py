@@ -42,7 +42,7 @@ class StoragePath:
         self.remote = "://" in uri and not uri.startswith("file://")
         if self.remote and (shown := without_logins(uri)) != uri:
             keys = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment"
-            raise UsageError(f"{shown}: a URI must not hold keys, as tables repeat it; {keys} are for them")
+            raise UsageError(f"{shown}: a URI must not contain keys, because tables repeat it; {keys} are for them")
         self.fs, self.path = open_filesystem(uri)
 
     def __truediv__(self, name: str) -> StoragePath:

@@ -192,7 +192,9 @@ class FaultedRequests:
             return False
         if self.rules.may_hold(self, len(self._held)):
             return True
-        self.rules.note(f"a request of {whole:,} bytes passes without fault rules: too much is held that is not whole")
+        self.rules.note(
+            f"a request of {whole:,} bytes passes without fault rules: too many incomplete requests are held"
+        )
         return False
 
     def _take(self, frame: bytes) -> bytes:

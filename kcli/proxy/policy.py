@@ -69,7 +69,7 @@ def apis_of(texts: Iterable[str], dialect: str | None = None) -> frozenset[int]:
 
 def number_of(value: Any, name: str) -> int:
     if type(value) is not int or value < 1:
-        raise UsageError(f"{name}: a number from 1 on expected")
+        raise UsageError(f"{name}: a number of 1 or more expected")
     return value
 
 

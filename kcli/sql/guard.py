@@ -87,7 +87,7 @@ def refuse_names(tree: Any) -> None:
         names |= {text.rpartition(".")[2].lower() for text in texts_in(tree)}
     for name in sorted(names):
         if name not in OPEN and CLOSED.fullmatch(name):
-            raise UsageError(f"query: {name} is refused: it tells of this machine, or runs text")
+            raise UsageError(f"query: {name} is refused: it shows data of this machine, or runs text as a query")
 
 
 def names_in(tree: Any) -> Iterator[str]:

@@ -18,9 +18,9 @@ The tables of `kcli sql`, of `kcli pipeline run`, and of Parquet files. This pag
 (`make tables`).
 
 Types are Arrow's; `instant` is a timestamp in microseconds, UTC, `strings` a list of strings, `headers` a list of
-records' headers. A type with `?` may be null. Bytes are as on the wire unless a column says otherwise; -1 is Kafka's
-own where it has it. `kcli sql` gives every row its `file`,
-and of a folder of the pipeline all columns that are there.
+records' headers. A type with `?` may be null. Sizes in bytes are those on the wire unless a column says
+otherwise; -1 is the value that Kafka itself uses. In `kcli sql` every row has its `file`; the tables of a pipeline's
+folder have all columns that were written.
 
 """
 

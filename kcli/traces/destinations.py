@@ -85,7 +85,7 @@ class Collector:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise NetworkError(f"the collector at {self.address.shown} can't be reached: {reason_of(error)}") from None
         if answer.status != 200:
-            raise NetworkError(f"the collector at {self.address.shown} refuses the spans: {answer.status}")
+            raise NetworkError(f"the collector at {self.address.shown} refused the spans: {answer.status}")
         self.rejected += rejected_in(data)
 
 

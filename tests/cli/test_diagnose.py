@@ -104,7 +104,7 @@ def test_the_page_is_written_too(capsys: Capture, tmp_path: Path) -> None:
         (["--report", BAD], "is the input"),
         (["--report", "-"], "standard output has the findings"),
         (["--report", "x.html", "-o", "x.html"], "one file for two outputs"),
-        (["--report", "x.html", "--follow"], "no --follow"),
+        (["--report", "x.html", "--follow"], "not with --follow"),
     ],
 )
 def test_what_a_page_can_not_be(

@@ -64,9 +64,9 @@ def test_a_file_counts_instead_of_options_where_it_has_a_key(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("max-connections = 0", "max-connections: a number from 1 on expected"),
-        ("max-connections = true", "max-connections: a number from 1 on expected"),
-        ('max-connections = "9"', "max-connections: a number from 1 on expected"),
+        ("max-connections = 0", "max-connections: a number of 1 or more expected"),
+        ("max-connections = true", "max-connections: a number of 1 or more expected"),
+        ('max-connections = "9"', "max-connections: a number of 1 or more expected"),
         ('allow-networks = "10.0.0.0/8"', "allow-networks: a list of texts expected"),
         ('allow-networks = ["x"]', "network x: ADDRESS/BITS expected"),
         ('allow-apis = ["Fetcch"]', "Fetcch"),

@@ -96,7 +96,7 @@ def test_what_a_collector_refuses_is_said(tmp_path: Path, collector: Any, capsys
     stub.answers[:] = [(400, b"")]
     assert main(["decode", "pcap", path, "-q", "--traces", f"http://me:secret@{where}"]) == 4
     said = capsys.readouterr().err
-    assert "refuses the spans: 400" in said and "secret" not in said
+    assert "refused the spans: 400" in said and "secret" not in said
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Gate:
     def wait(self, listener: Listener) -> None:
         """Resume this listener when a connection ends."""
         if not self._waiting:
-            self.note(f"{self.held} connections are open: no more are accepted until one ends")
+            self.note(f"{self.held} connections are open: further ones wait until one ends")
         self._waiting.add(listener)
 
     def enter(self) -> None:

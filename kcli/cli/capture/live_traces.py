@@ -18,7 +18,7 @@ def tracer(options: dict[str, Any], text: str) -> LiveView:
     """
     require("--traces", "traces")
     if text == "-":
-        raise UsageError("--traces -: a file or a URL expected, as rows go to standard output")
+        raise UsageError("--traces -: a file or a URL expected, because rows go to standard output")
     if "://" in text:
         from kcli.traces.destinations import Collector
 

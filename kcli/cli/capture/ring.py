@@ -51,9 +51,9 @@ def take_ring(options: dict[str, Any], output: str | None) -> Ring:
     """Take the options out. Raises UsageError if they lack another."""
     made = Ring(options.pop("last"), options.pop("size"), options.pop("when"))
     if made.keeps and output in (None, "-"):
-        raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
+        raise UsageError("--last, --size: -o DIR is missing (the directory for the packets)")
     if made.when is not None and not made.keeps:
-        raise UsageError("--when: --last or --size is missing, which say how much is held")
+        raise UsageError("--when: --last or --size is missing (they set how much is kept)")
     return made
 
 

@@ -176,7 +176,7 @@ def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
             raise UsageError(f"--map {text}: ID=HOST:PORT expected (2=127.0.0.1:9302)")
         where = listen_address(f"--map {node}=", place)
         if int(node) in made or (where.port and where in made.values()):
-            raise UsageError(f"--map {text}: that broker, or place, is named twice")
+            raise UsageError(f"--map {text}: that broker, or address, is given twice")
         made[int(node)] = where
     return made
 

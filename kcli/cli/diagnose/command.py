@@ -73,9 +73,9 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     from kcli.diagnose.telling import unknown_text
 
     if options["metrics"] and not options["follow"]:
-        raise UsageError("--metrics: --follow is missing: figures are of a stream that still goes on")
+        raise UsageError("--metrics: --follow is missing: metrics are for a live stream")
     if options["page"] and options["follow"]:
-        raise UsageError("--report: the page is of captures that end, so no --follow")
+        raise UsageError("--report: not with --follow: the page needs captures that end")
     if options["page"] == "-" and options["output"] in (None, "-"):
         raise UsageError("--report -: standard output has the findings (a file expected, or -o FILE)")
     paths = captures_in(files)
@@ -86,7 +86,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     scope = Scope(options["group"], options["client"], options["topic"], chosen.since, chosen.until)
     decoder = decoder_of(options | {"secrets": False}, paths)
     if decoder is not None and (options["follow"] or "-" in paths):
-        raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
+        raise UsageError("--payloads, schemas: not with --follow or standard input: captures are read twice")
     inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
     times = words_of({name: options[name] for name in ("since", "until")})
     read, shown = read_of(options), CapturePage(paths, files, options, chosen, times)

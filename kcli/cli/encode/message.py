@@ -31,8 +31,8 @@ to_option = click.option(
 NESTED = (dict, list)
 HELP = """Encode {0}s from JSON: what `decode {0}` prints, or the lines of `decode pcap`.
 
-FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
-defaults. The API stands in the JSON by key or name, or in --api; an object without a header is then the body alone:
+FILE ("-", the default: standard input) has one JSON object, or one per line. Missing fields take their defaults. The
+JSON has the API's key or name, or --api gives it; with --api an object without a header is the body:
 
 \b
 echo '{{"topics":null}}' | kcli encode {0} --api Metadata --to hex

@@ -149,7 +149,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     from kcli.pipeline.storage import gather
 
     if options["metrics"] and not options["stream"]:
-        raise UsageError("--metrics: --stream is missing: figures are of a pipeline that keeps running")
+        raise UsageError("--metrics: --stream is missing: metrics are for a pipeline that keeps running")
     check_engine(output, options)
     # What is wrong with a schema is said before anything begins.
     if decoder_of(options) is not None and not options["records"]:

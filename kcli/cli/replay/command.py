@@ -285,9 +285,9 @@ def notify(seen: Survey) -> None:
 def notify_end(outcome: Outcome) -> None:
     """Print deviations from the captures that count as no difference."""
     if outcome.retried:
-        warn(f"asked again: {counted(outcome.retried, 'request')} that the cluster was not ready for")
+        warn(f"asked again: {counted(outcome.retried, 'request')} for which the cluster was not ready")
     if outcome.late:
-        warn(f"sent without waiting longer: {counted(outcome.late, 'request')} behind answers that did not come")
+        warn(f"sent without waiting longer: {counted(outcome.late, 'request')} after responses that did not arrive")
 
 
 def show(outcome: Outcome, format_: str, seconds: float) -> None:

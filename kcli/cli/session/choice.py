@@ -27,7 +27,7 @@ class SessionChoice:
         self.filter = filter_of(options, files)
         self.rows = frozenset(file for file in files if holds_rows(file))
         if self.filter.where is not None and self.rows:
-            raise UsageError(f"--where: {min(self.rows)} has lines of JSON, and no columns (a capture expected)")
+            raise UsageError(f"--where: {min(self.rows)} has lines of JSON without columns (a capture expected)")
         self.takes_all = self.filter.takes_all and not self.ids
         self.found = 0  # sessions, and clients without one
         self.seen: dict[int, None] = {}

@@ -64,7 +64,7 @@ def parse_voters(text: str) -> list[Voter]:
             raise UsageError(f"--voters {part}: ID@HOST:PORT or ID@HOST:PORT:DIRECTORY_ID expected")
         voters.append(Voter(int(found[1]), found[2].strip("[]"), int(found[3]), found[4]))
     if len({each.id for each in voters}) < len(voters):
-        raise UsageError(f"--voters {text}: a node stands there twice")
+        raise UsageError(f"--voters {text}: a node is named twice")
     return voters
 
 

@@ -51,7 +51,7 @@ def test_who_does_not_fit_waits_for_somebody_to_end() -> None:
         listener.close()
 
     run(work())
-    assert set(notes) == {"2 connections are open: no more are accepted until one ends"}
+    assert set(notes) == {"2 connections are open: further ones wait until one ends"}
 
 
 class Exhausted:
