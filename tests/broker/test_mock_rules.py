@@ -167,7 +167,7 @@ def test_a_draft_without_sense_is_named_before_a_client_meets_it(tmp_path: Path)
     dialect = greeting(tmp_path)
     path = tmp_path / "GreetResponse.json"
     path.write_text(path.read_text().replace('"int16"', '"int8", "default": "300"'))
-    with pytest.raises(SchemaError, match="default '300' is no int8"):
+    with pytest.raises(SchemaError, match="default '300': -128 to 127 expected"):
         Broker(dialect=dialect)
 
 
