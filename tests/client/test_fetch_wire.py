@@ -1,5 +1,6 @@
 import pytest
 
+from kcli.client import fetch_wire
 from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
@@ -43,3 +44,15 @@ def test_a_response_as_the_session_sees_it() -> None:
     assert (response.error, response.session_id) == (0, 4)
     (result,) = response.partitions.values()
     assert (result.records_size, result.error, result.high_watermark) == (17, 6, 9)
+
+
+def test_the_versions_that_fields_begin_with_are_those_of_the_tables() -> None:
+    request = catalog().message("FetchRequest")
+    [topics] = [each for each in request.fields if each.name == "topics"]
+    [partitions] = [each for each in topics.fields if each.name == "partitions"]
+    since = {each.name: each.versions.lo for each in (*request.fields, *partitions.fields)}
+    assert since["isolationLevel"] == fetch_wire.ISOLATION_SINCE and since["rackId"] == fetch_wire.RACK_SINCE
+    assert since["currentLeaderEpoch"] == fetch_wire.LEADER_EPOCH_SINCE
+    assert since["lastFetchedEpoch"] == fetch_wire.LAST_EPOCH_SINCE
+    assert since["logStartOffset"] == fetch_wire.LOG_START_SINCE and since["maxBytes"] == fetch_wire.MAX_BYTES_SINCE
+    assert since["replicaState"] == fetch_wire.REPLICA_STATE_SINCE

@@ -1,7 +1,8 @@
 import pytest
 
 from kcli.errors import UsageError
-from kcli.replay.topic_mapping import TopicNames, parse_topic_map
+from kcli.replay.topic_mapping import LiveTopics, TopicNames, parse_topic_map
+from kcli.schemas.definition import ZERO_UUID
 
 ID = "aaaaaaaaaaaaaaaaaaaaaQ"
 
@@ -40,3 +41,10 @@ def test_what_is_no_mapping_is_said(text: str) -> None:
 def test_a_name_is_text(topic: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="where a topic's id or name is expected"):
         TopicNames().learn(1, {"topics": [topic]}, None)
+
+
+def test_a_live_topic_without_a_name_or_an_id_is_not_learnt() -> None:
+    live = LiveTopics(TopicNames(), {})
+    for name, topic_id in (("orders", ID), ("old", ""), ("older", ZERO_UUID), ("", "B" * 22)):
+        live.put(name, topic_id)
+    assert (live.ids, live.names) == ({"orders": ID}, {ID: "orders"})

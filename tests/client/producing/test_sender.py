@@ -101,3 +101,17 @@ def test_a_broker_that_refuses_only_the_very_first_batch_does_not_get_the_second
     cluster.brokers[1].errors += [6]
     produce(cluster, numbers(100), batch_size="100")
     check_all(cluster, 100)
+
+
+@pytest.mark.parametrize(("acks", "sent"), [("all", -1), ("-1", -1), ("1", 1)])
+def test_acks_go_as_the_number_that_they_mean(acks: str, sent: int) -> None:
+    cluster = Cluster("t", 1)
+    take, seen = cluster.brokers[1].produce, set[int]()
+
+    def noting(version: int, body: Body) -> Body:
+        seen.add(body["acks"])
+        return take(version, body)
+
+    cluster.brokers[1].answers[0] = noting
+    produce(cluster, numbers(20), acks=acks, enable_idempotence="false")
+    assert seen == {sent}

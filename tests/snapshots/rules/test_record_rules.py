@@ -103,3 +103,12 @@ def test_an_odd_partition_in_a_log_is_a_note() -> None:
     odd = ("PartitionRecord", partition(0, isr=[1, 9], leader=2))
     (finding,) = verify(memoryview(metadata_batch(0, odd, newest=True)), f"{0:020d}.log")[:1]
     assert (finding.severity, finding.rule) == ("note", "partition")
+
+
+def test_records_with_unknown_tags_are_counted() -> None:
+    tagged = {"_unknownTaggedFields": [{"tag": 99, "data": b"x"}]}
+    many = [("TopicRecord", 0, {"name": f"t{at}", "topicId": f"{'A' * 20}B{'AQg'[at]}"} | tagged) for at in range(3)]
+    [found] = [each for each in of(LEVEL, *many) if each[1] == "unknown-tags"]
+    assert found[2].endswith("has tagged fields that no release knows (and 2 more records)")
+    [found] = [each for each in of(LEVEL, many[0]) if each[1] == "unknown-tags"]
+    assert found[2].endswith("has tagged fields that no release knows")
