@@ -11,11 +11,14 @@ import pytest
 
 from kcli.cli.main import main
 from tests.broker.processes import served
+from tests.capture.messages import request, response
+from tests.capture.wires import MILLISECOND, START, Wire, pcap
 from tests.cli.capture.test_packet_capture import tool
 from tests.cli.top.test_command import shown_until, top_of
+from tests.grammar.test_secrets import VALUES
 from tests.inside import kcli
 from tests.proxy.processes import proxied
-from tests.test_secrets import MARK, capture, folder, run, shows
+from tests.test_secrets import APIS, MARK, capture, folder, run, shows
 
 __all__ = ["capture", "folder"]  # fixtures
 
@@ -44,6 +47,32 @@ def test_answers_on_captures(
     code, text = run(capsys, *(word.replace("FILE", str(capture)).replace("OUT", str(out)) for word in words))
     assert code != 2 and (text or any(out.iterdir()) or "jsonl" in words), text
     assert not shows(text + written(out)), text
+
+
+def long_capture(path: Path, milliseconds: int, client: str = "tester") -> Path:
+    """The same requests on a connection a second for a minute, each answered after so long: enough to compare."""
+    packets = []
+    for at in range(60):
+        wire = Wire((f"10.0.1.{at + 1}", 40000), start=START + at * 1000 * MILLISECOND).open()
+        for number, (name, (key, version)) in enumerate(APIS.items()):
+            asked, answer = (VALUES.get(name + part, {}) for part in ("Request", "Response"))
+            wire.client(request(key, version, number, asked, client))
+            wire.now += milliseconds * MILLISECOND
+            wire.server(response(key, version, number, answer))
+        packets += wire.close().packets
+    path.write_bytes(pcap(packets))
+    return path
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_a_comparison_of_captures_that_are_long_enough(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after = (long_capture(tmp_path / f"{ms}.pcap", ms) for ms in (2, 20))
+    code, text = run(capsys, "compare", before, after, "--format", form)
+    assert code == 1 and "CREATE_TOPICS" in text and not shows(text), text
+    named = long_capture(tmp_path / "named.pcap", 20, MARK)  # a client id is no secret: it shows that a mark is seen
+    assert shows(run(capsys, "compare", before, named, "--format", form)[1])
 
 
 def test_tables_in_sql(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
