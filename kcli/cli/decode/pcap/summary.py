@@ -16,10 +16,10 @@ from kcli.cli.decode.pcap.summaries.topic_partitions import (
     topics_of,
 )
 from kcli.counting import counted, singular
-from kcli.grammar.codec import EMPTY_SECTION, TRAILING
+from kcli.grammar import messages
+from kcli.grammar.codec import TRAILING
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_code, error_name
-from kcli.schemas.secrets import secret_fields
 
 OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 QUIET = ("throttleTimeMs", "errorCode", "errorMessage", "timeoutMs")
@@ -34,17 +34,20 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
     if request is None:
         return "request can't be decoded", ""
     api = catalog(exchange.bodies.dialect).apis[exchange.api_key]
-    request, response = without_values(api.request, request), response and without_values(api.response, response)
+    request = without_values(exchange, api.request, request)
+    response = response and without_values(exchange, api.response, response)
     asked, answered = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
     if exchange.response_frame is None:
         return asked, ""
     return asked, "response can't be decoded" if response is None else answered
 
 
-def without_values(name: str, message: Message) -> Message:
+def without_values(exchange: Exchange, name: str, message: Message) -> Message:
     """Return a message without its values where bytes behind it say that a secret may be in any of them."""
-    damaged = message.get(TRAILING, EMPTY_SECTION) != EMPTY_SECTION and secret_fields(name)
-    return {} if damaged else message
+    if TRAILING not in message:
+        return message
+    codec = messages.data(name, exchange.api_version, exchange.bodies.dialect)
+    return {} if codec.guarded and codec.is_damage(message[TRAILING]) else message
 
 
 def anything(request: Message, response: Message) -> tuple[str, str]:

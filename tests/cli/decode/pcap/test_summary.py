@@ -46,6 +46,16 @@ def test_bodies_that_cannot_be_decoded_say_so() -> None:
     assert messages.request(3, 12).what == "MetadataRequest v12"
 
 
+def test_values_of_a_message_with_bytes_behind_it_are_left_out_where_json_hides_them() -> None:
+    """One zero more is a tag section too many only where the version has these."""
+    for version, rest, said in ((2, b"\0", "1 resource"), (2, b"\1", ""), (0, b"\0", ""), (0, b"", "1 resource")):
+        resource = {"resourceType": 2, "resourceName": "orders", "configs": []}
+        made = exchange(33, version, {"resources": [resource], "validateOnly": False}, None)
+        longer = Exchange(made.link, 0, made.request_frame + rest, None, None, BODIES)
+        hides = b'"resourceName":{"redacted"' in longer.texts()[1]
+        assert (summarize(longer)[0], hides) == (said, not said), (version, rest)
+
+
 def test_versions_beyond_the_tables() -> None:
     frame = b"\0\3\0\x63\0\0\0\1\xff\xff\0abc"
     assert summarize(Exchange(Link("b:1", "c:2"), 0, frame, None, None, BODIES)) == ("not in the tables", "")
