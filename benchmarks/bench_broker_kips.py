@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.turns import turn
+from benchmarks.turns import peak_memory, turn
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call, call_of
 from kcli.client.connection import BrokerConnection
@@ -125,11 +125,6 @@ async def bench_remote(bootstrap: str, megabytes: int) -> None:
     await connection.close()
 
 
-def memory(pid: int) -> int:
-    """MiB, the most it ever had."""
-    return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) >> 10
-
-
 def bench_snapshot(partitions: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         # 90 bytes a record of a partition: one snapshot, once they are all there.
@@ -138,7 +133,7 @@ def bench_snapshot(partitions: int) -> None:
             start = time.perf_counter()
             asyncio.run(make_many(broker.bootstrap, partitions))
             made = time.perf_counter() - start
-            before = memory(broker.process.pid)
+            before = peak_memory(broker.process.pid)
             out = Path(folder) / "out"
             turn()
             command = [sys.executable, "-m", "kcli.cli", "snapshot", "fetch", "--bootstrap", broker.bootstrap]
@@ -154,13 +149,13 @@ def bench_snapshot(partitions: int) -> None:
             print(f"   KIP-630: {partitions:,} partitions made, and their snapshot, in {made:.1f} s")
             print(
                 f"   fetched and verified: {size / 1e6:.0f} MB in {seconds:.3f} s, {size / 1e6 / seconds:.0f} MB/s; "
-                f"kcli {most} MiB, broker {memory(broker.process.pid) - before} MiB more than before"
+                f"kcli {most} MiB, broker {peak_memory(broker.process.pid) - before} MiB more than before"
             )
 
 
 def resident(pid: int) -> int:
     try:
-        return memory(pid)
+        return peak_memory(pid)
     except (OSError, IndexError):
         return 0
 

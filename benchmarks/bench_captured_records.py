@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.grow import ACK, GLOBAL, SYN, Unit, say
-from benchmarks.turns import turn
+from benchmarks.turns import KCLI, turn
 from kcli.grammar import messages
 from kcli.records.builder import NewRecord, build_batch
 from kcli.schemas.apikeys import PRODUCE
@@ -28,7 +28,6 @@ WORDS = (
     "gamma", "alpha", "osaka", "quito", "pending", "user", "total", "shipped", "visa", "latency", "payment", "basket",
     "sensor", "EUR", "card", "refund",
 )  # fmt: skip
-KCLI = [sys.executable, "-m", "kcli.cli"]
 COMMANDS = {
     "decode pcap --records full": ["decode", "pcap", "--records", "full", "--format", "jsonl"],
     "records --format jsonl": ["records", "--format", "jsonl"],

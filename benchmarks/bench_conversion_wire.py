@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.turns import turn
+from benchmarks.turns import peak_memory, turn
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
@@ -122,11 +122,6 @@ def bench_java(broker: Served, count: int) -> None:
     print(f"   Java 0.10.2.2 reads it in chunks of 128 kB at {size / 1e3 / milliseconds:.0f} MB/s")
 
 
-def memory(pid: int) -> int:
-    """MiB, the most it ever had."""
-    return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) >> 10
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--megabytes", type=int, default=512)
@@ -136,7 +131,7 @@ def main() -> None:
         count = bench(Path(folder), given.megabytes, given.rounds)
         with served(data=Path(folder)) as broker:
             bench_java(broker, count)
-            print(f"   the broker had {memory(broker.process.pid)} MiB at most")
+            print(f"   the broker had {peak_memory(broker.process.pid)} MiB at most")
 
 
 if __name__ == "__main__":

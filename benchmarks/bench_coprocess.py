@@ -17,14 +17,13 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.turns import turn
+from benchmarks.turns import KCLI, turn
 from kcli.grammar import frames
 from kcli.jsontext import dumps, loads
 from kcli.records import build_batch
 
 ROUNDS = 5
 MOST = 1 << 16  # bytes of an answer; each comes in one piece
-KCLI = [sys.executable, "-m", "kcli.cli"]
 HEADER = {"correlationId": 1, "clientId": "c"}
 PARTITIONS = [{"partition": number, "fetchOffset": 100 * number} for number in range(3)]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.turns import Spent, spent, turn
+from benchmarks.turns import KCLI, Spent, spent, turn
 from kcli.records import Slice
 from kcli.records.conversion import Conversion
 from tests.real.maven import command, compiled, jars
@@ -29,7 +29,6 @@ from tests.real.maven import command, compiled, jars
 ROUNDS = 5
 MIB = 1 << 20
 GREAT = int(float(os.environ.get("KCLI_BENCH_GIB", "1")) * 1024) * MIB
-KCLI = [sys.executable, "-m", "kcli.cli"]
 # KIP-283's measurements, MB/s by chunk size in kB, and without chunks.
 KIP_283 = {16: 136.95, 32: 167.04, 64: 181.92, 128: 197.72, 256: 181.25, 512: 180.41, 1024: 176.64}
 KIP_WHOLE = 178.9

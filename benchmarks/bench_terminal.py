@@ -17,10 +17,9 @@ from pathlib import Path
 
 from benchmarks.bench_pcap import CASES, SAMPLES, tshark
 from benchmarks.grow import grow
-from benchmarks.turns import processor_time
+from benchmarks.turns import KCLI, processor_time
 
 ROUNDS = 5
-KCLI = [sys.executable, "-m", "kcli.cli"]
 PEER = "decode pcap --format jsonl"
 QUESTIONS = (
     "stats",

@@ -20,8 +20,20 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["CLOCK", "PROCESSOR", "TURNS", "Spent", "processor_clock", "processor_time", "spent", "turn"]
+__all__ = [
+    "CLOCK",
+    "KCLI",
+    "PROCESSOR",
+    "TURNS",
+    "Spent",
+    "peak_memory",
+    "processor_clock",
+    "processor_time",
+    "spent",
+    "turn",
+]
 
+KCLI = [sys.executable, "-m", "kcli.cli"]
 TURNS = "KCLI_BENCH_TURNS"  # environment: the file descriptors to read from and to write to, and 1 for who gives first
 CLOCK, PROCESSOR = "KCLI_BENCH_CLOCK", "processor"
 
@@ -48,6 +60,11 @@ def processor_clock() -> float:
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     running = sum(time_of(pid) for pid in children() if is_kcli(pid))
     return running + sum(each.ru_utime + each.ru_stime for each in spent)
+
+
+def peak_memory(pid: int) -> int:
+    """MiB, the most that a process ever had."""
+    return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) >> 10
 
 
 def children() -> Iterator[int]:

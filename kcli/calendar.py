@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 NS_IN_US, NS_IN_MS = 1000, 1_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NO_TIME = -1  # what a record without a timestamp has
+
+
+def now_ms() -> int:
+    """Return the time now."""
+    return time.time_ns() // NS_IN_MS
 
 
 def has_date(ms: int) -> bool:

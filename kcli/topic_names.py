@@ -25,6 +25,8 @@ INTERNAL = frozenset([CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE])
 LONGEST_NAME = 249
 # What messages call a topic's name, beside "topicId".
 NAME_FIELDS = ("name", "topicName", "topic")
+# What they call a partition's number.
+INDEX_FIELDS = ("partitionIndex", "partition", "partitionId", "index")
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
 # Of a partition, in a broker's data directory; also of one that waits to be deleted, that moves to another directory,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
+
+from kcli.calendar import now_ms
 
 
 class Timer:
@@ -48,7 +49,7 @@ class Clock:
 
     def now(self) -> int:
         """Return ms since 1970."""
-        return time.time_ns() // 1_000_000 + round(self.ahead * 1000)
+        return now_ms() + round(self.ahead * 1000)
 
     def time(self) -> float:
         """Return seconds of a time that never goes back."""

@@ -23,6 +23,7 @@ from kcli.broker.security.needs import DENIED, operation_of
 from kcli.broker.security.security import Security
 from kcli.broker.share.sessions import ShareSessions
 from kcli.schemas.acl_codes import Operation, Resource
+from kcli.topic_names import INDEX_FIELDS
 
 if TYPE_CHECKING:
     from kcli.broker.control.client_request import ClientRequest
@@ -368,4 +369,4 @@ Handler = Callable[[Request], Outcome]
 
 def index_of(row: dict[str, Any]) -> int:
     """Return a partition's index, under whichever name the API has it."""
-    return next((int(row[name]) for name in ("partition", "partitionIndex", "index") if name in row), -1)
+    return next((int(row[name]) for name in INDEX_FIELDS if name in row), -1)

@@ -19,6 +19,7 @@ from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range
+from kcli.tables.exchanges import address_of
 
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
@@ -120,7 +121,7 @@ def audit(items: Iterable[Exchange | Event | Overheard]) -> list[AuditedClient]:
             talk.learn(item)
         if item is not each:
             continue
-        key = item.client_id, item.link.client.rpartition(":")[0].strip("[]"), talk.software, talk.version
+        key = item.client_id, address_of(item.link.client), talk.software, talk.version
         client = clients.get(key)
         if client is None:
             client = clients[key] = AuditedClient(*key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.calendar import now_ms
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines, message_of
 from kcli.cli.decode.lines import frame_of
 from kcli.cli.decode.lines_option import lines_option
@@ -183,11 +183,6 @@ def release_of(options: CheckOptions) -> str:
 def most_slips(options: CheckOptions) -> int:
     """Return the number of messages in a run whose likely slips are searched for."""
     return 0 if options.quiet else MOST_LINES if options.lines else MOST
-
-
-def now_ms() -> int:
-    """Return the time in ms since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def request_of(text: bytes, number: int, base64_: bool, dialect: str | None) -> bytes:

@@ -16,6 +16,7 @@ from kcli.cli.options.inputs import (
     files_argument,
     port_option,
     quiet_option,
+    read_of,
     reading_options,
 )
 from kcli.cli.options.refusal import refused
@@ -77,7 +78,7 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
         source = Redaction(
             paths,
             key,
-            DecodeOptions(**{name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}),
+            DecodeOptions(**read_of(options)),
             keep=keep,
             folder=folder_of(options["output"]),
         )

@@ -27,6 +27,7 @@ from kcli.redact.rewriters import rewriter_of
 from kcli.redact.rules import NO_RULE, FieldRule, Way, rules_of, stays
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.field_codes import ConfigResource, CoordinatorType
+from kcli.schemas.model import SIZED
 
 if TYPE_CHECKING:
     from kcli.core.codec.rewriting import FrameRewriter
@@ -181,7 +182,7 @@ class FrameRedactor:
         if kind == "uuid":
             rule = rules.get(INDEX.sub("", span.path), NO_RULE)
             out[span.start : span.end] = self.uuid(data[span.start : span.end], rule)
-        elif kind in ("string", "bytes", "records"):
+        elif kind in SIZED:
             at = content_at(span, data)
             out[span.start : at] = data[span.start : at]
             if at < span.end:

@@ -22,7 +22,8 @@ INTEGERS = {
 }
 # Bytes of a value of each type that has a fixed width.
 WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "float64": 8, "uuid": 16}
-SCALARS = frozenset([*INTEGERS, "bool", "float64", "uuid", "string", "bytes", "records"])
+SIZED = ("string", "bytes", "records")  # behind their length; they alone may be null
+SCALARS = frozenset([*INTEGERS, "bool", "float64", "uuid", *SIZED])
 
 
 class Field(NamedTuple):

@@ -145,6 +145,7 @@ def digest(data: bytes) -> bytes:
 
 
 def pem_of(certificate: x509.Certificate) -> str:
+    """Return a certificate in PEM."""
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 

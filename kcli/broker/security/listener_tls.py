@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from kcli.broker.security.java_stores import pem_of
 from kcli.client.tls import load_pair
 from kcli.errors import InputError
 
@@ -101,7 +102,7 @@ def made_authority(hosts: Iterable[str]) -> Authority:
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return Authority(text_of(authority), secret.decode() + text_of(certificate))
+    return Authority(pem_of(authority), secret.decode() + pem_of(certificate))
 
 
 def named(name: str) -> x509.Name:
@@ -141,7 +142,3 @@ def alternative_names(hosts: Iterable[str]) -> Iterator[x509.GeneralName]:
             yield x509.IPAddress(ipaddress.ip_address(host))
         except ValueError:
             yield x509.DNSName(host)
-
-
-def text_of(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(serialization.Encoding.PEM).decode()

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.model import Field, Message
-from kcli.topic_names import NAME_FIELDS
+from kcli.topic_names import INDEX_FIELDS, NAME_FIELDS
 
 TOPIC, TOPIC_ID, INDEX, GROUP = "topic", "topic id", "partition", "group"
 RESOURCE = "resource"  # a topic or a group, by the type beside it
 COORDINATOR = "coordinator key"  # a group, where `keyType` is 0
 RESOURCES = {2: TOPIC, 32: GROUP}  # ConfigResource.Type
-INDEXES = frozenset({"partition", "partitionIndex", "partitionId", "index"})
 GROUPS = frozenset({"groups", "groupIds", "groupsNames"})
 # Arrays of topics that don't say so.
 TOPICS = frozenset(
@@ -63,7 +62,7 @@ def role_of(message: str, parent: str, field: Field) -> str | None:
     if element == "uuid":
         return TOPIC_ID if name == "topicId" else None
     if element == "int32":
-        index = name in INDEXES or (field.is_array and name.startswith("partition") and parent != NO_PARTITIONS)
+        index = name in INDEX_FIELDS or (field.is_array and name.startswith("partition") and parent != NO_PARTITIONS)
         return INDEX if index else None
     if element != "string":
         return None

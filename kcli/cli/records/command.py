@@ -20,6 +20,7 @@ from kcli.cli.options.inputs import (
     formulas_option,
     port_option,
     quiet_option,
+    read_of,
     reading_options,
     secrets_option,
 )
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
 KEY_AND_VALUE = ("_key", "_value")
-READ = ("ports", "dialect", "memory", "key_logs", "secrets")
 
 Row = dict[str, Any]
 
@@ -107,7 +107,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
                 problems,
                 moved,
                 RecordSink(options["topic"], options["partition"], choice.topics),
-                DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
+                DecodeOptions(**read_of(options), secrets=options["secrets"], chosen=chosen),
                 options["quiet"],
             )
             rows = ended(choice.wanted(row for group in groups for row in group.rows()), end)

@@ -10,6 +10,7 @@ from kcli.cli.terminal.screen import shown
 from kcli.replay.sessions.outcome import Pair
 from kcli.schemas.errors import error_name
 from kcli.sessions.comparison import SessionDifference
+from kcli.sessions.session_findings import name_of
 from kcli.sessions.trace import Captured, Key
 
 
@@ -43,7 +44,7 @@ def lines_of(exchange: Captured, names: Mapping[str, str]) -> Iterator[str]:
     """Yield an exchange in words."""
 
     def name(key: Key) -> str:
-        return f"{names.get(key[0], key[0])}[{key[1]}]"
+        return name_of(key, names)
 
     yield (
         f"request  v{exchange.version}, session {exchange.session_id}, epoch {exchange.session_epoch}, "

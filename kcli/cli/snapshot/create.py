@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kcli.calendar import now_ms
 from kcli.cli.options.inputs import dialect_option, quiet_option
 from kcli.cli.snapshot.files import place_snapshot
 from kcli.cli.terminal.lines import print_line, print_note
@@ -73,9 +74,7 @@ def create(  # noqa: PLR0913  the command's options
     provenance = loader.image.provenance
     folder = Path(output) if output else metadata_directory(log)
     with place_snapshot(folder, SnapshotId(provenance.end_offset, provenance.epoch)) as (stream, path):
-        written = write_snapshot(
-            loader.image, stream.write, now_ms=time.time_ns() // 1_000_000, most_batch=max_batch_bytes
-        )
+        written = write_snapshot(loader.image, stream.write, now_ms=now_ms(), most_batch=max_batch_bytes)
     if not quiet:
         print_line(str(path))
     if stats:

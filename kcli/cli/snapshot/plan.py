@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
 
+from kcli.calendar import now_ms
 from kcli.cli.options.inputs import (
     check_files,
     dialect_option,
@@ -162,7 +162,7 @@ def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[st
     limit, interval = (settings[name] for name in list(DEFAULTS)[:2])
     least, lag = (settings[name] for name in list(DEFAULTS)[-2:])
     policy = Policy(least or None, limit, interval or None, lag)
-    now = given["now_ms"] if given["now_ms"] is not None else time.time_ns() // 1_000_000
+    now = given["now_ms"] if given["now_ms"] is not None else now_ms()
     age = None if latest is None else now - int((survey.folder / latest.file_name).stat().st_mtime * 1000)
     decision = due(policy, records=since.records, size=since.size, age_ms=age)
     replicas = dict(map(parse_replica, given["replicas"]))

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from kcli.calendar import now_ms
 from kcli.cli.options.inputs import dialect_option, quiet_option, text_format_option
 from kcli.cli.terminal.cells import hanging
 from kcli.cli.terminal.console import terminal_room
@@ -184,11 +185,10 @@ def copier(path: str) -> Callable[[IO[bytes]], object]:
 
 
 def rewriter(loaded: Loaded) -> Callable[[IO[bytes]], object]:
-    import time
 
     from kcli.snapshots.writing.write import write_snapshot
 
-    return lambda stream: write_snapshot(loaded.loader.image, stream.write, now_ms=time.time_ns() // 1_000_000)
+    return lambda stream: write_snapshot(loaded.loader.image, stream.write, now_ms=now_ms())
 
 
 def carry_out(

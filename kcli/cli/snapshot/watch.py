@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from kcli.calendar import now_ms
 from kcli.cli.options.client import configure
 from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
 from kcli.cli.snapshot.changes import ShownOptions, change_options, event_line, is_implied, take_filters
@@ -104,7 +105,7 @@ class ChangeWriter:
         if self.last == state_key(state):
             return
         self.last = state_key(state)
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         Lines(self.out).line(
             dumps(state_json(state, now)) if self.form == "jsonl" else f"{instant(now)}  {state_text(state)}"
         )

@@ -16,6 +16,7 @@ from kcli.cli.options.inputs import (
     formulas_option,
     port_option,
     quiet_option,
+    read_of,
     read_text,
     reading_options,
     secrets_option,
@@ -129,7 +130,7 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
     from kcli.sql.inputs import is_read_once, sort_inputs
 
     inputs = sort_inputs(files if query is None else with_input_aside(files, is_read_once))
-    captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets", "key_logs")}
+    captured = read_of(options) | {"secrets": options["secrets"]}
     captured["chosen"] = chosen = filter_of_times(options, inputs.captures)
     if inputs.others and not chosen.takes_all:
         raise UsageError(f"{inputs.others[0]}: no capture; --since and --until are for captures (WHERE timestamp ...)")

@@ -15,11 +15,10 @@ from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import length_bytes, null_refused, read_length
 from kcli.grammar.words.word import JsonForm, Word
 from kcli.jsontext import float_word
-from kcli.schemas.model import WIDTHS
+from kcli.schemas.model import SIZED, WIDTHS
 
 # Of struct, big-endian.
 FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
-SIZED = ("string", "bytes", "records")
 _ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": uuid_text(bytes(16)), "string": ""}
 _JAVA_NAN = struct.pack(">Q", 0x7FF8000000000000)
 _FLOAT_NAMES = ("NaN", "Infinity", "-Infinity")

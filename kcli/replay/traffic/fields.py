@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kcli.redact.rules import FieldRule, rules_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
+from kcli.topic_names import INDEX_FIELDS
 
 # Kind of a field, by type and name.
 BY_NAME: Mapping[tuple[str, str], str] = {
@@ -34,7 +35,6 @@ OF_NAMES = {"topics": "topic", "groups": "group", "transactions": "transaction"}
 OF_WAYS = {"coordinator": "coordinator", "resource": "resource", "records": "records", "inside": "inside"}
 # What a struct says of all that is in it: the part of a scope, by kind or by name.
 SCOPES = {"topic": "topic", "topic id": "topic", "group": "group", "member": "member", "producer": "producer"}
-PARTITIONS = ("partitionIndex", "partition", "partitionId", "index")
 
 
 class FieldPlan(NamedTuple):
@@ -65,7 +65,7 @@ def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, FieldRule]) 
             if below.fields or below.scopes:
                 fields[field.name] = below
             continue
-        if field.name in PARTITIONS and field.type == "int32":
+        if field.name in INDEX_FIELDS and field.type == "int32":
             scopes.append(("partition", field.name))
         rule = rules.get(place)
         kind = kind_of(field, rule)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kcli.schemas.model import SCALARS, Field, Message
+from kcli.schemas.model import SCALARS, SIZED, Field, Message
 from kcli.schemas.ranges import Range
 
 
@@ -86,7 +86,7 @@ def check_tagged(message: Message, path: str, field: Field, versions: Range, rep
 
 
 def check_null(_message: Message, path: str, field: Field, versions: Range, report: Report) -> None:
-    able = field.is_array or field.element not in SCALARS or field.element in ("string", "bytes", "records")
+    able = field.is_array or field.element not in SCALARS or field.element in SIZED
     if field.nullable and not able:
         report(path, "not-nullable", f"{field.type} has no null, yet it may be null in versions {field.nullable}")
     # A records field has no other default than null.

@@ -25,14 +25,13 @@ from kcli.schemas.checks.definition_values import (
 )
 from kcli.schemas.defaults import default_text
 from kcli.schemas.definition import KINDS
-from kcli.schemas.model import SCALARS
+from kcli.schemas.model import SCALARS, SIZED
 from kcli.schemas.ranges import HIGHEST, NONE, Range
 
 Raw = dict[str, Any]
 
 LISTENERS = ("zkBroker", "broker", "controller")
 NAME, TYPE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9]*)"), re.compile(r"[A-Z][A-Za-z0-9]*")
-NULLABLE = ("string", "bytes", "records")
 
 
 class Broken(NamedTuple):
@@ -193,7 +192,7 @@ class Rules:
         if not self.type(field, path, kind, element):
             return
         nullable = self.versions(field, path, "nullableVersions")
-        if nullable and element == kind and kind in SCALARS and kind not in NULLABLE:
+        if nullable and element == kind and kind in SCALARS and kind not in SIZED:
             self.report(field, path, "not-nullable", f"{kind} has no null")
         self.tagging(field, path, versions, nullable, tagged, flexible)
         self.flags(field, path, kind, top)
@@ -283,7 +282,7 @@ class Rules:
             return
         text = default_text(given)
         if text == "null":
-            able = kind.startswith("[]") or kind not in SCALARS or kind in NULLABLE
+            able = kind.startswith("[]") or kind not in SCALARS or kind in SIZED
             if able and not nullable.holds(versions):
                 self.report(field, path, "null-default", f"null by default, but nullable in {nullable} of {versions}")
             if able:

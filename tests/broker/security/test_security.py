@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from kcli.broker import Broker
 from kcli.broker.security.acls import CLASS
-from kcli.broker.security.listener_tls import made_authority, named, started, text_of
+from kcli.broker.security.java_stores import pem_of
+from kcli.broker.security.listener_tls import made_authority, named, started
 from kcli.broker.security.protection import Protection
 from kcli.errors import InputError, KcliError, UsageError
 from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
@@ -246,10 +247,10 @@ def test_tls_with_certificates_of_clients(tmp_path: Path) -> None:
     shown = started(named("alice"), named("alice"), key).sign(key, hashes.SHA256())
     pair, ca = tmp_path / "pair.pem", tmp_path / "ca.pem"
     pair.write_text(authority.pair)
-    ca.write_text(text_of(shown))
+    ca.write_text(pem_of(shown))
     certificate = tmp_path / "client.pem"
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    certificate.write_text(secret.decode() + text_of(shown))
+    certificate.write_text(secret.decode() + pem_of(shown))
     trusting = {"security.protocol": "SSL", "ssl.truststore.certificates": authority.certificate}
 
     async def work() -> None:

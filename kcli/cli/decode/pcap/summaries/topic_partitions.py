@@ -7,7 +7,7 @@ from typing import Any
 from kcli.cli.decode.pcap.summaries import Message
 from kcli.cli.decode.pcap.summaries.phrases import SHOWN, listed
 from kcli.counting import counted
-from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
+from kcli.topic_names import CLUSTER_METADATA, INDEX_FIELDS, METADATA_ID
 
 PARTITIONS = ("partitions", "partitionData", "partitionResponses", "partitionIndexes", "resultsByPartition")
 TOPICS = ("topics", "topicData", "responses", "topicResults", "v3AndBelowTopics", "topicPartitions")
@@ -41,7 +41,7 @@ def partitions_of(topic: Message) -> list[Any]:
 def partition_number(partition: Any) -> Any:
     """Return the number of a partition's entry; "?" without one."""
     if isinstance(partition, dict):
-        return next((partition[name] for name in ("partitionIndex", "partition", "index") if name in partition), "?")
+        return next((partition[name] for name in INDEX_FIELDS if name in partition), "?")
     return partition
 
 
