@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kcli import embedded_broker
+from kcli.broker import Broker
 from kcli.cli.main import main
 from tests.broker.processes import served
 from tests.capture.messages import request, response
@@ -164,3 +168,36 @@ def test_a_proxy(form: str) -> None:
         code, out, err = proxy.stop()
     assert code == 0 and ("IncrementalAlterConf" in out or "INCREMENTAL_ALTER_CONFIGS" in out)
     assert not shows(out + err + done.stdout + done.stderr), out
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl"])
+def test_a_live_quorum(form: str, tmp_path: Path, capfd: Any) -> None:
+    """Changes as they are committed, a fetched snapshot; a config that is no secret shows that a mark is seen."""
+    over = threading.Event()
+
+    def change() -> None:
+        while not over.wait(0.1):
+            for name in ("ssl.keystore.password", "background.threads"):
+                for value in (MARK, None):
+                    server.call(partial(configure, values={name: value}))
+
+    def configure(broker: Broker, values: dict[str, str | None]) -> None:
+        broker.controller.configure_resource(4, "1", values)
+
+    with embedded_broker(config={"controller.snapshot.minimum.records": "20"}) as server:
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            watched = main(["snapshot", "watch", server.bootstrap_servers, "--duration", "2", "--format", form])
+            seen = capfd.readouterr()
+            fetched = main(["snapshot", "fetch", "--bootstrap", server.bootstrap_servers, "-o", str(tmp_path)])
+        finally:
+            over.set()
+            thread.join()
+    said = capfd.readouterr()
+    assert (watched, fetched) == (0, 0) and said.out.strip().endswith(".checkpoint")
+    secret, plain = (
+        [line for line in seen.out.splitlines() if name in line] for name in ("ssl.keystore.password", "background")
+    )
+    assert secret and plain and shows("".join(plain))
+    assert not shows("".join([*secret, seen.err, *said]))

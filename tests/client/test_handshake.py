@@ -1,11 +1,12 @@
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kcli.client.address import Address
 from kcli.client.calls import call
-from kcli.client.handshake import connect
+from kcli.client.handshake import connect, exchange_raw
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.ranges import Range
 from tests.client.broker import Body, FakeBroker, running
@@ -126,3 +127,24 @@ def test_a_refusal_of_api_versions() -> None:
     broker = FakeBroker({18: lambda *_: {"errorCode": 29, "apiKeys": []}})
     with pytest.raises(BrokerError, match="refused ApiVersions: TOPIC_AUTHORIZATION_FAILED"):
         shake(broker)
+
+
+def test_tokens_go_bare_where_the_broker_knows_no_other_way() -> None:
+    """After SaslHandshake v0 (Kafka before 1.0): no header, and no lifetime of the login."""
+    sent = []
+
+    async def exchange(token: bytes, _key: None, what: str) -> memoryview:
+        sent.append((token, what))
+        return memoryview(b"challenge %d" % len(sent))
+
+    heard: list[bytes] = []
+
+    def step(data: bytes) -> bytes | None:
+        heard.append(data)
+        return b"second" if len(heard) == 1 else None
+
+    mechanism: Any = SimpleNamespace(name="X", first=lambda: b"first", step=step)
+    connection: Any = SimpleNamespace(exchange=exchange)
+    asyncio.run(exchange_raw(connection, mechanism))
+    assert sent == [(b"first", "the X login"), (b"second", "the X login")]
+    assert heard == [b"challenge 1", b"challenge 2"]

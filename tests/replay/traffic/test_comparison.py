@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.records import build_batch
-from kcli.replay.traffic.comparison import Level, differences, records_in
+from kcli.replay.traffic.comparison import Level, content_of, differences, records_in
 from kcli.replay.traffic.fields import plan_of
 from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CONFIGS, FETCH, LIST_OFFSETS, OFFSET_FETCH
 from tests.replay.traffic.test_identities import identities
@@ -85,3 +85,13 @@ def test_configs_that_are_secrets(name: str, kind: int, found: str) -> None:
         text.startswith(f"results.configs.{path}: None, live")
         for text, path in zip(texts, ("value", "synonyms.value"), strict=True)
     )
+
+
+def test_records_are_equal_however_they_are_batched() -> None:
+    rows = [(at, b"k", f"{at}".encode(), (("h", b"1"),)) for at in (5, 6)]
+    whole, parts = build_batch(rows), build_batch(rows[:1]) + build_batch(rows[1:], 1)
+    assert content_of(whole) == content_of(parts) != content_of(build_batch(rows[:1])) != []
+    assert [value for _, value, _ in content_of(whole)] == [b"5", b"6"]
+    assert content_of(None) == content_of(b"") == []
+    broken = whole[:-2] + b"\x08" + whole[-1:]  # a header's value beyond the end
+    assert content_of(broken) == [(broken,)]
