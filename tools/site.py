@@ -56,6 +56,11 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
     return output.replace(SHIM, f"{'../' * page.url.count('/')}{WORKER}")
 
 
+def on_post_template(output_content: str, **_: object) -> str:
+    """Do the same for the page of errors (404), whose links begin at the root."""
+    return output_content.replace(SHIM, f"/{WORKER}")
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Let links to files outside of docs/ lead to the repository, and lists begin without an empty line before."""
     return "\n".join(lists_apart(markdown.replace("](../../", f"]({OUTSIDE}").splitlines()))
