@@ -87,3 +87,19 @@ def test_the_share_of_a_partition_is_not_known_at_one_of_three_brokers(tmp_path:
     path.write_bytes(pcap(of_one_broker(packets_of(DATA / "broker-restart-tickets.pcap.zst")), nano=True))
     made = diagnose([str(path)])
     assert made.judged and not made.is_grave
+
+
+def test_logins_whose_answers_are_not_in_the_capture(tmp_path: Path) -> None:
+    """The connections end behind the login. Clients that are logged in, or without one, ask on."""
+    sent = [each for each in packets_of(DATA / "auth-failure-ledger.pcap.zst") if ports(each)[0] not in ANSWERS]
+    path = tmp_path / "sent.pcap"
+    path.write_bytes(pcap(sent))
+    made = diagnose([str(path)])
+    [finding] = made.findings
+    assert (finding.finding, finding.severity, finding.subject) == (
+        "auth-failure",
+        "warning",
+        {"client": "ledger-sync"},
+    )
+    assert "13 logins refused or not answered" in finding.text and finding.advice.startswith("capture both directions")
+    assert {each.finding for each in made.explained} == {"connection-churn"}

@@ -2,20 +2,36 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# A client that is logged in asks for something. Where nothing of the broker is captured, connections that end behind
+# the login, or the choice of its mechanism, without any other request, show that it was refused, or not answered.
 RULE = Rule(
     finding="auth-failure",
     title="refused logins",
     severity=CRITICAL,
-    when="errors LIKE '%SASL%' OR apis LIKE '%,SASL_AUTHENTICATE,%'",
+    when="errors LIKE '%SASL%' OR apis LIKE '%,SASL_%'",
     sql="""
 WITH named AS (
   SELECT connection, max(mechanism) AS mechanism, max(principal) AS principal FROM sasl_calls GROUP BY connection
+),
+went_on AS (
+  SELECT DISTINCT connection
+  FROM calls
+  WHERE api NOT IN ('API_VERSIONS', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE')
+    AND connection IN (SELECT connection FROM named)
+),
+unheard AS (
+  SELECT s.connection, max(s.timestamp) AS timestamp
+  FROM sasl_calls s JOIN tcp t ON s.connection = t.connection LEFT JOIN went_on w ON s.connection = w.connection
+  WHERE t.s_segments = 0 AND coalesce(t.c_fin_ns, t.c_rst_ns) IS NOT NULL
+    AND w.connection IS NULL
+  GROUP BY s.connection
 ),
 tried AS (
   SELECT coalesce(client_id, '') AS client_id, s.connection, s.server, s.error, s.message, s.timestamp, n.mechanism,
          n.principal
   FROM sasl_calls s JOIN named n USING (connection)
   WHERE s.error IN ('SASL_AUTHENTICATION_FAILED', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE')
+    OR (s.connection, s.timestamp) IN (SELECT connection, timestamp FROM unheard)
 ),
 passed AS (
   SELECT coalesce(client_id, '') AS client_id, count(DISTINCT connection) AS good
@@ -25,21 +41,29 @@ passed AS (
 )
 SELECT t.client_id, array_agg(DISTINCT t.principal) FILTER (WHERE t.principal IS NOT NULL) AS users,
        count(*) AS refused, coalesce(max(p.good), 0) AS good, count(DISTINCT t.connection) AS connections,
-       array_agg(DISTINCT error) AS errors, max(message) AS message,
+       array_agg(DISTINCT error) FILTER (WHERE error IS NOT NULL) AS errors, max(message) AS message,
        array_agg(DISTINCT mechanism) FILTER (WHERE mechanism IS NOT NULL) AS mechanisms,
        (max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6 AS seconds,
        min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
-       count(*) AS weight, array_agg(DISTINCT server) AS servers
+       count(*) AS weight, array_agg(DISTINCT server) AS servers,
+       CASE WHEN max(error) IS NULL THEN 'refused or not answered' ELSE 'refused' END AS outcome,
+       CASE WHEN max(error) IS NULL THEN 'their connections end behind the login; no answer is in the capture'
+            ELSE concat('"', coalesce(max(message), '-'), '"') END AS shown,
+       CASE WHEN max(error) IS NULL THEN 'a client that is logged in: it would send other requests'
+            ELSE 'the broker: it answers' END AS not_so,
+       CASE WHEN max(error) IS NULL THEN 'capture both directions; if it is refused: ' ELSE '' END AS first_step,
+       CASE WHEN max(error) IS NULL THEN 'decode pcap {files} --api SaslHandshake,SaslAuthenticate' END AS look,
+       CASE WHEN max(error) IS NULL THEN 'warning' ELSE 'critical' END AS severity
 FROM tried t LEFT JOIN passed p ON t.client_id = p.client_id
 GROUP BY t.client_id
-HAVING count(*) >= 2
+HAVING count(*) >= CASE WHEN max(error) IS NULL THEN 3 ELSE 2 END
 """,
     subject={"client": "client_id", "user": "users"},
     evidence=("refused", "good", "connections", "errors", "message", "mechanisms", "seconds", "servers"),
-    says='{client_id}: {refused} logins refused on {connections} connections, {good} taken ({mechanisms}: "{message}")',
-    ruled_out="the broker: it answers",
-    advice="correct user and password (sasl.jaas.config, sasl.username and sasl.password) or the mechanism; "
-    "let retries back off (reconnect.backoff.max.ms)",
+    says="{client_id}: {refused} logins {outcome} on {connections} connections, {good} taken ({mechanisms}: {shown})",
+    ruled_out="{not_so}",
+    advice="{first_step}correct user and password (sasl.jaas.config, sasl.username and sasl.password) or the "
+    "mechanism; let retries back off (reconnect.backoff.max.ms)",
     see="decode pcap {files} --api SaslHandshake,SaslAuthenticate --errors",
     source="failed-authentication-rate; connection.failed.authentication.delay.ms",
     explains={"connection-churn": ("client",), "errors-again": ("client",), "request-timeout-too-short": ("client",)},
