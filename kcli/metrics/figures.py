@@ -218,12 +218,8 @@ class LiveFigures:
                 own = own_ms(api, latency, wait)
                 kind = CLIENT
                 if api == "FETCH":
-                    if replica is not None and replica >= 0:
-                        kind = REPLICATION
-                        if len(self.replicas) < MOST_CONNECTIONS:
-                            self.replicas.add(link)
-                    elif not errors and (link, number) not in full:
-                        kind = IDLE
+                    is_idle = not errors and (link, number) not in full
+                    kind = self._kind_of_fetch(link, replica, is_idle)
                 if api in ("PRODUCE", "FETCH", "SHARE_FETCH"):
                     answers[link, number] = own
                 named = [self.errors.of(each) for each in errors or ()]
@@ -234,6 +230,14 @@ class LiveFigures:
                 self.first_ns = min(self.first_ns or end, end)
                 self.last_ns = max(self.last_ns, end)
         return answers
+
+    def _kind_of_fetch(self, link: str, replica: int | None, is_idle: bool) -> str:
+        """Return the kind of a fetch. The connection of a replica is remembered."""
+        if replica is None or replica < 0:
+            return IDLE if is_idle else CLIENT
+        if len(self.replicas) < MOST_CONNECTIONS:
+            self.replicas.add(link)
+        return REPLICATION
 
     def _client_of(self, link: str, client: str | None, server: str) -> tuple[str, str]:
         """Return the names of a connection's client and broker. A connection that is new counts."""
