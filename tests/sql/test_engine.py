@@ -222,7 +222,7 @@ CLOSED += ["SELECT a FROM t WHERE a IN (SELECT length(current_setting('temp_dire
 
 @pytest.mark.parametrize("query", CLOSED)
 def test_settings_and_files_are_not_told(query: str, engine: Engine) -> None:
-    with pytest.raises(UsageError, match="tells of this machine, or runs text"):
+    with pytest.raises(UsageError, match="shows data of this machine, or runs text"):
         rows(engine, query)
 
 

@@ -71,7 +71,7 @@ def test_the_time_between_rotated_files_was_not_captured(samples: Path, tmp_path
         ("", "empty (a condition expected, as in lost_bytes > 0.001 * bytes)"),
         ("bytes > (select 1)", "a query inside"),
         ("exists(from read_csv('/etc/passwd'))", ""),
-        ("getenv('HOME') = 'x'", "tells of this machine"),
+        ("getenv('HOME') = 'x'", "shows data of this machine"),
         ("bytes > 'many\x1b[31m'", ""),
         ("true; drop view totals", "syntax error"),
         ("count(*) > 1", "aggregates"),
