@@ -92,6 +92,6 @@ def test_a_run_that_an_older_kcli_left_is_for_spark(samples: Path, output: Path)
 
 
 def test_tables_in_an_object_store_are_for_spark() -> None:
-    with pytest.raises(UsageError, match="folder of this machine"):
+    with pytest.raises(UsageError, match="only to local folders"):
         check_output("s3://bucket/out?region=us-east-1")
     check_output("/tmp/out")

@@ -82,6 +82,6 @@ def test_a_name_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
 
 def test_keys_in_a_uri_are_refused() -> None:
     """They would stand in tables, as the name of each file does."""
-    with pytest.raises(UsageError, match=r"s3://\[hidden\]@bucket/x: a URI must not hold keys") as said:
+    with pytest.raises(UsageError, match=r"s3://\[hidden\]@bucket/x: a URI must not contain keys") as said:
         StoragePath("s3://AK:S3CRET@bucket/x")
     assert "S3CRET" not in str(said.value)

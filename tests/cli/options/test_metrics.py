@@ -101,7 +101,7 @@ def answered_by_prometheus(program: str, target: str, folder: Path) -> None:
                 return []
 
         until(lambda: asked("count_over_time(kcli_requests_total[1m]) > 2"))
-        expected = {"Requests a second", "Latency, 99 of 100", "Records a second", "Consumer lag"}
+        expected = {"Requests per second", "Latency, 99th percentile", "Records per second", "Consumer lag"}
         for panel in dashboard.dashboard()["panels"]:
             query = panel["targets"][0]["expr"].replace("$__rate_interval", "1m")
             rows = asked(re.sub(r"\$(client|broker|topic)", ".*", query))

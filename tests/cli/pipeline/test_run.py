@@ -210,7 +210,7 @@ def test_captures_as_they_come_without_spark(
         (["--master", "local"], "--master is for Spark"),
         (["--py-files", "x.zip"], "--py-files is for Spark"),
         (["--series", "("], "--series (: "),
-        (["--output", "s3://b/out?region=x"], "writes to a folder of this machine"),
+        (["--output", "s3://b/out?region=x"], "writes only to local folders"),
     ],
 )
 def test_what_the_engine_without_spark_has_not(

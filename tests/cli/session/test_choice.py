@@ -61,7 +61,7 @@ def test_a_condition(tmp_path: Path, capsys: Capture) -> None:
     lines = tmp_path / "lines.jsonl"
     assert main(["decode", "pcap", TXN, "--format", "jsonl", "-o", str(lines), "-q"]) == 0
     assert main(["fetch-session", "explain", str(lines), "--where", "latency_ms > 1"]) == 2
-    assert "lines.jsonl has lines of JSON, and no columns" in capsys.readouterr().err
+    assert "lines.jsonl has lines of JSON without columns" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--client", "lab-java"], ["--slower-than", "400"], ["--topic", "orders-*"]])
