@@ -45,6 +45,10 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("throttled", "throttled-bulk-loader"),
         ("leader-moves", "leader-moves-events"),
         ("corrupt-record", "corrupt-record-disk"),
+        ("rebalance-storm", "rebalance-storm-sink"),
+        ("hot-partition", "hot-partition-events"),
+        ("metadata-storm", "metadata-storm-portal"),
+        ("clock-skew", "clock-skew-basement"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
