@@ -44,7 +44,11 @@ def count(quotas: Quotas, request: Request, answer: Answer, size: int, seconds: 
     if throttle < LEAST_SECONDS:
         return answer
     request.client.mute(throttle)
-    return said(answer, min(round(throttle * 1000), (1 << 31) - 1), request.version)
+    throttle_ms = min(round(throttle * 1000), (1 << 31) - 1)
+    found = said(answer, throttle_ms, request.version)
+    if found is not answer and request.kept is not None and request.kept.response is not None:
+        request.kept.response = request.kept.response | {"throttleTimeMs": throttle_ms}
+    return found
 
 
 def said(answer: Answer, throttle_ms: int, version: int) -> Answer:

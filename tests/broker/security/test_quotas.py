@@ -10,10 +10,12 @@ import pytest
 from kcli.broker import Broker
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
+from kcli.broker.embedded import embedded_broker
 from kcli.broker.security.quotas import FETCHED, SENT, Quotas, Rate
 from kcli.broker.security.state import Entity
 from kcli.schemas.apikeys import ALTER_CLIENT_QUOTAS, DESCRIBE_CLIENT_QUOTAS, FETCH, PRODUCE
 from kcli.schemas.errors import error_name
+from tests.broker.control.asking import ask, produce
 from tests.broker.talk import Talk, batch, connected, fetch_body, produced, run, talking
 
 DEFAULT = None
@@ -140,3 +142,14 @@ def test_who_sends_or_fetches_more_waits() -> None:
             assert answer["throttleTimeMs"] > 0
 
     run(work())
+
+
+def test_a_test_sees_how_long_a_client_was_told_to_wait() -> None:
+    quota: dict[str, Any] = {"entity": [{"entityType": "client-id", "entityName": "app"}]}
+    quota["ops"] = [{"key": SENT, "value": 1.0, "remove": False}]
+    with embedded_broker() as kafka:
+        kafka.create_topic("t")
+        ask(kafka, ALTER_CLIENT_QUOTAS, 1, {"entries": [quota], "validateOnly": False})
+        produce(kafka, "t", client="app")
+        (request,) = kafka.requests("Produce")
+        assert request.response is not None and request.response["throttleTimeMs"] > 1000
