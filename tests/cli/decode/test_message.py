@@ -195,7 +195,7 @@ def test_messages_are_read_without_looking_for_anything_else(file: Path) -> None
 
 
 def test_help_says_what_the_api_is_for(capsys: pytest.CaptureFixture[str]) -> None:
-    for command, text in (("request", "another API than this"), ("response", "The API of the response")):
+    for command, text in (("request", "Refuse requests of another API"), ("response", "The API of the response")):
         assert main(["decode", command, "--help"]) == 0
         assert text in " ".join(capsys.readouterr().out.split())
 
