@@ -70,7 +70,7 @@ class Sink:
         return self.kept
 
 
-class Feed(Protocol):
+class ExchangeFeed(Protocol):
     """Asks the filter's condition of exchanges and events on their way to a decoder's `deliver`."""
 
     as_text: bool
@@ -123,7 +123,7 @@ class CaptureDecoder(Generic[S]):
     file. feed: asks the filter's condition.
     """
 
-    feed: Feed | None
+    feed: ExchangeFeed | None
 
     def __init__(self, paths: Sequence[str | Stream], sink: S, options: DecodeOptions = DEFAULTS) -> None:
         """Prepare to decode. Raises InputError for a key log that can't be read."""
@@ -246,7 +246,7 @@ def decode(
 
 def new_engine(
     handover: Handover,
-    sink: Sink | Feed,
+    sink: Sink | ExchangeFeed,
     connection_end: Callable[[str, int, int], None] | None,
     options: DecodeOptions,
 ) -> tuple[Any, Callable[[], Any]]:

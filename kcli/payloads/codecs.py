@@ -9,7 +9,7 @@ from kcli.payloads.framing import Frame
 from kcli.payloads.schema import AVRO, JSON, PROTOBUF, Schema
 
 
-class Codec(Protocol):
+class PayloadCodec(Protocol):
     """Reads and writes the payloads of one schema."""
 
     def decode(self, data: bytes, start: int) -> Any:
@@ -25,7 +25,7 @@ class Codec(Protocol):
         """Return the bytes of a value behind a frame, encoded like the payload there. Raises PayloadError."""
 
 
-def codec_of(schema: Schema, reader: Schema | None = None) -> Codec:
+def codec_of(schema: Schema, reader: Schema | None = None) -> PayloadCodec:
     """Make the codec of a schema. reader: of Avro, the schema whose fields the values shall have.
 
     Raises PayloadError.
@@ -33,25 +33,25 @@ def codec_of(schema: Schema, reader: Schema | None = None) -> Codec:
     return CODECS[schema.type](schema, reader)
 
 
-def avro_codec(schema: Schema, reader: Schema | None) -> Codec:
+def avro_codec(schema: Schema, reader: Schema | None) -> PayloadCodec:
     from kcli.payloads.avro import AvroCodec
 
     return AvroCodec(schema, reader)
 
 
-def protobuf_codec(schema: Schema, _reader: Schema | None) -> Codec:
+def protobuf_codec(schema: Schema, _reader: Schema | None) -> PayloadCodec:
     from kcli.payloads.protobuf import ProtobufCodec
 
     return ProtobufCodec(schema)
 
 
-def json_codec(schema: Schema, _reader: Schema | None) -> Codec:
+def json_codec(schema: Schema, _reader: Schema | None) -> PayloadCodec:
     from kcli.payloads.json_values import JsonCodec
 
     return JsonCodec(schema)
 
 
-CODECS: dict[str, Callable[[Schema, Schema | None], Codec]] = {
+CODECS: dict[str, Callable[[Schema, Schema | None], PayloadCodec]] = {
     AVRO: avro_codec,
     PROTOBUF: protobuf_codec,
     JSON: json_codec,

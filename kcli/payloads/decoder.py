@@ -16,7 +16,7 @@ from kcli.errors import NetworkError, UsageError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.payloads import internal
-from kcli.payloads.codecs import Codec, codec_of
+from kcli.payloads.codecs import PayloadCodec, codec_of
 from kcli.payloads.envelopes import flattened
 from kcli.payloads.formats import FORMATS, decoded, encoded
 from kcli.payloads.framing import CONFLUENT, Frame, IdType, SchemaId, Which, frame_of, framed
@@ -96,10 +96,10 @@ class PayloadDecoder:
         if options.registry or options.registry_config:
             self.sources.append(self.registry)
         # By topic and the bytes of a frame: how the payloads behind it are read.
-        self.known: dict[tuple[str | None, Which, bytes], tuple[Codec, str, SchemaId]] = {}
+        self.known: dict[tuple[str | None, Which, bytes], tuple[PayloadCodec, str, SchemaId]] = {}
         self.rules: dict[tuple[str | None, Which], TopicRule] = {}
         # By the schemas' identities, which hold as long as they are kept.
-        self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, Codec | PayloadError]] = {}
+        self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, PayloadCodec | PayloadError]] = {}
         self.compiled = 0
         self.writers: dict[SchemaId, Schema | PayloadError] = {}
 
@@ -236,13 +236,13 @@ class PayloadDecoder:
             return PayloadError("its schema is not there")
         return PayloadError(f"{UNKNOWN} (--schema-registry, --schemas, --value-schema)")
 
-    def codec(self, schema: Schema, reader: Schema | None = None) -> Codec:
+    def codec(self, schema: Schema, reader: Schema | None = None) -> PayloadCodec:
         """Return the codec of a schema. Raises PayloadError."""
         kept = self.codecs.get((id(schema), id(reader)))
         if kept is None:
             if len(self.codecs) >= MOST_KNOWN:
                 self.codecs.clear()
-            made: Codec | PayloadError
+            made: PayloadCodec | PayloadError
             self.compiled += schema.type == PROTOBUF
             try:
                 if self.compiled > MOST_COMPILED:

@@ -15,7 +15,7 @@ HOST = [("Host", "-")]
 UNPACKED = {b"gzip": 31, b"deflate": 15}  # zlib's window bits
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """method, path: as text; the query left out."""
 
     method: str
@@ -31,10 +31,10 @@ class HttpResponse(NamedTuple):
     kind: str
 
 
-Pair = Callable[[Request, HttpResponse], None]
+Pair = Callable[[HttpRequest, HttpResponse], None]
 
 
-class Message:
+class HttpMessage:
     """A message that is being read."""
 
     def __init__(self, reader: h11.Connection) -> None:
@@ -61,13 +61,13 @@ class Message:
         return None
 
 
-class Exchanges:
+class HttpExchanges:
     """Takes the bytes of both directions, and gives pairs. failed: it is no HTTP that is read; more is ignored."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
-        self.reading: dict[bool, Message | None] = {True: None, False: None}  # by whether the client sends it
-        self.requests = deque[Request]()
+        self.reading: dict[bool, HttpMessage | None] = {True: None, False: None}  # by whether the client sends it
+        self.requests = deque[HttpRequest]()
         self.failed = False
 
     @property
@@ -81,7 +81,7 @@ class Exchanges:
         rest: bytes | None = data
         try:
             while rest and not self.failed:
-                message = self.reading[from_client] or Message(self.reader(from_client))
+                message = self.reading[from_client] or HttpMessage(self.reader(from_client))
                 rest = message.receive(rest)
                 self.reading[from_client] = message if rest is None else None
                 if rest is not None:
@@ -104,12 +104,12 @@ class Exchanges:
         reader.send(h11.EndOfMessage())
         return reader
 
-    def take(self, message: Message) -> None:
+    def take(self, message: HttpMessage) -> None:
         """Take a whole message: a request waits for its answer."""
         head, body = message.head, bytes(message.body)
         if isinstance(head, h11.Request):
             path = head.target.decode("ascii", "replace").partition("?")[0]
-            self.requests.append(Request(head.method.decode("ascii", "replace"), path, body))
+            self.requests.append(HttpRequest(head.method.decode("ascii", "replace"), path, body))
             if len(self.requests) > MOST_WAITING or self.size > MOST_BYTES:
                 self.fail()
         elif isinstance(head, h11.Response) and self.requests:

@@ -21,7 +21,7 @@ from kcli.errors import InputError
 from kcli.jsontext import loads
 from kcli.payloads.entries import NEWEST, Entries, is_entry, native_path, native_references
 from kcli.payloads.framing import SchemaId
-from kcli.payloads.http import Exchanges, HttpResponse, Request
+from kcli.payloads.http import HttpExchanges, HttpRequest, HttpResponse
 from kcli.payloads.schema import Schema
 from kcli.payloads.schema_files import type_of_text
 
@@ -84,12 +84,12 @@ class Tap(Sink):
 
         def tapped() -> CapturedConnection:
             made = make()
-            made.exchanges = Exchanges(self.pair)
+            made.exchanges = HttpExchanges(self.pair)
             return made
 
         return TlsLayer(tapped, started, handover.keys, handover.tally.add_decrypted)
 
-    def pair(self, request: Request, answer: HttpResponse) -> None:
+    def pair(self, request: HttpRequest, answer: HttpResponse) -> None:
         """Take a request to a registry and its response."""
         if answer.status != 200 or self.count >= MOST_ENTRIES or self.size >= MOST_TEXT:
             return
@@ -117,7 +117,7 @@ class Tap(Sink):
 class HttpConnection(CapturedConnection):
     """A connection of any protocol, of which HTTP is read: it is never foreign, so that its bytes keep coming."""
 
-    exchanges: Exchanges
+    exchanges: HttpExchanges
     http: int | None = None  # the end that asks
 
     def data(self, d: int, ns: int, data: bytes) -> None:
@@ -153,7 +153,7 @@ class HttpConnection(CapturedConnection):
             super().close(ns, why, extra)
 
 
-def entries_of(request: Request, answer: HttpResponse) -> list[Row]:
+def entries_of(request: HttpRequest, answer: HttpResponse) -> list[Row]:
     """Return the schemas in an exchange with a registry, as entries."""
     if (native := NATIVE.fullmatch(request.path)) is not None:
         return native_entries(native, answer)
@@ -188,7 +188,7 @@ def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
     return [name | {"schema": text, "schemaType": type_of_text(text, answer.kind)}]
 
 
-def references_of(request: Request, answer: HttpResponse) -> tuple[str, list[Row]] | None:
+def references_of(request: HttpRequest, answer: HttpResponse) -> tuple[str, list[Row]] | None:
     """Return the place of a schema in Apicurio's own API and its references; None: the exchange is about others."""
     asked = NATIVE.fullmatch(request.path)
     if asked is None or asked[5] != "/references":

@@ -47,7 +47,7 @@ class Options:
     sample: float | None = None
 
 
-class Engine(Protocol):
+class RunEngine(Protocol):
     """Runs the tasks of a run, and makes the tables that look across connections."""
 
     @property
@@ -68,7 +68,7 @@ class Engine(Protocol):
 class RunContext:
     """One run that is under way. folder: the URI below which its files are written until it is committed."""
 
-    def __init__(self, engine: Engine, journal: Journal, entry: Entry, options: Options, progress: Progress) -> None:
+    def __init__(self, engine: RunEngine, journal: Journal, entry: Entry, options: Options, progress: Progress) -> None:
         self.engine, self.journal, self.entry, self.options, self.progress = engine, journal, entry, options, progress
         self.folder = journal.folder(entry)
         self.staging = (journal.home / "staging").uri

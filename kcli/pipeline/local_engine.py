@@ -19,7 +19,7 @@ from kcli.pipeline.writing import WrittenFile
 
 
 class LocalEngine:
-    """See `kcli.pipeline.context.Engine`."""
+    """See `kcli.pipeline.context.RunEngine`."""
 
     cores = 1  # one task decodes: its Parquet is written in a thread beside it
     local = True

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli.errors import UsageError
-from kcli.pipeline.context import Engine, Options, Progress, RunContext
+from kcli.pipeline.context import Options, Progress, RunContext, RunEngine
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import Journal, fingerprint
@@ -16,7 +16,7 @@ from kcli.pipeline.lineage import put_lineage
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.redo import LateError, Marked, Task, again, first_times, from_run_on, is_late, since, unchanged
-from kcli.pipeline.rows.naming import TopicNames, texts_of
+from kcli.pipeline.rows.naming import LearnedNames, texts_of
 from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import StoragePath, StoredFile, gather
 from kcli.pipeline.tables import RECORDS, TABLES
@@ -65,7 +65,7 @@ def quiet(_what: str, _done: int, _total: int) -> None:
 
 
 def run_pipeline(
-    engine: Engine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
+    engine: RunEngine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
 ) -> Summary:
     """Read the captures behind `inputs` that no run has read yet. Raises HeldError, InputError, OSError, UsageError."""
     with holding(options.output):
@@ -73,7 +73,7 @@ def run_pipeline(
 
 
 def run_held(
-    engine: Engine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
+    engine: RunEngine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
 ) -> Summary:
     """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
     journal = Journal(options.output, options.table_format)
@@ -155,7 +155,13 @@ def changed_files(journal: Journal, files: Sequence[StoredFile]) -> tuple[list[M
 
 
 def run_files(
-    engine: Engine, journal: Journal, task: Task, options: Options, progress: Progress = quiet, *, final: bool = False
+    engine: RunEngine,
+    journal: Journal,
+    task: Task,
+    options: Options,
+    progress: Progress = quiet,
+    *,
+    final: bool = False,
 ) -> Summary:
     """Run the pipeline over these files: both stages, the tables across connections, and the journal's entry.
 
@@ -168,7 +174,7 @@ def run_files(
     ]
     entry.forgotten = list(task.forgotten)
     context = RunContext(engine, journal, entry, options, progress)
-    names = TopicNames(context)
+    names = LearnedNames(context)
     stages = Stages(context, names)
     scattered, decoded = stages.read(files)
     firsts = first_times(scattered)
@@ -211,7 +217,7 @@ def summed(entry: Entry, scattered: Sequence[ShuffledRange], decoded: Sequence[D
     return made
 
 
-def derive_tables(context: RunContext, names: TopicNames) -> None:
+def derive_tables(context: RunContext, names: LearnedNames) -> None:
     """Make the tables that look across connections."""
     context.progress("sessions, leader changes, clients", 0, 1)
     context.entry.add(context.engine.derive(context, texts_of(names.known)), passing=True)

@@ -19,7 +19,7 @@ from kcli.pipeline.derived.facts_task import (
     judging_task,
 )
 from kcli.pipeline.derived.incremental_tables import AsRead, RunFiles
-from kcli.pipeline.rows.naming import TopicNames, texts_of
+from kcli.pipeline.rows.naming import LearnedNames, texts_of
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.writing import WrittenFile
 
@@ -30,7 +30,7 @@ FITTING_ROWS = 20_000_000  # of facts: more are better followed in many tasks, a
 
 
 class SparkEngine:
-    """See `kcli.pipeline.context.Engine`."""
+    """See `kcli.pipeline.context.RunEngine`."""
 
     def __init__(self, spark: SparkSession, fitting_rows: int = FITTING_ROWS) -> None:
         """Take a session. fitting_rows: of facts, that a few tasks may hold."""
@@ -64,7 +64,7 @@ class SparkEngine:
         journal = context.journal
         gathered = RunFiles(self.spark, context.files, context.folder, dict(names), read=read)
         if journal.entries and not context.entry.redone:  # else the last run's state is out of date
-            before = TopicNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
+            before = LearnedNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
             gathered = replace(
                 gathered,
                 fresh=lambda table: journal.passed(table) + context.own_files(table),

@@ -19,7 +19,7 @@ from kcli.pipeline.packets.shards import Shard, deal, split
 from kcli.pipeline.packets.shuffle import Dealing, ShuffledRange, grouped, shuffle_ranges
 from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
-from kcli.pipeline.rows.naming import TopicNames
+from kcli.pipeline.rows.naming import LearnedNames
 from kcli.pipeline.rows.row_source import EVERY_TABLE
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RECORDS
@@ -37,7 +37,7 @@ WHOLE = 4 << 30  # bytes of captures: beyond that, more tasks show how far the r
 class Stages:
     """Both stages over the files of one run. untouched: connections of earlier runs of which it had no packet."""
 
-    def __init__(self, context: RunContext, names: TopicNames) -> None:
+    def __init__(self, context: RunContext, names: LearnedNames) -> None:
         self.untouched: set[str] = set()
         self.files: Sequence[StoredFile] = ()
         self.context, self.names = context, names

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.errors import InputError, UsageError
 from kcli.input_names import RUNS_FOLDER
-from kcli.pipeline.context import Engine, Options, Progress
+from kcli.pipeline.context import Options, Progress, RunEngine
 from kcli.pipeline.entry import COMPACTED, published
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.redo import again, from_run_on
@@ -23,7 +23,7 @@ RETAINED = 168  # hours: a week, as Delta has it
 
 
 def forget(
-    engine: Engine, output: str, runs: Sequence[int], files: Sequence[str], progress: Progress = quiet
+    engine: RunEngine, output: str, runs: Sequence[int], files: Sequence[str], progress: Progress = quiet
 ) -> tuple[int, Summary]:
     """Take captures out of the tables, by their runs and their paths: these runs are done again without them.
 

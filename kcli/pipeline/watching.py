@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kcli.pipeline.context import Engine, Options
+from kcli.pipeline.context import Options, RunEngine
 from kcli.pipeline.manifest import listed_in
 from kcli.pipeline.run import Summary, run_held
 from kcli.pipeline.series import SETTLE, series_pattern, settled
@@ -41,7 +41,7 @@ def quiet(_summary: Summary) -> None:
 
 
 def watch_here(
-    engine: Engine, inputs: Sequence[str], options: Options, watch: Watch, *, report: Report = quiet
+    engine: RunEngine, inputs: Sequence[str], options: Options, watch: Watch, *, report: Report = quiet
 ) -> Summary:
     """Run until interrupted, or until nothing came for a while, without Spark; see `kcli.pipeline.streaming.stream`."""
     total = Summary()
@@ -55,7 +55,7 @@ def watch_here(
 
 
 def run_settled(
-    engine: Engine, inputs: Sequence[str], options: Options, watch: Watch, total: Summary, report: Report
+    engine: RunEngine, inputs: Sequence[str], options: Options, watch: Watch, total: Summary, report: Report
 ) -> bool:
     """Read the captures that are whole now, if any is new; return whether one was. total: the run is added to it."""
     whole = watch.settled(inputs)

@@ -26,7 +26,7 @@ SMALL = 64 << 10  # bytes of a request that is held without being counted
 MOST_HELD = 128 << 20  # bytes that all requests may take together that are not whole yet
 
 
-class FaultRules:
+class ProxyFaultRules:
     """The rules of a proxy, by how they apply. Raises UsageError if one makes no sense, or wants what only kcli's
     broker can do.
 
@@ -65,7 +65,7 @@ class FaultRules:
         return len(self.acting.rules) + len(self.whole.rules) + len(self.placed.rules)
 
 
-class TopicNames:
+class HeardTopicNames:
     """The names of topics by their ids, as Metadata responses tell them."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class TopicNames:
         return self._names.get(topic_id, "")
 
 
-class Api(NamedTuple):
+class FaultedApi(NamedTuple):
     """key: the API's number."""
 
     key: int
@@ -91,9 +91,9 @@ class Api(NamedTuple):
 class FaultedRequest:
     """A request as fault rules look at it; decoded where one looks into it. frame: with its length."""
 
-    def __init__(self, frame: bytes, awaited: Awaited, names: TopicNames, dialect: str | None) -> None:
+    def __init__(self, frame: bytes, awaited: Awaited, names: HeardTopicNames, dialect: str | None) -> None:
         self.frame, self.names, self.dialect = frame, names, dialect
-        self.awaited, self.api = awaited, Api(awaited.api_key)
+        self.awaited, self.api = awaited, FaultedApi(awaited.api_key)
         self.client_id = (client_id_of(memoryview(frame)[PREFIX:]) or b"").decode(errors="replace")
 
     @cached_property
@@ -118,9 +118,9 @@ class FaultedRequests:
 
     def __init__(
         self,
-        rules: FaultRules,
+        rules: ProxyFaultRules,
         awaited: deque[Awaited],
-        names: TopicNames,
+        names: HeardTopicNames,
         dialect: str | None = None,
         allows: Callable[[int], bool] = lambda api_key: True,
     ) -> None:

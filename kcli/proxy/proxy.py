@@ -17,7 +17,7 @@ from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
-from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
+from kcli.proxy.faulting import FaultedRequests, HeardTopicNames, ProxyFaultRules
 from kcli.proxy.nodes import BrokerRoute, ListenerAddresses, Nodes
 from kcli.proxy.policy import OPEN, Policy
 from kcli.proxy.recording import Recorder
@@ -59,7 +59,7 @@ class Proxy:
         self.recorder = None if record is None else Recorder(record)
         self.nodes = Nodes(places, config, self._listen, self.note)
         self.policy = policy
-        self.rules, self.names = FaultRules(policy.faults, policy.seed, self.note), TopicNames()
+        self.rules, self.names = ProxyFaultRules(policy.faults, policy.seed, self.note), HeardTopicNames()
         self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect, self.names.learn)
 
     async def __aenter__(self) -> Self:
@@ -89,7 +89,7 @@ class Proxy:
         where it is not the policy that they began with: clients connect again. Raises UsageError if a fault rule makes
         no sense.
         """
-        rules = FaultRules(policy.faults, policy.seed, self.note)
+        rules = ProxyFaultRules(policy.faults, policy.seed, self.note)
         changed, self.policy, self.rules = policy != self.policy, policy, rules
         self.tls = tls or self.tls
         self.gate.set_limit(self._limit())

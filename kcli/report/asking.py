@@ -20,7 +20,7 @@ STEPS = (
 )  # fmt: skip
 
 
-class Engine(Protocol):
+class QuestionEngine(Protocol):
     """An engine that runs SQL over the tables."""
 
     def define(self, name: str, sql: str) -> None:
@@ -30,7 +30,7 @@ class Engine(Protocol):
         """Run a query; return the names of the columns, and the rows."""
 
 
-class FleetEngine(Engine, Protocol):
+class FleetEngine(QuestionEngine, Protocol):
     """An engine over tables of `kcli pipeline run`."""
 
     def prepare(self, name: str, sql: str) -> None:
@@ -74,7 +74,7 @@ def ask_fleet(engine: FleetEngine) -> Answers:
     return ask_all(engine, FLEET)
 
 
-def ask_all(engine: Engine, more: Sequence[ReportQuestion]) -> Answers:
+def ask_all(engine: QuestionEngine, more: Sequence[ReportQuestion]) -> Answers:
     """Return the answer to each question, in order, and to those that follow them."""
     _, [[first, last]] = engine.run(SPAN)
     step = step_of(0 if first is None else last - first)
@@ -82,7 +82,7 @@ def ask_all(engine: Engine, more: Sequence[ReportQuestion]) -> Answers:
     return Answers({each.name: ask(engine, each) for each in (*QUESTIONS, *more)}, first, last, step)
 
 
-def ask(engine: Engine, question: ReportQuestion) -> AnsweredQuestion:
+def ask(engine: QuestionEngine, question: ReportQuestion) -> AnsweredQuestion:
     columns, rows = engine.run(question.sql)
     return AnsweredQuestion(question, tuple(columns), [tuple(map(plain, row)) for row in rows])
 

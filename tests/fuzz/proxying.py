@@ -11,7 +11,7 @@ from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.grammar import frames
-from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
+from kcli.proxy.faulting import FaultedRequests, HeardTopicNames, ProxyFaultRules
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.response_stream import ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
@@ -56,7 +56,7 @@ def proxying(rng: random.Random) -> bytes:
     assert whole.requests == asked[: len(whole.requests)] and cut.requests == asked[: len(cut.requests)]
     assert (whole.passed, whole.recorded) == (cut.passed, cut.recorded)
     assert whole.recorded == said[: len(whole.recorded)]
-    rules = FaultRules(rng.sample(RULES, 2), rng.randrange(100))
+    rules = ProxyFaultRules(rng.sample(RULES, 2), rng.randrange(100))
     Passing(pieces(asked, rng), pieces(said, rng), rules)
     return asked + said
 
@@ -73,10 +73,13 @@ class Passing:
     """requests: what the broker gets; passed: what the client gets; recorded: that with the broker's own addresses."""
 
     def __init__(
-        self, asked: Iterator[bytes] | list[bytes], said: Iterator[bytes] | list[bytes], rules: FaultRules | None = None
+        self,
+        asked: Iterator[bytes] | list[bytes],
+        said: Iterator[bytes] | list[bytes],
+        rules: ProxyFaultRules | None = None,
     ) -> None:
         awaited = deque[Awaited]()
-        names = TopicNames()
+        names = HeardTopicNames()
         rewriter = AddressRewriter(
             lambda node, there, reached: Address(reached, 9192), print_nothing, None, names.learn
         )

@@ -16,7 +16,7 @@ import pytest
 from kcli.capture.decoder import DecodeOptions
 from kcli.cli.main import main
 from kcli.payloads.framing import SchemaId
-from kcli.payloads.http import Exchanges, HttpResponse, Request
+from kcli.payloads.http import HttpExchanges, HttpRequest, HttpResponse
 from kcli.payloads.http_schemas import CapturedSchemas, Tap, entries_of
 
 SHOP = Path(__file__).parent / "data" / "shop.pcap"
@@ -109,7 +109,7 @@ ENTRY = {**SCHEMA, "id": 7, "subject": "t-value", "version": 2}
 )  # fmt: skip
 def test_exchanges_with_a_registry(method: str, path: str, body: bytes, said: Any, entries: list[Any]) -> None:
     answer = HttpResponse(200, json.dumps(said).encode(), "")
-    assert entries_of(Request(method, path, body), answer) == entries
+    assert entries_of(HttpRequest(method, path, body), answer) == entries
 
 
 VISIT = '{"type": "record", "name": "Visit", "fields": [{"name": "who", "type": "shop.Who"}]}'
@@ -134,7 +134,7 @@ def test_references_come_from_exchanges_of_their_own(exchanges: list[tuple[str, 
     tap = Tap()
     for method, path, asked, said in exchanges:
         answer = said if isinstance(said, str) else json.dumps(said)
-        request = Request(method, "/apis/registry/v3" + path, json.dumps(asked).encode() if asked else b"")
+        request = HttpRequest(method, "/apis/registry/v3" + path, json.dumps(asked).encode() if asked else b"")
         tap.pair(request, HttpResponse(200, answer.encode(), ""))
     tap.join()
     found = tap.entries.find(SchemaId("schemaId", 4))
@@ -145,9 +145,11 @@ def message(start: str, body: bytes, *headers: str) -> bytes:
     return "\r\n".join([start, f"Content-Length: {len(body)}", "Host: x", *headers, "", ""]).encode() + body
 
 
-def pairs(*bytes_of: tuple[bool, bytes], piece: int = 1 << 20) -> tuple[list[tuple[Request, HttpResponse]], Exchanges]:
-    found: list[tuple[Request, HttpResponse]] = []
-    exchanges = Exchanges(lambda request, answer: found.append((request, answer)))
+def pairs(
+    *bytes_of: tuple[bool, bytes], piece: int = 1 << 20
+) -> tuple[list[tuple[HttpRequest, HttpResponse]], HttpExchanges]:
+    found: list[tuple[HttpRequest, HttpResponse]] = []
+    exchanges = HttpExchanges(lambda request, answer: found.append((request, answer)))
     for from_client, data in bytes_of:
         for start in range(0, len(data), piece):
             exchanges.receive(from_client, data[start : start + piece])
@@ -167,9 +169,9 @@ def test_http_is_read_in_any_pieces(piece: int) -> None:
         piece=piece,
     )
     assert found == [
-        (Request("GET", "/a", b""), HttpResponse(200, b"abcde", "")),
-        (Request("POST", "/b", b"body"), HttpResponse(200, b"packed", "")),
-        (Request("GET", "/c", b""), HttpResponse(404, b"", "PROTOBUF")),
+        (HttpRequest("GET", "/a", b""), HttpResponse(200, b"abcde", "")),
+        (HttpRequest("POST", "/b", b"body"), HttpResponse(200, b"packed", "")),
+        (HttpRequest("GET", "/c", b""), HttpResponse(404, b"", "PROTOBUF")),
     ]
     assert not exchanges.failed and not exchanges.size
 

@@ -10,7 +10,7 @@ import pytest
 from kcli.pipeline import stages
 from kcli.pipeline.context import Options, RunContext
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.rows.naming import TopicNames
+from kcli.pipeline.rows.naming import LearnedNames
 from kcli.pipeline.run import quiet
 from kcli.pipeline.storage import StoredFile
 from tests.pipeline.outputs import Here
@@ -19,7 +19,7 @@ from tests.pipeline.outputs import Here
 def made(folder: Path, cores: int, **options: Any) -> stages.Stages:
     journal = Journal(str(folder))
     context = RunContext(Here(cores), journal, journal.begin(), Options("x", **options), quiet)
-    return stages.Stages(context, TopicNames(context))
+    return stages.Stages(context, LearnedNames(context))
 
 
 @pytest.mark.parametrize(("cores", "size", "is_one"), [

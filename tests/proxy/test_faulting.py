@@ -9,7 +9,7 @@ from collections import deque
 import pytest
 
 from kcli.errors import NetworkError, UsageError
-from kcli.proxy.faulting import MOST_HELD, FaultedRequests, FaultRules, TopicNames
+from kcli.proxy.faulting import MOST_HELD, FaultedRequests, HeardTopicNames, ProxyFaultRules
 from kcli.proxy.request_stream import Awaited
 from kcli.schemas.apikeys import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE
 from kcli.schemas.errors import error_name
@@ -150,7 +150,7 @@ def test_what_is_recorded_is_what_the_client_got() -> None:
 )
 def test_rules_that_make_no_sense_here(rule: str, why: str) -> None:
     with pytest.raises(UsageError, match=f"^fault {rule}: {why}"):
-        FaultRules([rule])
+        ProxyFaultRules([rule])
 
 
 def test_a_request_that_is_too_long() -> None:
@@ -169,7 +169,7 @@ def test_a_request_that_is_too_long() -> None:
 def test_an_error_for_what_the_tables_lack_is_none() -> None:
     """Without a response's layout there is no error to answer with: such a request passes."""
     awaited = deque[Awaited]()
-    requests = FaultedRequests(FaultRules(["error=KAFKA_STORAGE_ERROR"]), awaited, TopicNames())
+    requests = FaultedRequests(ProxyFaultRules(["error=KAFKA_STORAGE_ERROR"]), awaited, HeardTopicNames())
     frame = b"\0\0\0\x0a\1\x1e\0\0\0\0\0\7\xff\xff"
     assert requests.feed(frame) == frame
     assert awaited == deque([Awaited(286, 0, 7)])
@@ -185,8 +185,8 @@ def fetched() -> bytes:
 
 @pytest.mark.parametrize("piece", [1 << 20, 200_003])
 def test_long_requests_that_no_rule_is_about_are_not_held(piece: int) -> None:
-    rules, awaited = FaultRules(["api=Fetch,ignore"]), deque[Awaited]()
-    requests = FaultedRequests(rules, awaited, TopicNames())
+    rules, awaited = ProxyFaultRules(["api=Fetch,ignore"]), deque[Awaited]()
+    requests = FaultedRequests(rules, awaited, HeardTopicNames())
     data, passed = produced(3 << 20) + fetched() + produced(100), b""
     for at in range(0, len(data), piece):
         passed += requests.feed(data[at : at + piece])
@@ -198,9 +198,9 @@ def test_long_requests_that_no_rule_is_about_are_not_held(piece: int) -> None:
 def test_halves_of_requests_are_held_up_to_a_bound_in_all() -> None:
     """What is beyond passes without rules: the proxy does not stop what it can't hold."""
     said: list[str] = []
-    rules = FaultRules(["api=Produce,ignore"], note=said.append)
+    rules = ProxyFaultRules(["api=Produce,ignore"], note=said.append)
     half, size = bytes(10 << 20), 15 << 20
-    every = [(FaultedRequests(rules, awaited := deque[Awaited](), TopicNames()), awaited) for _ in range(20)]
+    every = [(FaultedRequests(rules, awaited := deque[Awaited](), HeardTopicNames()), awaited) for _ in range(20)]
     passed = [each.feed(produced(size)[: len(half)]) for each, _ in every]
     assert sum(rules.held.values()) <= MOST_HELD and len(said) == sum(map(bool, passed)) == 20 - MOST_HELD // len(half)
     rest = produced(size)[len(half) :]
@@ -212,8 +212,8 @@ def test_halves_of_requests_are_held_up_to_a_bound_in_all() -> None:
 
 
 def test_a_connection_that_ends_holds_nothing() -> None:
-    rules = FaultRules(["api=Produce,ignore"])
-    requests = FaultedRequests(rules, deque(), TopicNames())
+    rules = ProxyFaultRules(["api=Produce,ignore"])
+    requests = FaultedRequests(rules, deque(), HeardTopicNames())
     requests.feed(produced(1 << 20)[: 1 << 19])
     assert sum(rules.held.values()) == 1 << 19
     requests.close()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcli.core.codec import messages as core
 
 
-class Codec(Protocol):
+class SelectableCodec(Protocol):
     """The part of a `MessageCodec` that a selection uses."""
 
     @property
@@ -49,7 +49,7 @@ class Selection(SelectionPlan):
     In a level, columns stand in the order of the paths; the count of an array stands where a path first names it.
     """
 
-    def __init__(self, codec: Codec, paths: Sequence[str], missing: int = MISSING) -> None:
+    def __init__(self, codec: SelectableCodec, paths: Sequence[str], missing: int = MISSING) -> None:
         """Compile a selection. missing: the value in a column of numbers that the version or a message lacks. Raises
         UsageError for an unknown path.
         """

@@ -80,7 +80,7 @@ def name_exchanges(batch: Any, known: NameInserter) -> Any:
     return batch
 
 
-class TopicNames:
+class LearnedNames:
     """The topic names that all runs have learned, and the rows of this run that still lack one."""
 
     def __init__(self, context: RunContext) -> None:

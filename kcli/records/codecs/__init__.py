@@ -31,7 +31,7 @@ STEP_OUTPUT = 1 << 27
 STEPS = {CODECS[codec]: STEP_OUTPUT // ratio for codec, ratio in RATIOS.items()}  # bytes of input
 
 
-class Codec(Protocol):
+class CompressionCodec(Protocol):
     def compress(self, data: Buffer, magic: int, level: int | None) -> bytes: ...
     def decompress(self, data: memoryview, magic: int, most: int, odd: list[str]) -> Buffer: ...
 
@@ -45,11 +45,11 @@ class StepUnfolder(Protocol):
     def decompress(self, data: memoryview) -> bytes: ...
 
 
-_loaded: dict[int, Codec] = {}
+_loaded: dict[int, CompressionCodec] = {}
 
 
-def _codec(number: int) -> Codec:
-    codec = _loaded[number] = cast(Codec, importlib.import_module(f"kcli.records.codecs.{CODECS[number]}"))
+def _codec(number: int) -> CompressionCodec:
+    codec = _loaded[number] = cast(CompressionCodec, importlib.import_module(f"kcli.records.codecs.{CODECS[number]}"))
     return codec
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from kcli.pipeline.context import Engine, Options
+from kcli.pipeline.context import Options, RunEngine
 from kcli.pipeline.derived.incremental_tables import RunFiles, fold, runs_of, spark_path
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
@@ -82,7 +82,7 @@ def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(
     assert sum(row["fetches"] for row in sessions) == len(fetches)
 
 
-def run_all(engine: Engine, runs: list[list[Path]], output: Path) -> list[tuple[str, int, int]]:
+def run_all(engine: RunEngine, runs: list[list[Path]], output: Path) -> list[tuple[str, int, int]]:
     """Run each after the other; return what they reported."""
     said: list[tuple[str, int, int]] = []
     for paths in runs:
