@@ -20,13 +20,15 @@ LINES_ONLY = {
 
 def test_it_is_a_flag_that_says_what_a_line_is() -> None:
     @click.command()
-    @lines_option("Answer each line")
+    @lines_option("text by JSON")
     def command(lines: bool) -> None:
         click.echo(lines)
 
     assert CliRunner().invoke(command, ["--lines"]).output == "True\n"
     assert CliRunner().invoke(command, []).output == "False\n"
-    assert "Answer each line, at once" in CliRunner().invoke(command, ["--help"]).output
+    assert "at once, for use as a coprocess: text by JSON" in " ".join(
+        CliRunner().invoke(command, ["--help"]).output.split()
+    )
 
 
 def test_one_message_is_decoded_without_what_lines_need() -> None:
