@@ -137,3 +137,20 @@ def test_a_member_of_the_new_protocol_that_dies(tmp_path: Path) -> None:
     assert finding.evidence["state"] == "gone" and finding.evidence["waited_seconds"] == pytest.approx(40, abs=0.5)
     assert "waits 40.0 s for dies (10.0.0.1:40001), which said nothing more, without leaving" in finding.text
     assert not found(tmp_path, *(each.wire for each in group(leaves=True)))
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_newcomer_is_refused_while_a_member_has_its_instance_id(lives: bool, tmp_path: Path) -> None:
+    """KIP-848. A member that was killed has it until its session ends: its successor is no second process."""
+    first = Newer("first", 41000).beats((0, 3), instance="one").beats((3, 3), times=8 if lives else 2)
+    comes = [Newer(f"comes{number}", 42000 + number, after=16 + 5 * number) for number in range(3)]
+    for each in comes:
+        each.beats((0, 0), instance="one", error=111).close()
+    findings = found(tmp_path, first.wire, *(each.wire for each in comes))
+    if lives:
+        finding = told(findings, "duplicate-static-member", group="g", client=["comes0", "comes1", "comes2", "first"])
+        assert "they are refused, as another member has it, 3 times" in finding.text
+    else:
+        assert "duplicate-static-member" not in {each.finding for each in findings}
+        [word] = [each for each in worth_a_word(tmp_path) if each.finding == "duplicate-static-member"]
+        assert "close()" in word.advice and "did not leave" in word.text

@@ -158,13 +158,15 @@ class Newer(Member):
     """A member of the protocol of KIP-848."""
 
     def beats(
-        self, epochs: tuple[int, int], *, given: bool = False, times: int = 1, instance: str | None = None
-    ) -> Newer:
+        self, epochs: tuple[int, int], *, given: bool = False, times: int = 1, instance: str | None = None,
+        error: int = 0,
+    ) -> Newer:  # fmt: skip
         """Beat, each 5 s. epochs: it says its own, and is told one; given: with the partitions that it may keep."""
         for _ in range(times):
             said, told_one = epochs
             partitions = {"topicPartitions": [{"topicId": "B" * 21 + "A", "partitions": [0]}]}
-            answer = {"memberId": self.name, "memberEpoch": told_one, "assignment": partitions if given else None}
+            answer = {"errorCode": error, "memberId": self.name, "memberEpoch": told_one}
+            answer |= {"assignment": partitions if given else None}
             self.number += 1
             asked = {"groupId": "g", "memberId": self.name, "memberEpoch": said, "rebalanceTimeoutMs": 300_000,
                      "instanceId": instance}  # fmt: skip
