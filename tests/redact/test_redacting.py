@@ -39,9 +39,11 @@ KEY = b"a key for tests, of 32 bytes ..."
 CAPTURES = sorted(path for path in SAMPLES.glob("*.pcap*"))
 
 
-def redact(*paths: Path, key: bytes = KEY, **options: Any) -> tuple[bytes, Redaction]:
+def redact(
+    *paths: Path, key: bytes = KEY, keep: frozenset[str] = frozenset(), **options: Any
+) -> tuple[bytes, Redaction]:
     """The redacted capture, and what made it; damage is passed over."""
-    source, out = Redaction([str(path) for path in paths], key, DecodeOptions(**options)), io.BytesIO()
+    source, out = Redaction([str(path) for path in paths], key, DecodeOptions(**options), keep=keep), io.BytesIO()
     with contextlib.closing(source):
         with contextlib.suppress(InputError):
             for _ in source.read():
