@@ -120,6 +120,7 @@ def drafts() -> Iterator[tuple[str, str]]:
     yield "versions above", changed(COUNT, versions="7+")
     yield "name with a dash", changed(COUNT, name="max-count")
     yield "name with an underscore", changed(COUNT, name="Max_Count")
+    yield "name twice but for its first letter", changed(COUNT, name="name")
     yield "name twice", added(new(name="Name"))
     yield "name twice in other versions", added(new(name="Old", versions="0"), new(name="Old", versions="2+"))
     yield "name in lower case", changed(COUNT, name="count")

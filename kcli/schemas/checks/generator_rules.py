@@ -157,9 +157,9 @@ class Rules:
             here = f"{path}{name[:1].lower() + name[1:]}" if isinstance(name, str) else path.rstrip(".")
             self.field(field, here, flexible, top)
             if isinstance(name, str):
-                if name in names:
+                if here in names:  # in Java and JSON all names begin with a small letter
                     self.report(field, here, "name-twice", f"another field of the name {name} stands before it")
-                names.add(name)
+                names.add(here)
             tag = field.get("tag")
             if isinstance(tag, str) and tag.lstrip("-").isdigit():
                 tag = int(tag)

@@ -102,6 +102,7 @@ metadata record without a key
 # What kcli refuses and the generator takes, by rule: the table in docs/how-to/drafts.md says why.
 STRICTER = {
     "name twice": "name-twice",
+    "name twice but for its first letter": "name-twice",
     "name twice in other versions": "name-twice",
     "struct without fields": "definition",
     "array of a struct without fields": "definition",
