@@ -91,7 +91,7 @@ def drafts() -> Iterator[tuple[str, str]]:
     yield "valid versions blank", changed(None, validVersions=" ")
     yield "valid versions open", changed(None, validVersions="0+")
     yield "deprecated versions half", changed(None, deprecatedVersions="1-")
-    yield "deprecated versions", changed(None, deprecatedVersions="0-1")
+    yield "deprecated versions, two", changed(None, deprecatedVersions="0-1")
     yield "api key null", changed(None, apiKey=None)
     yield "flexible override below the message's", changed(NAME, flexibleVersions="0+")
     yield "flexible override within the message's", changed(NAME, flexibleVersions="2+")
