@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from kcli.address_space import is_shortage, left
+from kcli.capture.io.capture_file import StandardInput
 from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
@@ -107,12 +109,16 @@ class Engine:
             scan.failures.clear()
             scan.reads = 0
         self.left = self.seconds
+        StandardInput.given_up.clear()
         with self.clear_errors():
             query, select = checked(self.connection, query, self.mended)
             named = list(self.named(select or query))
             self.define(named)
             self.notes += self.lacking(named)
             self.choose_columns(select)
+            atexit.unregister(StandardInput.given_up.set)
+            # Before DuckDB's and Arrow's own exit functions, which wait for the thread.
+            atexit.register(StandardInput.given_up.set)
             with ThreadPoolExecutor(1, "kcli-sql") as pool:
                 reader = self.waited(pool.submit(self.reader_of, query))
                 yield Answer(reader.schema, self.batches(pool, reader))
@@ -158,7 +164,8 @@ class Engine:
                 self.left = max(0.0, self.left - (time.monotonic() - started))
 
     def stop(self, future: Future[Any]) -> None:
-        """Interrupt DuckDB, and wait until it is."""
+        """Interrupt DuckDB, and wait until it is: its thread waits for no more of standard input."""
+        StandardInput.given_up.set()
         self.connection.interrupt()
         future.exception()
 

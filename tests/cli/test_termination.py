@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,24 @@ def test_what_nohup_ignores_is_ignored(samples: Path, tmp_path: Path) -> None:
         kcli.send_signal(signal.SIGHUP)
         kcli.communicate()
     assert kcli.returncode == 0 and (tmp_path / "out").stat().st_size
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_a_query_over_standard_input_that_waits_for_more(
+    number: signal.Signals, code: int, samples: Path, tmp_path: Path
+) -> None:
+    """DuckDB's thread reads it: kcli waited for that thread, and it for bytes, for ever."""
+    words = [*KCLI, "sql", "SELECT * FROM exchanges", "-", "--format", "csv", "-o", str(tmp_path / "out")]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with ended(subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
+        assert kcli.stdin
+        kcli.stdin.write((samples / "ipv6.pcapng").read_bytes())
+        kcli.stdin.flush()
+        while kcli.poll() is None and any(fcntl.ioctl(kcli.stdin, termios.FIONREAD, bytes(4))):
+            pass  # until all of it has been read
+        kcli.send_signal(number)
+        kcli.wait(60)
+    assert kcli.returncode == code and not (tmp_path / "out").exists()
 
 
 LOST = """

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
@@ -132,14 +134,28 @@ def is_piped(path: str | Stream) -> bool:
     return isinstance(path, Stream) or path == STDIN or Path(path).is_fifo()
 
 
+def always() -> bool:
+    """Return True: a read waits for as long as it takes."""
+    return True
+
+
 class StandardInput(io.RawIOBase):
-    """The rest of standard input, whose beginning may have been looked at."""
+    """The rest of standard input, whose beginning may have been looked at.
+
+    given_up: nobody waits for more, so that a thread which reads it ends; the main thread is interrupted instead.
+    is_worth_waiting: waits until there is more, and returns False where nobody waits for it; set by commands.
+    """
+
+    given_up = threading.Event()
+    is_worth_waiting: ClassVar[Callable[[], bool]] = staticmethod(always)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, room: Any) -> int:
         """Read what there is, see io.RawIOBase."""
+        if threading.current_thread() is not threading.main_thread() and not StandardInput.is_worth_waiting():
+            return 0
         return cast(io.BufferedReader, sys.stdin.buffer).readinto1(room)
 
 

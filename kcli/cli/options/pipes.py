@@ -6,6 +6,7 @@ pipe becomes that. Others are copied to temporary files, removed when the comman
 from __future__ import annotations
 
 import os
+import select
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from kcli.input_names import name_of, note_copy
 from kcli.temporary import lasting_folder
 
 STDIN = 0
+LOOK_SECONDS = 0.1
 
 
 def without_pipes(files: Sequence[str]) -> tuple[str, ...]:
@@ -30,6 +32,16 @@ def without_pipes(files: Sequence[str]) -> tuple[str, ...]:
             become_input(file)
             made.append("-")
     return tuple(made)
+
+
+def has_more() -> bool:
+    """Wait for bytes on standard input, or its end; return False where nobody waits for them any longer."""
+    from kcli.capture.io.capture_file import StandardInput
+
+    while not select.select([STDIN], [], [], LOOK_SECONDS)[0]:
+        if StandardInput.given_up.is_set():
+            return False
+    return True
 
 
 def is_pipe(file: str) -> bool:

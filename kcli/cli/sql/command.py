@@ -22,7 +22,7 @@ from kcli.cli.options.inputs import (
     secrets_option,
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
-from kcli.cli.options.pipes import with_input_aside, without_pipes
+from kcli.cli.options.pipes import has_more, with_input_aside, without_pipes
 from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import refuse_parquet_on_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line
@@ -135,6 +135,9 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
     if inputs.others and not chosen.takes_all:
         raise UsageError(f"{inputs.others[0]}: no capture; --since and --until are for captures (WHERE timestamp ...)")
     decoder = decoder_of(options, inputs.captures)
+    from kcli.capture.io.capture_file import StandardInput
+
+    StandardInput.is_worth_waiting = staticmethod(has_more)
     with open_engine(inputs, captured, options["timeout"], decoder) as engine:
         if query is None:
             if "-" in files:
