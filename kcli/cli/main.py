@@ -13,6 +13,7 @@ import click
 
 from kcli.address_space import is_shortage
 from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS, loaded
+from kcli.cli.help_text import HelpContext
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.cli.termination import repeat_lost_interrupts, tidy_up_at_signals
@@ -26,6 +27,7 @@ class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported on first use."""
 
     what = "command"
+    context_class = HelpContext
 
     def __init__(self, table: Mapping[str, str | Mapping[str, str]], path: str = "", **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
@@ -39,7 +41,7 @@ class LazyGroup(click.Group):
         if target is None:
             return None
         if isinstance(target, str):
-            command = loaded(target)
+            command = command_of(target)
             if ctx.resilient_parsing:  # a shell asks for completions
                 from kcli.cli.completion import teach
 
@@ -97,7 +99,7 @@ class DecodeGroup(LazyGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if ctx.obj is not None:
-            return "FILE", of_file(loaded(ctx.obj)), args[1:]
+            return "FILE", of_file(command_of(ctx.obj)), args[1:]
         return super().resolve_command(ctx, args)
 
 
@@ -139,7 +141,7 @@ class Root(LazyGroup):
             words = args[1:]
             return self.resolve_command(ctx, [*words, "--help"]) if words else ("help", HELP_COMMAND, [])
         if ctx.obj is not None:
-            return "FILE", of_file(loaded(FRONT)), args[1:]
+            return "FILE", of_file(command_of(FRONT)), args[1:]
         return super().resolve_command(ctx, args)
 
 
@@ -152,6 +154,13 @@ def write_questions(formatter: click.HelpFormatter) -> None:
         return
     for question, command in QUESTIONS.items():
         formatter.write(f"{indent}{question}\n{indent}  {command}\n")
+
+
+def command_of(target: str) -> click.Command:
+    """Import a command, whose help has whole words."""
+    command = loaded(target)
+    command.context_class = HelpContext
+    return command
 
 
 def of_file(command: click.Command) -> click.Command:
