@@ -107,7 +107,7 @@ def test_findings_say_that_they_are_of_a_sample(monkeypatch: pytest.MonkeyPatch)
     ]
     monkeypatch.setattr(judged_tables, "RuleTables", lambda _views: Facts())
     monkeypatch.setattr(judged_tables, "leave_out_second_hops", lambda _tables: [])
-    monkeypatch.setattr(judged_tables, "judge", lambda *_: (found, []))
+    monkeypatch.setattr(judged_tables, "judge_clusters", lambda *_: (found, []))
     whole = [row[4:6] for row in judged_tables.finding_rows({})]
     assert whole == [('{"n":1}', "a asks much"), ('{"n":2}', "s-c is slow")]
     first, second = (row[4:6] for row in judged_tables.finding_rows({}, 0.1))
