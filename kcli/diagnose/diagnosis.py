@@ -185,9 +185,9 @@ def judge(
     store.suit()
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)
+    parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files)]
     kept, explained = judge_clusters(store, files)
     wanted = in_scope(store, kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files)]
     return Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)

@@ -339,10 +339,9 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
         if self.words is not None and table not in self.words.columns:
             given = [*map(self.words.keyed, given)]
+        rows = pyarrow.Table.from_batches(given)
         column, unread = self.unread_of(table)
-        if unread:
-            given = [without(each, column, unread) for each in given]
-        self.connection.register(self.registered(table), pyarrow.Table.from_batches(given))
+        self.connection.register(self.registered(table), without(rows, column, unread) if unread else rows)
         if self.words is not None and table in TYPED:
             kinds = {name: kind_of_texts(name) for name in TYPED[table]}
             casts = [f"CAST({name} AS {kind}_word) AS {name}" for name, kind in kinds.items() if self.is_typed(kind)]
@@ -396,15 +395,14 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         self.nameless_ids.clear()
 
 
-def without(batch: Any, name: str, values: Collection[Any]) -> Any:
-    """Return the rows of a batch that have none of these values in a column."""
+def without(rows: Any, name: str, values: Collection[Any]) -> Any:
+    """Return the rows of a table that have none of these values in a column."""
     import pyarrow
     from pyarrow import compute
 
-    column = batch.column(name)
+    column = rows.column(name)
     kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
-    held = column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column
-    return batch.filter(compute.invert(compute.is_in(held, pyarrow.array([*values], kind))))
+    return rows.filter(compute.invert(compute.is_in(column.cast(kind), pyarrow.array([*values], kind))))
 
 
 def nameless_in(batch: Any) -> set[str]:
