@@ -17,8 +17,7 @@ from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
 UNSUPPORTED_VERSION = 35  # of an answer that is in the oldest version (KIP-511)
-LACKING = re.compile(r"has no field '(\w+)' in this version")
-INDEX = re.compile(r"\[\d+\]")
+LACKING = r"has no field '(\w+)' in this version"
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 
 
@@ -252,9 +251,9 @@ def written_body(codec: MessageCodec, body: dict[str, Any], dialect: str | None)
     try:
         return codec.write(body)
     except EncodeError as error:
-        lacking = LACKING.match(error.reason)
+        lacking = re.match(LACKING, error.reason)
         fields = catalog(dialect).message(codec.name).fields
-        for name in INDEX.sub("", error.path).split(".") if error.path else ():
+        for name in re.sub(r"\[\d+\]", "", error.path).split(".") if error.path else ():
             fields = next((each.fields for each in fields if each.name == name), ())
         have = next((each.versions for each in fields if lacking and each.name == lacking[1]), None)
         if lacking is None or have is None:

@@ -10,11 +10,12 @@ from typing import Any
 from kcli.java_properties import java_text, number_of
 from kcli.schemas.model import INTEGERS
 
-HEX = re.compile(r"[+-]?[0-9a-fA-F]{1,40}")
+# Texts, as they are rarely needed: Python keeps those that it has compiled.
+HEX = r"[+-]?[0-9a-fA-F]{1,40}"
 # Double.parseDouble: white space around it, Java's names, the suffixes of its literals.
 DECIMAL = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 BINARY = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+"
-DOUBLE = re.compile(rf"[\0- ]*([+-]?)(?:(NaN|Infinity)|(?:({DECIMAL})|({BINARY}))[fFdD]?)[\0- ]*", re.ASCII)
+DOUBLE = rf"[\0- ]*([+-]?)(?:(NaN|Infinity)|(?:({DECIMAL})|({BINARY}))[fFdD]?)[\0- ]*"
 MOST_DIGITS = 400
 
 
@@ -44,7 +45,7 @@ def integer(kind: str, text: str) -> int:
     try:
         if not text.startswith("0x"):
             value = number_of(text)
-        elif HEX.fullmatch(text[2:]):
+        elif re.fullmatch(HEX, text[2:]):
             value = int(text[2:], 16)
         else:
             raise ValueError(text)
@@ -57,7 +58,7 @@ def integer(kind: str, text: str) -> int:
 
 
 def double(text: str) -> float:
-    found = DOUBLE.fullmatch(text[:MOST_DIGITS])
+    found = re.fullmatch(DOUBLE, text[:MOST_DIGITS], re.ASCII)
     if not found or len(text) > MOST_DIGITS:
         raise ValueError("a number expected")
     sign, name, decimal, binary = found.groups()
