@@ -341,7 +341,9 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             given = [*map(self.words.keyed, given)]
         rows = pyarrow.Table.from_batches(given)
         column, unread = self.unread_of(table)
-        self.connection.register(self.registered(table), without(rows, column, unread) if unread else rows)
+        if unread:
+            rows = without(rows, column, unread, where_they_are=table in self.files)
+        self.connection.register(self.registered(table), rows)
         if self.words is not None and table in TYPED:
             kinds = {name: kind_of_texts(name) for name in TYPED[table]}
             casts = [f"CAST({name} AS {kind}_word) AS {name}" for name, kind in kinds.items() if self.is_typed(kind)]
@@ -395,14 +397,17 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         self.nameless_ids.clear()
 
 
-def without(rows: Any, name: str, values: Collection[Any]) -> Any:
-    """Return the rows of a table that have none of these values in a column."""
+def without(rows: Any, name: str, values: Collection[Any], *, where_they_are: bool) -> Any:
+    """Return the rows of a table that have none of these values in a column. where_they_are: read them without a copy,
+    anew for each query.
+    """
     import pyarrow
-    from pyarrow import compute
+    from pyarrow import compute, dataset
 
-    column = rows.column(name)
-    kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
-    return rows.filter(compute.invert(compute.is_in(column.cast(kind), pyarrow.array([*values], kind))))
+    kind = rows.schema.field(name).type
+    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    wanted = ~compute.field(name).cast(kind).isin(pyarrow.array([*values], kind))
+    return dataset.dataset(rows).filter(wanted) if where_they_are else rows.filter(wanted)
 
 
 def nameless_in(batch: Any) -> set[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.diagnose import diagnose
+from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
 from tests.capture.wires import Packet, packets_of, pcap
@@ -38,7 +39,12 @@ def told(paths: Iterable[Path]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", ["rebalance-storm-shipments", "hanging-transaction-settlement", "duplicates-seats"])
-def test_two_clusters_with_the_same_names_are_told_as_each_alone(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("held", [stores.HELD, 0])
+def test_two_clusters_with_the_same_names_are_told_as_each_alone(
+    name: str, held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where rows do not fit into memory."""
+    monkeypatch.setattr(stores, "HELD", held)
     here, there = DATA / f"{name}.pcap.zst", tmp_path / "there.pcap"
     [cluster] = clusters(here)
     there.write_bytes(pcap([*elsewhere(packets_of(here), cluster)]))
