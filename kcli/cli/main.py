@@ -209,7 +209,7 @@ cli = Root(
             is_eager=True,
             expose_value=False,
             callback=print_version,
-            help="Print the version. An error: the compiled core is not built.",
+            help="Print the version; fail if the compiled core is not built.",
         )
     ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
