@@ -6,6 +6,7 @@ KcliError                     exit 3 unless a class below says otherwise
 ├── InputError                exit 3   input that can't be read as what it should be
 │   ├── DecodeError                    bytes that break their grammar: where (path, offset), what was expected
 │   ├── EncodeError                    a value that its grammar has no bytes for
+│   │   └── UnknownFieldError          a field that this version of its message lacks
 │   └── SchemaError                    a message definition that contradicts itself
 └── NetworkError              exit 4   a connection that can't be made, kept or trusted
     ├── CertificateError               a certificate that is not trusted
@@ -16,7 +17,7 @@ What Ctrl-C ends has exit code INTERRUPTED.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kcli.input_names import name_of
@@ -109,6 +110,19 @@ class EncodeError(InputError, GrammarError):
     def __init__(self, path: str, reason: str, *, what: str = "", file: str | None = None) -> None:
         super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)
         self.path, self.reason, self.what = path, reason, what
+
+
+class UnknownFieldError(EncodeError):
+    """A value has a field that this version of its message lacks.
+
+    known: names of the fields that it has. versions: those that have the field, "" where there are none.
+    """
+
+    def __init__(self, path: str, field: str, known: Iterable[str], *, versions: str = "", what: str = "") -> None:
+        elsewhere = f", versions {versions} have it" if versions else ""
+        there = ", ".join(sorted(known)) or "none"
+        super().__init__(path, f"has no field {field!r} in this version{elsewhere} (it has: {there})", what=what)
+        self.field, self.known = field, known
 
 
 class SchemaError(InputError):

@@ -27,6 +27,7 @@ def test_exit_codes() -> None:
         "KcliError": 3,
         "NetworkError": 4,
         "SchemaError": 3,
+        "UnknownFieldError": 3,
         "UsageError": 2,
     }
 

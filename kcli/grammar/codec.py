@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kcli.core.codec.values import bytes_of
 from kcli.core.codec.varints import Buffer
-from kcli.errors import DecodeError, EncodeError
+from kcli.errors import DecodeError, EncodeError, UnknownFieldError
 from kcli.grammar.secrets import hide_broken, hide_records, hide_secrets, hide_spans, redacted
 from kcli.grammar.topic_ids import annotate
 from kcli.grammar.words.source import ByteSource
@@ -279,6 +279,8 @@ class MessageCodec(Grammar):
             odd = isinstance(value, dict) and ENCODINGS in value
             data = (codec.interpreted if odd else codec.compiled or codec.interpreted).write(value)
             return data + bytes_of(value[TRAILING]) if TRAILING in value else data
+        except UnknownFieldError as error:
+            raise UnknownFieldError(error.path, error.field, error.known, what=self.what) from None
         except EncodeError as error:
             raise EncodeError(error.path, self.reason_shown(error.reason), what=self.what) from None
         except ValueError as error:

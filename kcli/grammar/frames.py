@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.arguments import bytes_like, need
 from kcli.core.codec.varints import Buffer
-from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
+from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UnknownFieldError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
@@ -17,7 +17,6 @@ from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
 UNSUPPORTED_VERSION = 35  # of an answer that is in the oldest version (KIP-511)
-LACKING = r"has no field '(\w+)' in this version"
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 
 
@@ -250,16 +249,12 @@ def written_body(codec: MessageCodec, body: dict[str, Any], dialect: str | None)
     """Return the bytes of a body. Raises EncodeError, which names the versions that have a field."""
     try:
         return codec.write(body)
-    except EncodeError as error:
-        lacking = re.match(LACKING, error.reason)
+    except UnknownFieldError as error:
         fields = catalog(dialect).message(codec.name).fields
         for name in re.sub(r"\[\d+\]", "", error.path).split(".") if error.path else ():
             fields = next((each.fields for each in fields if each.name == name), ())
-        have = next((each.versions for each in fields if lacking and each.name == lacking[1]), None)
-        if lacking is None or have is None:
-            raise
-        reason = f"{lacking[0]}, versions {have} have it{error.reason[lacking.end() :]}"
-        raise EncodeError(error.path, reason, what=error.what) from None
+        have = next((str(each.versions) for each in fields if each.name == error.field), "")
+        raise UnknownFieldError(error.path, error.field, error.known, versions=have, what=error.what) from None
 
 
 def body_codec(api_key: int, version: int, body: dict[str, Any], dialect: str | None) -> MessageCodec:

@@ -15,17 +15,21 @@ LZ4 = CODECS.index("lz4")
 NO_EPOCH = -1  # the leader epoch that a producer writes
 
 
-def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: bool = False) -> list[str]:
+def field_faults(
+    data: bytes | memoryview, *, produced: bool = False, problems: Sequence[tuple[int, str, str, int]] | None = None
+) -> list[str]:
     """Return the faults of the batches of a records field or segment, one line each.
 
-    produced: a producer sent them. checked: their checksums and what lies between them are looked at already.
+    produced: a producer sent them. problems: of a reader that looked at their checksums and the bytes between them, too
+    (see `Findings`); such a batch's records are not checked again.
     """
-    lines, damages = [], list[Damage]()
+    checked, lines, damages = problems is not None, [], list[Damage]()
+    known = {start for *_, start in problems or ()}
     for batch in scan(data, check=not checked, damages=damages):
         found = [f"{name}: {reason}" for name, reason in header_faults(batch, produced)]
         if not checked and not batch.crc_valid:
             found.append(f"crc: {batch.crc:08x} is wrong")
-        if fault := record_fault(batch, produced):
+        if batch.file_position not in known and (fault := record_fault(batch, produced)):
             found.append(fault)
         lines += [f"batch at {batch.file_position:#x}: {text}" for text in found]
     if not checked:

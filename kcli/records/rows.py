@@ -33,7 +33,7 @@ def batch_rows(
             if batch.is_control:
                 row["_control"] = record.get("_control") or {}
             yield row
-    problems += [f"{path}: {reason}" if path else reason for _, path, reason in findings.problems]
+    problems += [f"{path}: {reason}" if path else reason for _, path, reason, _ in findings.problems]
     if findings.wrong_checksums:
         problems.append("a batch has a wrong checksum")
 

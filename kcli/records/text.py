@@ -21,12 +21,12 @@ MOST_KEPT = 1 << 20  # bytes of text of a field, behind which its memory is free
 
 @dataclass(slots=True)
 class Findings:
-    """Faults of the bytes that were read: positions are those of the source."""
+    """Faults of the bytes that were read; positions are those of the source."""
 
     batches: int = 0
     records: int = 0
     wrong_checksums: int = 0
-    problems: list[tuple[int, str, str]] = field(default_factory=list)
+    problems: list[tuple[int, str, str, int]] = field(default_factory=list)  # (position, path, reason, batch's start)
     damages: list[Damage] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)  # faults that did not stop the reading
 

@@ -60,4 +60,4 @@ def test_what_logs_hold_is_no_fault() -> None:
 
 
 def test_what_is_checked_already_is_left_out() -> None:
-    assert field_faults(CASES["none: wrong checksum"], checked=True) == []
+    assert field_faults(CASES["none: wrong checksum"], problems=[]) == []

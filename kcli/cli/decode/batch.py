@@ -79,7 +79,9 @@ def batch(file: str, **given: Any) -> None:
             found = write_lines(source, out, LineForm(full, hook, payloads=True, secrets=secrets, metadata=metadata))
     from kcli.records.record_faults import field_faults
 
-    report_findings(found, name_of(file), quiet, field_faults(data, checked=True), lambda: batch_text(data, 0, {}))
+    report_findings(
+        found, name_of(file), quiet, field_faults(data, problems=found.problems), lambda: batch_text(data, 0, {})
+    )
 
 
 def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,6 @@ from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.counting import counted
 from kcli.errors import InputError
-
-PLACE = re.compile(r" \(at 0x[0-9a-f]+(?: of the records)?\)$")
 
 if TYPE_CHECKING:
     from kcli.records.text import Findings
@@ -38,18 +35,12 @@ def report_findings(
 
 
 def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:
-    """Return a line for each problem; a batch cut at the end is none. faults: more problems, maybe the same ones."""
-    lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
+    """Return a line for each problem; a batch cut at the end is none. faults: further problems."""
+    lines = [f"{path}: {reason}" if path else reason for _, path, reason, _ in found.problems]
     for damage in found.damages:
         if not (damage.lawful and damage.start):
             size = counted(damage.end - damage.start, "byte")
             lines.append(f"at 0x{damage.start:x}: {damage.reason}; {size} passed over")
     if found.wrong_checksums:
         lines.append(f"{counted(found.wrong_checksums, 'batch has', 'batches have')} a wrong checksum (crcValid false)")
-    said = tuple(map(without_place, lines))
-    return [*(fault for fault in faults if not without_place(fault).endswith(said)), *lines]
-
-
-def without_place(fault: str) -> str:
-    """Return a fault without its place at the end, which may be counted in the records or in the whole input."""
-    return PLACE.sub("", fault)
+    return [*faults, *lines]

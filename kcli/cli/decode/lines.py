@@ -156,7 +156,7 @@ def batch_reply(
     data, _ = message_of(text, number, base64_)
     found = Findings()
     made = batches_json(data, "full" if full else "batches", found, secrets, record)
-    if lines := error_lines(found, field_faults(data, checked=True)):
+    if lines := error_lines(found, field_faults(data, problems=found.problems)):
         lines[-1] += slips.text(data, 0, {})
         return error_reply(all_of([InputError(line) for line in lines]), number, {"batches": loads(made)})
     return Reply(made[1:-1] if found.batches == 1 and not found.damages else made)

@@ -159,13 +159,15 @@ class Wrong:
             from kcli.records.record_faults import field_faults
             from kcli.records.text import Findings, RecordsText
 
-            self.findings = Findings()
-            self.write = write = RecordsText(records, options["secrets"], self.findings)
+            self.findings = findings = Findings()
+            self.write = write = RecordsText(records, options["secrets"], findings)
             faults, produced = self.faults, codec.name == PRODUCE
 
             def checked(data: memoryview) -> bytes:
-                faults.extend(field_faults(data, produced=produced, checked=True))
-                return write(data)
+                before = len(findings.problems)
+                text = write(data)
+                faults.extend(field_faults(data, produced=produced, problems=findings.problems[before:]))
+                return text
 
             self.hook = checked
 

@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from kcli.core.codec.values import bytes_of, records_of, text_of, uuid_bytes
-from kcli.errors import DecodeError, EncodeError
+from kcli.errors import DecodeError, EncodeError, UnknownFieldError
 
 
 cdef extern from "bytes.h" nogil:

@@ -105,7 +105,7 @@ cdef int check_names(Message message, dict value, Trail* trail) except -1:
     for name in value:
         if name not in known and not (isinstance(name, str) and name.startswith("_")):
             trail.depth -= 1
-            raise ValueError(f"has no field {name!r} in this version (it has: {', '.join(sorted(known)) or 'none'})")
+            raise UnknownFieldError(trail_text(trail), name, known)
     return 0
 
 

@@ -61,7 +61,7 @@ cdef class BatchText:
     cdef Guard* guarded
     cdef bint payloads, positions, in_control, failed, valid
     cdef Extra on_control, on_record
-    cdef readonly list problems      # (bytes from the start of the input, path, reason)
+    cdef readonly list problems      # (bytes from the start of the input, path, reason, start of the batch)
     cdef readonly int64_t batches, records, wrong_checksums
 
     def __cinit__(self, decompress, control=None, record=None, bint payloads=True, bint positions=False,
@@ -340,19 +340,19 @@ cdef class BatchText:
         try:
             return self.decompress(b.attributes & KB_CODEC, view_of(b.payload, b.payload_size), b.magic)
         except InputError as error:
-            self.note("records", position, str(error))
+            self.note("records", position, str(error), position)
         except BaseException as error:
             self.raised = error
         return None
 
     cdef void note_problem(self, Problem* problem, int64_t position, int64_t start, bint inside) noexcept with gil:
         path, at, reason = problem_text(problem, start, inside)
-        self.note(path, position if inside else at, reason)
+        self.note(path, position if inside else at, reason, position)
 
-    cdef note(self, path, offset, reason):
+    cdef note(self, path, offset, reason, position):
         self.failed = True
         self.error = (path, offset, reason)
-        self.problems.append((offset, path, reason))
+        self.problems.append((offset, path, reason, position))
 
     cdef int put_error(self) noexcept with gil:
         path, offset, reason = self.error

@@ -7,7 +7,7 @@ from typing import Any
 
 from construct import StopFieldError
 
-from kcli.errors import EncodeError
+from kcli.errors import EncodeError, UnknownFieldError
 from kcli.grammar.words.embedded import Embedded, context_below
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.tagged import Field, TaggedFields, unknown_json
@@ -112,8 +112,7 @@ class Struct(Word):
         """Raise EncodeError if the value has a field that this struct lacks."""
         for name in value:
             if name not in self.words and not (isinstance(name, str) and name.startswith("_")):
-                there = ", ".join(sorted(self.words)) or "none"
-                raise EncodeError(path, f"has no field {name!r} in this version (it has: {there})")
+                raise UnknownFieldError(path, name, self.words)
 
     def json_value(self, value: dict[str, Any], form: JsonForm) -> dict[str, Any]:
         made = {name: self.words[name].json_value(item, form) for name, item in value.items() if name in self.words}

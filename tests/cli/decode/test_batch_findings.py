@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from kcli.records import build_batch
+from tests.real.batch_cases import changed
 from tests.records.slips.making import batch_bytes
 from tests.records.vectors import mixed_batches, named
 
@@ -66,3 +68,10 @@ def test_a_fault_in_records_is_told_once(tmp_path: Path, capsys: pytest.CaptureF
     )
     assert main([str(path)]) == 1
     assert "\nthe batch is right with the byte 0a at 0xce: it is 4a\n" in capsys.readouterr().out
+
+
+def test_a_fault_in_compressed_records_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "batch.bin"
+    path.write_bytes(changed(build_batch([(5, b"k", b"v", ())] * 3, codec="gzip"), recordCount=4))
+    assert main(["decode", "batch", str(path)]) == 3
+    assert capsys.readouterr().err.count("the batch says 4 records, 3 are here") == 1

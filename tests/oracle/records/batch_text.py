@@ -41,8 +41,8 @@ class BatchText:
         self.decompress, self.control, self.record = decompress, control, record
         self.payloads, self.positions = payloads, positions
         self.out = bytearray()
-        self.problems: list[tuple[int, str, str]] = []
-        self.batches = self.records = self.wrong_checksums = 0
+        self.problems: list[tuple[int, str, str, int]] = []
+        self.batches = self.records = self.wrong_checksums = self.start = 0
         self.error: Members | None = None
 
     def take(self) -> bytes:
@@ -59,7 +59,7 @@ class BatchText:
         """Drop the text."""
         self.out = bytearray()
 
-    def take_findings(self) -> tuple[int, int, int, list[tuple[int, str, str]]]:
+    def take_findings(self) -> tuple[int, int, int, list[tuple[int, str, str, int]]]:
         """(batches, records, wrong checksums, problems) since the last call."""
         found = self.batches, self.records, self.wrong_checksums, self.problems
         self.batches = self.records = self.wrong_checksums = 0
@@ -93,6 +93,7 @@ class BatchText:
 
     def row(self, frame: Frame, entry: memoryview, position: int, full: bool) -> bytes:
         """A batch's JSON form."""
+        self.start = position
         self.forget(not frame.crc_valid)
         place = position if self.positions else None
         if frame.magic < 2:
@@ -140,7 +141,7 @@ class BatchText:
     def note(self, position: int, path: str, reason: str) -> None:
         """Note what is wrong, in `problems` and in the row under way."""
         self.error = {"offset": position, "path": path, "reason": reason}
-        self.problems.append((position, path, reason))
+        self.problems.append((position, path, reason, self.start))
 
     def note_problem(self, problem: Problem, position: int, start: int, inside: bool) -> None:
         """Note a problem that the reader of records found."""
