@@ -44,7 +44,7 @@ FEWER = (
 STAGES = """
 import resource, sys, time
 from functools import partial
-from kcli.pipeline.packets.decoding import decode
+from kcli.pipeline.packets.decoding import Portion, decode
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.packets.reading import Reading
 from kcli.pipeline.packets.shuffle import Dealing, shuffle_ranges
@@ -54,7 +54,7 @@ def stages(path, folder, shares=4):
     middle = time.process_time()
     for share in range(shares):
         slices = [each.whole for each in made.staged if each.share == share]
-        decode(share, partial(Reading, slices=slices), folder + "/rows")
+        decode(Portion(share, partial(Reading, slices=slices)), folder + "/rows")
     return middle - start, time.process_time() - middle
 path, folder, warm = sys.argv[1:]
 stages(warm, folder + "/warm")
@@ -64,20 +64,21 @@ print(*stages(path, folder), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 WHOLE = """
 import os, resource, sys, time
 from kcli.pipeline.storage import StoredFile
+from kcli.pipeline.packets.decoding import DecodingOptions
 from kcli.pipeline.packets.direct_decode import DirectDecode
 def whole(path, folder):
     start = time.process_time()
     DirectDecode((StoredFile(path, os.stat(path).st_size, 0),)).decode(folder, options)
     return time.process_time() - start
 path, folder, warm, *wanted = sys.argv[1:]
-options = {"wanted": frozenset(wanted)} if wanted else {}
+options = DecodingOptions(wanted=frozenset(wanted)) if wanted else DecodingOptions()
 whole(warm, folder + "/warm")
 print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 ONE = """
 import sys, time
-from kcli.capture.decoder import decode
+from kcli.capture.decoder import Portion, decode
 from kcli.capture.sinks import LineSink
 def lines(path):
     start = time.process_time()

@@ -87,7 +87,7 @@ def long_from(lo: int) -> ConfigType:
     return ConfigType(5, "long", whole(lo, FOREVER))
 
 
-def text_of(*names: str) -> ConfigType:
+def keyword_type(*names: str) -> ConfigType:
     """Return the type of a text that is one of these."""
     return ConfigType(2, "string", one_of(*names))
 
@@ -100,11 +100,11 @@ BOOLEAN, STRING, PASSWORD = (
 INT, COUNT, SHORT = int_from(0), int_from(1), ConfigType(4, "short", whole(-(1 << 15), (1 << 15) - 1))
 LONG, LIMIT, ANY_LONG = long_from(0), long_from(-2), long_from(-1 << 63)
 RATIO, LIST, POLICIES = ConfigType(6, "double", ratio), ConfigType(7, "list", str), ConfigType(7, "list", policies)
-CODECS = text_of("producer", "uncompressed", *BATCH_CODECS[1:])
+CODECS = keyword_type("producer", "uncompressed", *BATCH_CODECS[1:])
 GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = ConfigType(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
-TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
+TIMESTAMP_TYPES = keyword_type("CreateTime", "LogAppendTime")
 # The types that rows of `unread_configs` name.
-MIGRATION = text_of("disabled", "downgrade", "upgrade", "bidirectional")
+MIGRATION = keyword_type("disabled", "downgrade", "upgrade", "bidirectional")
 TYPES = {
     each.name: each
     for each in (

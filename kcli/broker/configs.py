@@ -35,8 +35,8 @@ from kcli.broker.config_kinds import (
     ConfigType,
     boolean,
     int_from,
+    keyword_type,
     long_from,
-    text_of,
     throttled,
 )
 from kcli.broker.net.protocols import read_advertised
@@ -271,7 +271,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("ssl.allow.dn.changes", "false", BOOLEAN),
     fixed("ssl.allow.san.changes", "false", BOOLEAN),
     Config("ssl.cipher.suites", "", LIST),
-    Config("ssl.client.auth", "none", text_of("required", "requested", "none")),
+    Config("ssl.client.auth", "none", keyword_type("required", "requested", "none")),
     Config("ssl.enabled.protocols", "TLSv1.2,TLSv1.3", LIST),
     Config("ssl.key.password", None, PASSWORD),
     Config("ssl.keystore.certificate.chain", None, PASSWORD),

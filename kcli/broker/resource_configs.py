@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, ConfigType, text_of
+from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, ConfigType, keyword_type
 from kcli.broker.configs import BROKER, Config, Configs, parse, table
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
@@ -78,7 +78,7 @@ GROUP: Mapping[str, Config] = table(
     Config("share.auto.offset.reset", "latest", ConfigType(STRING.number, STRING.name, share_reset)),
     of_group("share.delivery.count.limit", INT),
     of_group("share.heartbeat.interval.ms", INT),
-    Config("share.isolation.level", "read_uncommitted", text_of("read_committed", "read_uncommitted")),
+    Config("share.isolation.level", "read_uncommitted", keyword_type("read_committed", "read_uncommitted")),
     of_group("share.partition.max.record.locks", INT),
     of_group("share.record.lock.duration.ms", INT),
     Config("share.renew.acknowledge.enable", "true", BOOLEAN),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import DecodeOptions
 from kcli.pipeline.context import Options, RunContext
-from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.decoding import Decoded, DecodingOptions
 from kcli.pipeline.packets.direct_decode import DirectDecode
 from kcli.pipeline.packets.kept_state import SHARES, Kept, kept_by, of_shares, write
 from kcli.pipeline.packets.ranges import RANGE_BYTES, Range, cut, misread
@@ -102,27 +103,32 @@ class Stages:
         kept, clock = self.kept(self.shares)
         end = max((each.last_ns for each in scattered), default=0)
         options = self.decoding_options(max(end, clock), clock)
-        options["secret_blocks"] += tuple(block for each in scattered for block in each.secrets)
+        blocks = (block for each in scattered for block in each.secrets)
+        options = replace(options, secret_blocks=(*options.secret_blocks, *blocks))
         shares, windows = self.cut(deal(scattered, kept), options)
         decoded = self.decode_tasks("decoding", [*chain(*windows), *shares], options)
         parts = [decoded.pop(0) for connection in windows for _ in connection]
         for connection in windows:
             made, parts = parts[: len(connection)], parts[len(connection) :]
             decoded += self.join(connection, made, options)
-        self.publish(decoded, options["end_ns"])
+        self.publish(decoded, options.end_ns)
         return decoded
 
-    def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
-        """Return what `decoding.decode` is given. end_ns: of the last packet; clock: of the end of the run before."""
-        names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
-        chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory", "sample")}
-        keys = tuple(StoragePath(file).read() for file in self.options.key_logs)
-        origin = self.context.entry.run, self.options.origin
-        known = {"end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys, "origin": origin}
-        return {**chosen, **known, **self.of_records()}
+    def decoding_options(self, end_ns: int, clock: int) -> DecodingOptions:
+        """Return the options of the tasks. end_ns: of the last packet; clock: of the end of the run before."""
+        return DecodingOptions(
+            end_ns=end_ns,
+            clock=clock,
+            names=tuple((topic_id, name) for topic_id, (name, _) in self.names.read().items()),
+            secret_blocks=tuple(StoragePath(file).read() for file in self.options.key_logs),
+            origin=(self.context.entry.run, self.options.origin),
+            sample=self.options.sample,
+            reading={name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")},
+            **self.of_records(),
+        )
 
     def of_records(self) -> dict[str, Any]:
-        """Return what `decoding.decode` is given about records. The driver reads schemas, out of the captures, too."""
+        """Return the options about records. The driver reads schemas, out of the captures, too."""
         if not self.options.records:
             return {}
         wanted, payloads = EVERY_TABLE | {RECORDS.name}, self.options.payloads
@@ -143,7 +149,7 @@ class Stages:
             self.untouched |= each.untouched
         self.context.entry.stats["clock"] = end_ns
 
-    def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: dict[str, Any]) -> list[Decoded]:
+    def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: DecodingOptions) -> list[Decoded]:
         """Decode shares and windows in Spark's workers."""
         folder = self.folder
 
@@ -152,12 +158,12 @@ class Stages:
 
         return self.context.hand_out(what, tasks, work)
 
-    def cut(self, shares: Sequence[Shard], options: dict[str, Any]) -> tuple[list[Shard], list[list[Window]]]:
+    def cut(self, shares: Sequence[Shard], options: DecodingOptions) -> tuple[list[Shard], list[list[Window]]]:
         """Return the shares as they are decoded, and the windows of each connection that is too big for a task."""
         size = self.options.window_bytes or self.task_bytes(sum(share.size for share in shares), SHARE_BYTES)
         kept, windows = [], []
         for share in shares:
-            rest, heavy = split(share, size, options["clock"])
+            rest, heavy = split(share, size, options.clock)
             found = self.place(heavy, aim(heavy, size), options) if heavy is not None else []
             kept.append(rest if len(found) > 1 else share)
             windows += [found] if len(found) > 1 else []
@@ -167,7 +173,7 @@ class Stages:
         """Return how many of `size` bytes are for one task, where tasks can be of any size."""
         return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, -(-size // (2 * self.context.cores))))
 
-    def place(self, heavy: Heavy, aimed: Sequence[Window], options: dict[str, Any]) -> list[Window]:
+    def place(self, heavy: Heavy, aimed: Sequence[Window], options: DecodingOptions) -> list[Window]:
         """Return the windows of a connection, as they can be decoded; none where it is nowhere in step."""
         first = find(aimed[0], None, options) if len(aimed) > 1 else None
         if first is None:
@@ -177,7 +183,7 @@ class Stages:
             return place(heavy, first, [work(window) for window in aimed[1:]])
         return place(heavy, first, self.context.hand_out("cutting a big connection", aimed[1:], work))
 
-    def join(self, windows: Sequence[Window], made: list[Decoded], options: dict[str, Any]) -> list[Decoded]:
+    def join(self, windows: Sequence[Window], made: list[Decoded], options: DecodingOptions) -> list[Decoded]:
         """Decode again what did not begin as the window before it ended."""
         for number, window in enumerate(windows[1:], start=1):
             before = made[number - 1]

@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError, SchemaError, UsageError
-from kcli.schemas.checks.definition_check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
+from kcli.schemas.checks.definition_check import (
+    SchemaFinding,
+    check_message,
+    check_pair,
+    check_versions_of_pair,
+    repair,
+)
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults, names_of_apis, with_keys
 from kcli.schemas.definition import build, camel, check_size, parse_text
 from kcli.schemas.dialect_settings import IGNORED, SETTINGS, read_settings
@@ -129,7 +135,7 @@ def read_file(dialect: Dialect, path: Path) -> None:
         return
     written = build(raw)
     message, repaired = repair(build(corrected(raw)))
-    dialect.findings += [*check(written), *read_as(raw, written.name), *repaired]
+    dialect.findings += [*check_message(written), *read_as(raw, written.name), *repaired]
     dialect.messages.append(message)
     dialect.notes[message.name] = notes_of(raw)
 

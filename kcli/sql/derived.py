@@ -25,6 +25,7 @@ from kcli.pipeline.derived.local_facts import LocalFacts
 from kcli.pipeline.derived.local_tables import judged_clients, leader_changes, quorum, sessions_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.lineage import lineage_rows, open_rows
+from kcli.pipeline.packets.decoding import DecodingOptions
 from kcli.pipeline.packets.direct_decode import DirectDecode
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
@@ -62,7 +63,7 @@ class Facts:
         files = tuple(StoredFile(path, size_of(path), 0) for path in self.paths)
         task = DirectDecode(files, open_file=CaptureFile)
         try:
-            decoded, read = task.decode(made.name, self.options | {"wanted": self.needed})
+            decoded, read = task.decode(made.name, DecodingOptions(wanted=self.needed, reading=self.options))
             self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]
             self.failures = [InputError(each.problem) for each in read if each.problem]
             if not decoded.exchanges and not self.failures:

@@ -18,11 +18,12 @@ CAPTURES, LOGS, SNAPSHOTS = "*.pcap*", "orders-0/*.log", "__cluster_metadata-0/*
 
 def whole(path: Path, _rng: random.Random) -> None:
     """A task that reads a capture as it is: a row for each exchange and what is in it, in Parquet files."""
+    from kcli.pipeline.packets.decoding import DecodingOptions
     from kcli.pipeline.packets.direct_decode import DirectDecode
     from kcli.pipeline.storage import StoredFile
 
     file = StoredFile(str(path), path.stat().st_size, 0)
-    DirectDecode((file,)).decode(str(path.parent / "out"), {})
+    DirectDecode((file,)).decode(str(path.parent / "out"), DecodingOptions())
 
 
 def packets(path: Path, rng: random.Random) -> None:

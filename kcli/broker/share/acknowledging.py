@@ -80,7 +80,7 @@ def acknowledge(
     return made
 
 
-def check(request: Request) -> ShareGroup:
+def checked_group(request: Request) -> ShareGroup:
     """Return the group of a request. Raises RefusedError."""
     group_id, member = request.body["groupId"], request.body["memberId"]
     if not group_id or not member:

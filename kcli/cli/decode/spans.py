@@ -74,10 +74,10 @@ def describe(span: Span, dialect: str | None) -> str:
     """Format the value for people, and its type where the value doesn't tell it."""
     if span.type.endswith("count") or span.type in ("tag and size", "nullable struct"):
         return f"{'null' if span.value is None else span.value}"
-    return f"{text_of(span.value)}{meaning(span, dialect)}  ({span.type})"
+    return f"{value_text(span.value)}{meaning(span, dialect)}  ({span.type})"
 
 
-def text_of(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Format a value in a few words."""
     if isinstance(value, Hidden):
         return f"({value!r})"

@@ -183,7 +183,7 @@ def show(sides: list[DecodedSide], form: str) -> int:
 
 def text_line(difference: FieldDifference, one: bytes, other: bytes) -> str:
     def side(span: Span | None, data: bytes) -> str:
-        from kcli.cli.decode.spans import text_of
+        from kcli.cli.decode.spans import value_text
 
         if span is None:
             return "not there"
@@ -191,7 +191,7 @@ def text_line(difference: FieldDifference, one: bytes, other: bytes) -> str:
             return f"{span.start:#06x} ({span.value!r})"
         digits = data[span.start : min(span.end, span.start + SHOWN)].hex(" ")
         more = span.end - span.start - SHOWN
-        return f"{span.start:#06x} {digits}{f' +{more}' if more > 0 else ''} = {text_of(span.value)}"
+        return f"{span.start:#06x} {digits}{f' +{more}' if more > 0 else ''} = {value_text(span.value)}"
 
     found = f"{difference.path}: {side(difference.expected, one)} | {side(difference.got, other)}"
     return found + first_bytes(difference, one, other)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
@@ -20,8 +20,47 @@ from kcli.pipeline.rows.single_rows import Put, SingleRows
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, WrittenFile
 
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
+
 UNDECODABLE = "undecodable"
 FILE = TABLES[UNDECODABLE].names.index("file")
+
+
+class Portion(NamedTuple):
+    """Packets of a share that one task decodes.
+
+    until: the moment (ns) up to which they are read. connection: the hash of one that is read alone (True), or left
+    out. window: its number, where these are one. carried: connections under way since an earlier run.
+    """
+
+    share: int
+    opened: Opened
+    until: int = FOREVER
+    connection: tuple[int, bool] | None = None
+    window: int | None = None
+    carried: Sequence[Carried] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingOptions:
+    """The common options of a run's tasks.
+
+    end_ns: of the last packet of all shares. clock: the time of an earlier run's end. names: (id, name) of topics
+    known before. secret_blocks: the texts of TLS key logs. origin: number of the run, and the pattern of `Origins`;
+    None: rows do not say where they come from. sample: share of the connections to read; None: all. wanted, decoder:
+    of `RowSource`. reading: ports, dialect, secrets and memory, of `kcli.capture.decoder.DecodeOptions`.
+    """
+
+    end_ns: int = 0
+    clock: int = 0
+    names: tuple[tuple[str, str], ...] = ()
+    secret_blocks: tuple[bytes, ...] = ()
+    origin: tuple[int, str | None] | None = None
+    sample: float | None = None
+    wanted: frozenset[str] = EVERY_TABLE
+    decoder: PayloadDecoder | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -60,46 +99,29 @@ class Decoded:
     window: int | None = None
 
 
-def decode(  # noqa: PLR0913  windows, shares and files give the few that they have
-    share: int,
-    opened: Opened,
-    folder: str,
-    *,
-    until: int = FOREVER,
-    connection: tuple[int, bool] | None = None,
-    window: int | None = None,
-    end_ns: int = 0,
-    carried: Sequence[Carried] = (),
-    clock: int = 0,
-    names: Sequence[tuple[str, str]] = (),
-    secret_blocks: Sequence[bytes] = (),
-    origin: tuple[int, str | None] | None = None,
-    sample: float | None = None,
-    **options: Any,
-) -> Decoded:
-    """Decode packets of a share into Parquet files below `folder`.
-
-    until: the moment (ns) up to which they are read. connection: the hash of one that is read alone (True), or left
-    out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock: connections
-    under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
-    secret_blocks: the texts of TLS key logs. origin: number of the run, and the pattern of
-    `Origins`; None: rows do not say where they come from. sample: share of the connections to read; None: all.
-    options: wanted and decoder of `RowSource`; ports, dialect, secrets and chosen, of
-    `kcli.capture.decoder.DecodeOptions`.
-    """
+def decode(portion: Portion, folder: str, options: DecodingOptions = DecodingOptions()) -> Decoded:
+    """Decode packets into Parquet files below `folder`."""
+    share, window, connection, carried = portion.share, portion.window, portion.connection, portion.carried
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
-    origins = None if origin is None else Origins(*origin)
-    source = RowSource(placed(writer.put, origins), put_batch=writer.put_batch, origins=origins, **options)
-    for block in secret_blocks:
+    origins = None if options.origin is None else Origins(*options.origin)
+    source = RowSource(
+        placed(writer.put, origins),
+        options.wanted,
+        writer.put_batch,
+        origins=origins,
+        decoder=options.decoder,
+        **options.reading,
+    )
+    for block in options.secret_blocks:
         source.capture.handover.add_secrets(block)
     if connection is not None:
         source.engine.choose(*connection)
-    if sample is not None:
-        source.engine.choose_sample(sample)
+    if options.sample is not None:
+        source.engine.choose_sample(options.sample)
     made = Decoded(share, [], [], set(), window=window)
-    begin(source, end_ns, names, carried, clock)
-    source.run(opened, until, partial(conclude, made, source, passing))
+    begin(source, options, carried)
+    source.run(portion.opened, portion.until, partial(conclude, made, source, passing))
     sum_up_open(made, source)
     made.files, made.passing = writer.close(), passing.close()
     if window is None:
@@ -130,14 +152,12 @@ def freeze() -> None:
     gc.freeze()
 
 
-def begin(
-    source: RowSource, end_ns: int, names: Sequence[tuple[str, str]], carried: Sequence[Carried], clock: int
-) -> None:
-    source.end_ns = end_ns
-    for topic_id, topic in names:
+def begin(source: RowSource, options: DecodingOptions, carried: Sequence[Carried]) -> None:
+    source.end_ns = options.end_ns
+    for topic_id, topic in options.names:
         source.bodies.names.learn(uuid_bytes(topic_id), topic)
     source.rows.known = len(source.bodies.names)
-    restore(source, carried, clock)
+    restore(source, carried, options.clock)
 
 
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from kcli.capture.io.capture_file import CaptureFile
 from kcli.capture.io.files import FOREVER, FileCursor, by_time, run_source
 from kcli.errors import InputError
-from kcli.pipeline.packets.decoding import Decoded, decode
+from kcli.pipeline.packets.decoding import Decoded, DecodingOptions, Portion, decode
 from kcli.pipeline.packets.kept_state import WHOLE, Kept
 from kcli.pipeline.packets.ranges import Range, RangeFile
 from kcli.pipeline.packets.reading import pass_over
@@ -30,7 +30,7 @@ class DirectDecode:
     kept: Kept = WHOLE
     open_file: Callable[[Any], CaptureFile] = RangeFile
 
-    def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
+    def decode(self, folder: str, options: DecodingOptions) -> tuple[Decoded, list[ShuffledRange]]:
         """Decode the files. Returns the decoded tables, and what became of each range."""
         found: list[CombinedCaptures] = []
 
@@ -38,7 +38,7 @@ class DirectDecode:
             found.append(CombinedCaptures(self.files, engine, new_reader, self.open_file))
             return found[0]
 
-        made = decode(0, reading, folder, carried=self.kept.read(), **options)
+        made = decode(Portion(0, reading, carried=self.kept.read()), folder, options)
         return made, found[0].scattered
 
 

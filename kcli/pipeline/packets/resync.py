@@ -17,7 +17,7 @@ from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, learn_names
 from kcli.capture.tls.layer import TlsLayer
-from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.decoding import Decoded, DecodingOptions
 from kcli.pipeline.packets.open_connections import Carried, dump, restore
 from kcli.pipeline.packets.reading import START, Reading
 from kcli.pipeline.packets.windows import Heavy, Window, moments
@@ -90,15 +90,13 @@ def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
     return [heavy.window(number, *pair) for number, pair in enumerate(zip(edges, ends, strict=False))]
 
 
-def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> ResumePoint | None:
+def find(window: Window, first: ResumePoint | None, options: DecodingOptions) -> ResumePoint | None:
     """Return an early moment of a window at which its connection is in step, and its state then; None if there is none.
 
     first: as found in the first window; None: this is that one.
     """
     client = None if first is None else talk_of(first.flow)[3]
-    scanner = ResyncScanner(
-        window.heavy, client, **{name: options[name] for name in ("ports", "dialect", "memory") if name in options}
-    )
+    scanner = ResyncScanner(window.heavy, client, **options.reading)
     restore(scanner, window.carried, window.clock)
     least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
     best: ResumePoint | None = None

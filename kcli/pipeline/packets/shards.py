@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any
 
-from kcli.pipeline.packets.decoding import Decoded, decode
+from kcli.pipeline.packets.decoding import Decoded, DecodingOptions, Portion, decode
 from kcli.pipeline.packets.kept_state import Kept
 from kcli.pipeline.packets.reading import Reading
 from kcli.pipeline.packets.shuffle import ShuffledRange
@@ -33,12 +32,13 @@ class Shard:
         """Bytes of its packets."""
         return sum(each.bytes for each in self.staged)
 
-    def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
-        """Decode the shard into files below `folder`. options: as for `kcli.pipeline.packets.decoding.decode`."""
+    def decode(self, folder: str, options: DecodingOptions) -> Decoded:
+        """Decode the shard into files below `folder`."""
         connection = None if self.kept.without is None else (self.kept.without, False)
         with at_hand([each.whole for each in self.staged]) as slices:
             opened = partial(Reading, slices=slices)
-            return decode(self.number, opened, folder, connection=connection, carried=self.kept.read(), **options)
+            portion = Portion(self.number, opened, connection=connection, carried=self.kept.read())
+            return decode(portion, folder, options)
 
 
 def deal(scattered: Sequence[ShuffledRange], kept: Sequence[Kept]) -> list[Shard]:

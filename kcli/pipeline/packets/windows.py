@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from kcli.capture.io.files import FOREVER
-from kcli.pipeline.packets.decoding import Decoded, decode
+from kcli.pipeline.packets.decoding import Decoded, DecodingOptions, Portion, decode
 from kcli.pipeline.packets.open_connections import Carried
 from kcli.pipeline.packets.reading import START, Reading
 from kcli.pipeline.packets.shuffle_files import Part, ShuffleFile, Slice
@@ -48,14 +47,11 @@ class Window:
         """Return this window as it goes on from how the one before left the connection."""
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
-    def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
-        """Decode the window into files below `folder`. options: as for `kcli.pipeline.packets.decoding.decode`."""
+    def decode(self, folder: str, options: DecodingOptions) -> Decoded:
+        """Decode the window into files below `folder`."""
         opened = partial(Reading, slices=self.slices, after=self.after)
-        return decode(
-            self.share, opened, folder, until=self.until, connection=(self.heavy, True),
-            window=self.number, carried=self.carried,
-            **options | {"clock": self.clock, "names": [*options["names"], *self.names]},
-        )  # fmt: skip
+        portion = Portion(self.share, opened, self.until, (self.heavy, True), self.number, self.carried)
+        return decode(portion, folder, replace(options, clock=self.clock, names=(*options.names, *self.names)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.errors import NetworkError
 from kcli.replay.topic_mapping import LiveTopics
-from kcli.replay.traffic.survey import ConnectionPurpose, Survey, coordinator_keys, names_of, text_of
+from kcli.replay.traffic.survey import ConnectionPurpose, Survey, coordinator_keys, names_of, topic_text
 from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.schemas.errors import error_code
 
@@ -66,7 +66,7 @@ class Destinations:
             for key in coordinator_keys(exchange.api_key, exchange.request, named):
                 return self.routed(ConnectionPurpose(*key), suffix)
         routes = (
-            ConnectionPurpose(-1, text_of(topic), index) for topic, index in named.partitions if index is not None
+            ConnectionPurpose(-1, topic_text(topic), index) for topic, index in named.partitions if index is not None
         )
         leaders = Counter(found for each in routes if (found := self.routed(each, suffix)) is not None)
         return max(leaders, key=leaders.__getitem__, default=None)

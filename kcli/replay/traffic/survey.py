@@ -137,7 +137,7 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
     made.connections[exchange.connection] += 1
     made.servers.add(exchange.link.server)
     named = names_of(exchange, dialect)
-    made.asked.update(text_of(topic) for topic in named.topics)
+    made.asked.update(topic_text(topic) for topic in named.topics)
     keys = coordinator_keys(exchange.api_key, request, named)
     made.coordinated.update(keys)
     if exchange.connection not in made.routes and exchange.api_key != FIND_COORDINATOR:
@@ -145,7 +145,7 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
             made.routes[exchange.connection] = ConnectionPurpose(*keys[0])
             return
         for topic, index in named.partitions:
-            name = text_of(topic)
+            name = topic_text(topic)
             # Who leads what brokers keep for themselves is the live cluster's affair.
             if index is not None and made.names.names.get(name, name) not in INTERNAL:
                 made.routes[exchange.connection] = ConnectionPurpose(-1, name, index)
@@ -159,7 +159,7 @@ def names_of(exchange: Exchange, dialect: str | None) -> Named:
     return named
 
 
-def text_of(topic: str | tuple[str]) -> str:
+def topic_text(topic: str | tuple[str]) -> str:
     """Return a topic's name, or its id, as messages name it."""
     return topic if isinstance(topic, str) else topic[0]
 

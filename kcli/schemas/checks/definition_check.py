@@ -35,7 +35,7 @@ Place = tuple[str, Field, Range]
 Report = Callable[[str, str, str], None]
 
 
-def check(message: Message) -> list[SchemaFinding]:
+def check_message(message: Message) -> list[SchemaFinding]:
     """Return every finding about a message, in the order of its fields."""
     found: list[SchemaFinding] = []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.errors import InputError, SchemaError
-from kcli.schemas.checks.definition_check import check
+from kcli.schemas.checks.definition_check import check_message
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults
 from kcli.schemas.checks.evolution import broken_promises
 from kcli.schemas.checks.generator_rules import broken_rules
@@ -158,7 +158,7 @@ class Checked:
 
     def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
         """Yield the faults in the meaning of a definition: (path, rule, text)."""
-        yield from ((each.path, each.rule, each.text) for each in check(message) if each.rule in OWN_RULES)
+        yield from ((each.path, each.rule, each.text) for each in check_message(message) if each.rule in OWN_RULES)
         if message.name in self.stock.lines or message.name in self.stock.current_names:
             yield from broken_promises(self.stock.message(message.name), message, self.release)
 

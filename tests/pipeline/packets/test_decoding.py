@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.pipeline.packets.decoding import decode
+from kcli.pipeline.packets.decoding import DecodingOptions, Portion, decode
 from kcli.pipeline.packets.kept_state import Kept
 from kcli.pipeline.rows.row_source import Opened
 from tests.capture.messages import metadata
@@ -20,7 +20,7 @@ def made(tmp_path: Path) -> Opened:
 
 
 def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
-    share = decode(3, made(tmp_path), str(tmp_path / "out"))
+    share = decode(Portion(3, made(tmp_path)), str(tmp_path / "out"))
     assert (share.share, share.exchanges, share.open_rows) == (3, 1, (1, 1))
     assert share.carried == len(metadata(2)[0]) == share.open_bytes[0]
     assert share.payload == share.exchange_bytes + share.carried
@@ -33,9 +33,9 @@ def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
 
 
 def test_the_next_run_takes_it_up(tmp_path: Path) -> None:
-    first = decode(0, made(tmp_path), str(tmp_path / "out"))
+    first = decode(Portion(0, made(tmp_path)), str(tmp_path / "out"))
     [state] = first.state
     kept = Kept((str(tmp_path / "out" / state.path),)).read()
-    second = decode(0, slices_of(), str(tmp_path / "more"), carried=kept, clock=first.last_ns)
+    second = decode(Portion(0, slices_of(), carried=kept), str(tmp_path / "more"), DecodingOptions(clock=first.last_ns))
     assert second.untouched == {"10.0.0.2:9092-10.0.0.1:40000"}
     assert (second.exchanges, second.open_rows, second.carried) == (0, (1, 1), 0)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.checks.definition_check import check, check_pair, check_versions_of_pair, repair
+from kcli.schemas.checks.definition_check import check_message, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build
 from tests.schemas.definitions import field, message
 
@@ -14,7 +14,7 @@ def tagged(name: str, tag: int | None, versions: str = "0+", kind: str = "int8")
 
 def found(*fields: dict[str, Any], versions: str = "0-2") -> list[tuple[str, str]]:
     built = build(message("M", *fields, versions=versions, flexibleVersions="0+"))
-    return [(finding.rule, finding.path) for finding in check(built)]
+    return [(finding.rule, finding.path) for finding in check_message(built)]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_rules(fields: list[dict[str, Any]], expected: list[tuple[str, str]]) ->
 
 def test_a_tag_where_there_is_no_place_for_one() -> None:
     built = build(message("M", tagged("A", 0), versions="0-2", flexibleVersions="2+"))
-    assert [(finding.rule, finding.text) for finding in check(built)] == [
+    assert [(finding.rule, finding.text) for finding in check_message(built)] == [
         ("tag-inflexible", "tagged in version 0, which is not flexible: there is no place for tags")
     ]
 
@@ -50,7 +50,7 @@ def test_a_tag_where_there_is_no_place_for_one() -> None:
 def test_one_struct_name_with_two_shapes() -> None:
     """KIP-630's draft has one struct name with two shapes."""
     one, other = field("One", "S", fields=[field("A")]), field("Two", "[]S", fields=[field("B", "string")])
-    (finding,) = check(build(message("M", one, other)))
+    (finding,) = check_message(build(message("M", one, other)))
     assert (
         str(finding) == "M: two: struct S is {b string} here, but {a int32} at one: each keeps its own [struct-shapes]"
     )
@@ -69,7 +69,7 @@ def test_the_next_free_tag_is_assigned() -> None:
     mended, findings = repair(build(message("M", *fields, flexibleVersions="0+")))
     assert [each.tag for each in mended.fields] == [0, 1, 2, 3]
     assert [finding.path for finding in findings] == ["c", "d"]
-    assert not check(mended)
+    assert not check_message(mended)
 
 
 def test_what_needs_no_repair_stays_as_it_is() -> None:
@@ -78,4 +78,4 @@ def test_what_needs_no_repair_stays_as_it_is() -> None:
 
 
 def test_stock_messages_contradict_themselves_nowhere() -> None:
-    assert not [(name, finding.rule) for name in catalog().names for finding in check(catalog().message(name))]
+    assert not [(name, finding.rule) for name in catalog().names for finding in check_message(catalog().message(name))]

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.broker.fetch.fetching import by_topic
 from kcli.broker.request import Request
-from kcli.broker.share.acknowledging import acknowledge, check, error_row, limits_of
+from kcli.broker.share.acknowledging import acknowledge, checked_group, error_row, limits_of
 from kcli.broker.share.sessions import FIRST, LAST
 from kcli.records.acceptance import RefusedError
 
@@ -16,7 +16,7 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault() or request.denial_of_group(body["groupId"]):
         return {"errorCode": code, "errorMessage": None, "responses": []}
     try:
-        group = check(request)
+        group = checked_group(request)
         epoch = body["shareSessionEpoch"]
         if epoch == FIRST:
             raise RefusedError("INVALID_SHARE_SESSION_EPOCH", "a session begins with a fetch")

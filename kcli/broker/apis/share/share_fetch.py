@@ -17,7 +17,7 @@ from kcli.broker.fetch.records_slot import RecordsSlots
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.broker.share.acknowledging import acknowledge, check, error_row, find, limits_of, shared
+from kcli.broker.share.acknowledging import acknowledge, checked_group, error_row, find, limits_of, shared
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import Acquired, BatchRange, ShareLimits
 from kcli.broker.share.sessions import LAST, ShareSession
@@ -137,7 +137,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
         return {"errorCode": code, "errorMessage": None, "responses": []}
     epoch = body["shareSessionEpoch"]
     try:
-        group = check(request)
+        group = checked_group(request)
         session = request.node.share_sessions.fetch(group, body["memberId"], epoch, request.client)
     except RefusedError as refused:
         return refused.row() | {"responses": []}
