@@ -91,7 +91,7 @@ def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> CaptureDecod
 def readable(
     source: CaptureDecoder[AuditSink], failures: list[InputError], moved: Callable[[int], None]
 ) -> Iterator[Exchange | Overheard]:
-    """Yield what can be read; errors are reported after the rest has been shown."""
+    """Yield the items that can be read. Raises the errors of reading after the last of them."""
     try:
         yield from audited(source, moved)
     except InputError as error:

@@ -175,7 +175,7 @@ def check_answers(options: CheckOptions) -> None:
 
 
 def release_of(options: CheckOptions) -> str:
-    """Return the broker's release. Raises UsageError for an unknown one."""
+    """Return the broker's release. Raises UsageError if kcli does not know it."""
     tables = catalog(options.dialect)
     return tables.release(options.release or tables.releases[-1])
 
@@ -204,7 +204,7 @@ def records_of(text: bytes, number: int, base64_: bool) -> bytes:
 
 
 def reply(verdicts: list[RequestVerdict]) -> Reply:
-    """Return a line of JSON: the first verdict, and the others if there are some."""
+    """Return a line of JSON: the first verdict, with the others inside if there are more."""
     return Reply(line_of(tuple(verdicts)), is_no=not verdicts[0].taken)
 
 
@@ -215,7 +215,7 @@ def line_of(verdicts: tuple[RequestVerdict, ...]) -> bytes:
 
 
 def readable(found: Iterator[InputPart], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:
-    """Yield (place, bytes) of pieces; errors in text that is no bytes are added to `bad`."""
+    """Yield (place, bytes) of each piece. Errors in text that can't be decoded to bytes are appended to `bad`."""
     for piece in found:
         if isinstance(piece.data, InputError):
             bad.append(piece.data.within(piece.source(file)))

@@ -84,7 +84,7 @@ def folders(_context: click.Context, incomplete: str) -> Iterable[CompletionItem
 
 
 def words(found: Iterable[str | tuple[str, str]], incomplete: str) -> Iterable[CompletionItem]:
-    """Yield the words with this beginning, in any case of letters; a pair has a word and its meaning."""
+    """Yield the words that start with the incomplete one, in any case. A pair is a word and its meaning."""
     from click.shell_completion import CompletionItem
 
     for each in found:
@@ -130,9 +130,8 @@ def dialects(context: click.Context, incomplete: str) -> Iterable[CompletionItem
 
 
 def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    """Complete topics in the files named earlier on the line, if a shell takes their names as they are.
-
-    `decode segment` and `decode batch` take an internal topic.
+    """Complete topics of the files named earlier on the line, if a shell needs no quotes for their names. `decode
+    segment` and `decode batch` take an internal topic.
     """
     from kcli.records.internal import TOPICS
     from kcli.topic_names import name_fault
@@ -143,7 +142,9 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def topics_in(given: Iterable[str]) -> set[str]:
-    """Return the topics in captures, read for a second at most, and of segments, by their folders' names."""
+    """Return the topics in captures, which are read for a second at most, and the topics of segments, by their folders'
+    names.
+    """
     from kcli.capture.decoder import CaptureDecoder
     from kcli.capture.io.capture_files import is_capture
     from kcli.capture.statistics import StatisticsSink

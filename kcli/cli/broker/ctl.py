@@ -62,9 +62,8 @@ def argument(text: str) -> tuple[str, Any]:
 
 
 def ask(address: str, method: str, path: str, given: dict[str, Any] | None, patience: float) -> dict[str, Any]:
-    """Return the admin port's answer.
-
-    Raises UsageError if it refuses, and NetworkError if there is none, it failed, or a wait ended.
+    """Return the admin port's answer. Raises UsageError if the port refuses the call. Raises NetworkError if nothing
+    listens there, the call failed, or its wait ended.
     """
     ((host, port),) = parse_bootstrap([address])[:1]
     connection = http.client.HTTPConnection(host, port, timeout=patience)

@@ -150,7 +150,7 @@ async def reassign(client: Client, moves: list[tuple[PartitionReplicas, list[int
 
 
 async def elect(client: Client, places: list[PartitionReplicas]) -> None:
-    """Elect the first replicas as leaders; again while a new copy is not in sync yet."""
+    """Elect the first replica of each partition as its leader. Repeats while a new replica is not in sync."""
     if not places:
         return
     topics: dict[str, list[int]] = {}

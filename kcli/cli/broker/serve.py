@@ -172,7 +172,7 @@ def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
 
 
 def answers_of(path: Path | None) -> list[Any]:
-    """Read the rules that answer requests from a file, which few brokers have."""
+    """Read the rules that answer requests from a file."""
     if path is None:
         return []
     from kcli.broker.mock_rules import read_answers
@@ -181,7 +181,7 @@ def answers_of(path: Path | None) -> list[Any]:
 
 
 def users_of(name: str | None) -> dict[str, str]:
-    """Read passwords by user from a file. Raises InputError if a line is none."""
+    """Read passwords by user from a file. Raises InputError if a line is not NAME=PASSWORD."""
     made: dict[str, str] = {}
     text = "" if name is None else Path(name).read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
@@ -211,7 +211,7 @@ def wanted_topic(text: str) -> tuple[str, int | None]:
 
 
 async def run(broker: Broker, topics: list[tuple[str, int | None]], options: ServeOptions) -> None:
-    """Serve until a signal says stop. topics: to make, each with its partitions."""
+    """Serve until a signal stops the process. topics: the topics to create, each with its number of partitions."""
     allow_files()
     stopped = asyncio.Event()
     on_stop(stopped.set)
@@ -234,20 +234,20 @@ async def run(broker: Broker, topics: list[tuple[str, int | None]], options: Ser
 
 
 def control(broker: Broker, port: int) -> AdminPort:
-    """Open the port by which programs control a broker that runs in this event loop."""
+    """Listen on the admin port of a broker that runs in this event loop."""
     from kcli.broker.embedded import EmbeddedBroker  # here, as few brokers have the port
 
     return EmbeddedBroker(broker).beside(asyncio.get_running_loop()).admin_port(port)
 
 
 def allow_files() -> None:
-    """Allow as many open files as this process may have: each connection is one, each segment in use another."""
+    """Raise the limit of open files to the hard limit: each connection and each segment in use needs one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def summary(broker: Broker, data: Path | None) -> list[str]:
-    """Return what is served, in lines."""
+    """Return lines that describe what the broker serves."""
     nodes = counted(len(broker.node_ids), "node")
     topics = list(broker.topics)
     partitions = sum(len(each.partitions) for each in topics)
@@ -264,7 +264,7 @@ def summary(broker: Broker, data: Path | None) -> list[str]:
 
 
 def draft_of(dialect: str | None) -> Iterator[str]:
-    """Yield what a dialect adds to or replaces in Apache's messages, and for which clients."""
+    """Yield a line on the APIs that a dialect adds or replaces, and on which clients it serves them to."""
     from kcli.schemas.catalog import catalog
 
     tables = catalog(dialect)

@@ -1,4 +1,4 @@
-"""The latest packets in a directory of capture files: the oldest files are given up for new ones."""
+"""Keeps the latest packets in a directory of capture files; the oldest files are deleted to make room."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class RecordedFile(NamedTuple):
-    """A file that is full. end: time of its last packet, seconds since 1970."""
+    """A file that is full. end: time of its last packet (seconds since 1970)."""
 
     path: Path
     size: int
@@ -69,7 +69,9 @@ class FlightRecorder:
         self._give_up()
 
     def _put(self, header: bytes, piece: PacketBlock) -> None:
-        """Write packets behind the others, or into a file of their own. Raises OSError if nothing of them is there."""
+        """Append packets to the current file, or begin a new file with them. Raises OSError; the file then holds no
+        part of them.
+        """
         if self._file is not None and self._is_full(piece):
             self.close()
         if self._file is None:
@@ -84,9 +86,8 @@ class FlightRecorder:
         self._written += len(piece.packets)
 
     def keep(self) -> Path | None:
-        """Save the packets around the latest one, and return their directory.
-
-        None: they are being saved already, or the most moments are saved. Raises OSError.
+        """Save the packets around the latest one, and return their directory. Returns None if these packets are being
+        saved already, or if the maximum number of moments is saved. Raises OSError.
         """
         paths = [part.path for part in self.parts] + ([self._path] if self._file is not None else [])
         if self._moment is not None or not paths or self.moments == MOST_MOMENTS:
@@ -100,13 +101,13 @@ class FlightRecorder:
         return self._moment
 
     def _save(self, path: Path) -> None:
-        """Link a file into the moment's directory, where it stays, and grows."""
+        """Link a file into the moment's directory: the link keeps the file, and sees what is appended to it."""
         if self._moment is not None:
             with contextlib.suppress(FileExistsError, FileNotFoundError):
                 (self._moment / path.name).hardlink_to(path)
 
     def close(self) -> None:
-        """End the file that is being written."""
+        """Close the current file."""
         if self._file is not None:
             file, self._file = self._file, None
             self.parts.append(RecordedFile(self._path, self._written, self._end))
@@ -131,7 +132,7 @@ class FlightRecorder:
         self._save(self._path)
 
     def _new_file(self, time: int) -> int:
-        """Open a new file; one that ended in the same second may have its name."""
+        """Open a new file. If a file of the same second has the name, the next number is used."""
         while True:
             self._number += 1
             self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.{self.suffix}"

@@ -28,10 +28,9 @@ def findings_option(command: Command) -> Command:
 def finder(
     options: dict[str, Any], view: LiveView | None, *, told: bool, served: socket.socket | None = None
 ) -> LiveView:
-    """Return the process that diagnoses the traffic that `view` shows.
-
-    If both write to standard output, whole lines alternate. told: findings are shown. served: the socket that serves
-    figures of the traffic, if any. Raises UsageError if DuckDB is missing.
+    """Return the process that diagnoses the traffic that `view` shows. If both write to standard output, their lines do
+    not mix. told: show findings. served: the socket that serves figures of the traffic, if any. Raises UsageError if
+    DuckDB is missing.
     """
     require("--findings", "sql")
     is_event = told and view is not None and options["format_"] == "jsonl"
@@ -45,7 +44,7 @@ def finder(
 
 
 def untold(_line: bytes) -> None:
-    """Show no line."""
+    """Ignore a line."""
 
 
 def put_line(line: bytes) -> None:

@@ -48,9 +48,7 @@ def view_options(command: Command) -> Command:
 
 
 def view_words(options: dict[str, Any]) -> list[str]:
-    """Return the words of a command line with these options of `view_options`. Raises UsageError: a filter makes no
-    sense.
-    """
+    """Return the command-line words for these options of `view_options`. Raises UsageError if a filter is invalid."""
     filter_of(options, ())
     words: list[str] = []
     for param in click.get_current_context().command.params:
@@ -64,9 +62,8 @@ def view_words(options: dict[str, Any]) -> list[str]:
 
 
 def view_of(options: dict[str, Any], output: str | None, *, quiet: bool, to_brokers: bool = False) -> LiveView | None:
-    """Return the view of the captured traffic, None if none is wanted.
-
-    Raises UsageError if its rows would mix with packets. to_brokers: see DecodeOptions.
+    """Return the view of the captured traffic; None if no view is wanted. to_brokers: see DecodeOptions. Raises
+    UsageError if the view's rows would be mixed with packets on the same stream.
     """
     if not options["format_"] and (quiet or output == "-"):
         return None
@@ -82,8 +79,8 @@ def reading_words(options: dict[str, Any], **more: Any) -> list[str]:
 
 
 class LiveView:
-    """A running `kcli decode pcap -`, or another command. words: its options. shown: gets its lines; None: they go to
-    standard output. served: a socket passed on to it.
+    """A running `kcli decode pcap -`, or another command. words: its options. shown: a function that takes its lines;
+    None: the process writes to standard output. served: a socket that the process inherits.
     """
 
     def __init__(
@@ -101,7 +98,7 @@ class LiveView:
 
     @property
     def is_over(self) -> bool:
-        """Return whether it has ended by itself: it failed, or nobody takes what it shows."""
+        """Return whether the process has ended by itself, because it failed or nobody reads its output."""
         return self.process.returncode is not None or self._failure is not None
 
     async def __aenter__(self) -> Self:

@@ -39,14 +39,14 @@ def capture_filter(ports: Sequence[int], hosts: Sequence[str] = ()) -> str:
 
 
 def host_filter(host: str) -> str:
-    """Return the filter of a host's name or address, or of a network. Raises UsageError if it is none."""
+    """Return the filter for a host name, an address or a network. Raises UsageError if the value is none of these."""
     if not HOST.fullmatch(host):
         raise UsageError(f"--host {host}: a name, an address, or a network (10.0.0.0/8) expected")
     return f"{'net' if '/' in host else 'host'} {host}"
 
 
 def capture_words(interface: str, ports: Sequence[int], hosts: Sequence[str] = ()) -> list[str]:
-    """Return the command line of the capturing program. Raises UsageError if there is none."""
+    """Return the command line of the capturing program. Raises UsageError if neither program is installed."""
     wanted = capture_filter(ports, hosts)
     if found := shutil.which("tcpdump"):
         return [found, "-i", interface, "-n", "-U", "--immediate-mode", "-B", str(BUFFER_MIB << 10), "-w", "-", wanted]
@@ -56,14 +56,16 @@ def capture_words(interface: str, ports: Sequence[int], hosts: Sequence[str] = (
 
 
 class PieceReader:
-    """A pcap stream in whole packets. header: the file's, once it has come."""
+    """Splits a pcap stream into whole packets. header: the file header, once it has arrived."""
 
     def __init__(self) -> None:
         self.header = b""
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> PacketBlock | None:
-        """Return the packets that are whole now, none with the header; None: no more than before."""
+        """Return the packets that are complete now. Returns an empty block when only the header is complete, and None
+        if nothing new is.
+        """
         self._rest += data
         begins = not self.header
         if begins:
@@ -122,7 +124,7 @@ class PacketCapture:
             raise NetworkError(f"{self.words[0]}: {why_ended(text.decode(errors='replace'), code)}")
 
     async def _listen(self, errors: asyncio.StreamReader) -> bytes:
-        """Return the program's messages, and count dropped packets."""
+        """Return the program's messages. Counts dropped packets on the way."""
         text = b""
         while data := await errors.read(MOST_SAID):
             text = (text + data)[-MOST_SAID:]
@@ -133,14 +135,14 @@ class PacketCapture:
         return text
 
     async def _ask(self) -> None:
-        """Ask tcpdump from time to time how many packets were dropped."""
+        """Ask tcpdump periodically for the number of dropped packets."""
         while self.is_tcpdump:
             await asyncio.sleep(ASK_S)
             with contextlib.suppress(ProcessLookupError):
                 self.process.send_signal(signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Capture no more."""
+        """Stop capturing."""
         if not self._stopped:
             self._stopped = True
             self._interrupt()

@@ -58,9 +58,8 @@ def take_ring(options: dict[str, Any], output: str | None) -> Ring:
 
 
 def watch(when: str, options: dict[str, Any], keep: Callable[[], Path | None], moments: Callable[[], int]) -> LiveView:
-    """Watch for exchanges around which packets are kept.
-
-    Raises UsageError if `when` is no condition. keep: saves the packets; moments: the number of times.
+    """Watch for exchanges around which packets are saved. keep: saves the packets. moments: most times to save. Raises
+    UsageError if `when` is no valid condition.
     """
     try:
         words = reading_words(options, where=when, format_="jsonl")

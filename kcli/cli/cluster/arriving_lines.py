@@ -40,7 +40,7 @@ class ArrivingLines:
             self.read()
 
     def readline(self, most: int) -> bytes:
-        """Return the next line, `most` bytes of it, with its end; nothing where there is no more."""
+        """Return the next line with its line end, at most `most` bytes of it; empty at the end of the stream."""
         while not self.is_ready and self.held < most:
             self.read()
         if self.whole:
@@ -64,8 +64,8 @@ class ArrivingLines:
 
 
 def arriving(stream: BinaryIO, longest: int) -> ArrivingLines | None:
-    """Return the lines of a stream that may make its reader wait; None for a file, or a stream within this process.
-    longest: most bytes of a line to wait for.
+    """Wrap a stream whose reader may have to wait. Returns None for a file, or a stream within this process. longest:
+    the most bytes of a line to wait for.
     """
     try:
         handle = stream.fileno()

@@ -201,7 +201,7 @@ async def send_all(
 
 
 def made_up(count: int, size: int) -> Iterator[NewRecord]:
-    """Yield values of capital letters, as kafka-producer-perf-test makes them; a thousand different ones, repeated."""
+    """Yield values of capital letters, as kafka-producer-perf-test does: a thousand different ones, repeated."""
     chance = random.Random(0)
     letters = bytes(range(ord("A"), ord("Z") + 1))
     values = [bytes(chance.choices(letters, k=size)) for _ in range(min(MADE_UP, count))]
@@ -227,7 +227,7 @@ def pairs(stream: LineSource, name: str, separator: str | None) -> Iterator[NewR
 
 
 async def watch(statistics: Statistics) -> None:
-    """Print a line every few seconds about the time since the last one."""
+    """Print statistics of the last interval every few seconds."""
     before = 0
     while True:
         await asyncio.sleep(WINDOW_SECONDS)

@@ -168,7 +168,7 @@ def proxy(  # noqa: PLR0913  the command's options
 
 
 def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
-    """Return the addresses of brokers by id. Raises UsageError if an address makes no sense, or two are the same."""
+    """Return the addresses of brokers by id. Raises UsageError if an address is invalid or occurs twice."""
     made: dict[int, Address] = {}
     for text in texts:
         node, _, place = text.partition("=")
@@ -182,7 +182,7 @@ def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
 
 
 def advertised_host(text: str) -> str:
-    """Return the host of --advertise. Raises UsageError if it is no host."""
+    """Return the host of --advertise. Raises UsageError if it is not a host."""
     bare = bare_host(text)
     if bare is None:
         raise UsageError(
@@ -238,8 +238,8 @@ class TlsFiles:
 
 @contextlib.contextmanager
 def listener_tls(files: TlsFiles, places: ListenerAddresses) -> Iterator[ssl.SSLContext | None]:
-    """Make the TLS of the listeners: with that certificate, or with one of a CA made for the run, whose own certificate
-    is in a file until the end.
+    """Create the TLS context of the listeners: from the given certificate, or from one that a temporary CA signs. The
+    CA's own certificate is in a file until the end of the run.
     """
     if not files.makes_authority and not files.certificate:
         yield None
@@ -297,7 +297,7 @@ class Serving:
 
 
 def reload(change: Callable[[], None]) -> None:
-    """Read the files of policy and TLS again; if one of them makes no sense, nothing changes."""
+    """Read the policy and TLS files again. If one of them is invalid, nothing changes."""
     try:
         change()
     except (KcliError, OSError) as error:

@@ -113,7 +113,7 @@ def bytes_of(value: Any, what: str) -> bytes | None:
 
 
 def whole(row: Row, name: str, most: int) -> int | None:
-    """Return a number that is not negative; None where there is none. Raises InputError."""
+    """Return a number that is not negative; None if the row has no such member. Raises InputError."""
     value = row.get(name)
     if value is None or value == -1:
         return None

@@ -168,7 +168,7 @@ def request_bytes(file: str, options: SendOptions) -> bytes:
 
 
 async def send_raw(talk: Conversation, requests: list[Outgoing]) -> None:
-    """Send on a new connection, after nothing but a login where the configuration has one."""
+    """Send on a new connection, without ApiVersions; only a login comes before, if the configuration has one."""
     if talk.node is None and not talk.config["security.protocol"].startswith("SASL"):
         client = Client(talk.config)
         connection = await BrokerConnection.open(client.bootstrap[0], talk.config)
@@ -196,8 +196,8 @@ async def send_written(talk: Conversation, requests: list[JsonRequest]) -> None:
 
 
 def spoken(session: Session, request: JsonRequest) -> str | None:
-    """Return the dialect to write a request in. Raises NetworkError if only a dialect that the broker does not speak
-    has it.
+    """Return the dialect in which to write a request. Raises NetworkError if only a dialect that the broker does not
+    support has it.
     """
     if session.dialect is None and request.version is not None:
         lack = session.versions.lack(request.api_key, request.version)
@@ -207,7 +207,7 @@ def spoken(session: Session, request: JsonRequest) -> str | None:
 
 
 def doubt_of(session: Session, request: Outgoing) -> str | None:
-    """Return which part of a request its broker lacks, by its ApiVersions."""
+    """Return the part of a request that the broker does not support, according to its ApiVersions response."""
     if request.api_key is None or request.version is None:
         return None
     lack = session.versions.lack(request.api_key, request.version)

@@ -69,7 +69,7 @@ def change_text(each: Change) -> str:
 
 
 def figure(value: float) -> str:
-    """Show a number with the digits that count."""
+    """Format a number with its significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.2f}"
 
 

@@ -26,7 +26,7 @@ class OpenSource:
         self.read, self.size, self.seekable = read, size, seekable
 
     def start(self) -> bytes:
-        """Return the first bytes, 4,096 at most; none where they can't be read twice."""
+        """Return the first bytes, at most 4,096; empty if the source can be read only once."""
         room = bytearray(LOOKED_AT)
         return bytes(room[: self.read(memoryview(room), 0)]) if self.seekable else b""
 

@@ -33,9 +33,8 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the command that decodes the first file on the command line, and the words that it needs.
-
-    Raises UsageError if another command reads that file. Raises InputError if kcli does not know such files.
+    """Return the command that decodes the first file on the command line, and the words to add for it. Raises
+    UsageError if another command reads that file. Raises InputError if kcli does not recognize it.
     """
     found: list[tuple[str, str]] = []
     failure: InputError | None = None

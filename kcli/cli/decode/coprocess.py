@@ -55,9 +55,8 @@ def check_lines(options: dict[str, Any], forms: tuple[str, ...] = ("json",)) -> 
 
 
 def answer_lines(file: str, answer: Callable[[bytes, int], Reply], output: str | None = None) -> int:
-    """Answer each line of a file, or of standard input ("-"); 1: an answer was "no".
-
-    answer: gives the reply to (text, number of the line); KcliError: the line is bad. InputError at the end: some were.
+    """Answer each line of a file, or of standard input ("-"). answer: returns the reply to (text, line number), and
+    raises KcliError for a bad line. Returns 1 if an answer was "no". Raises InputError at the end if lines were bad.
     """
     found, bad, first, refused = 0, 0, "", False
     with opened(file) as source, open_output(output, [file]) as out:
@@ -88,7 +87,9 @@ def opened(file: str) -> Iterator[io.BufferedReader]:
 
 
 def waiting(source: io.BufferedReader) -> Callable[[], None]:
-    """Return a function that polls for input, for AWAKE at most; not at all with one core, which the writer needs."""
+    """Return a function that polls for input for at most AWAKE. On a single core it returns at once: the writer needs
+    the core.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     poll, now = select.poll(), time.perf_counter_ns
     try:
@@ -107,7 +108,7 @@ def waiting(source: io.BufferedReader) -> Callable[[], None]:
 
 
 def whole_lines(source: io.BufferedReader) -> Iterator[list[InputLine]]:
-    """Yield the lines that came with each read, without a partial one; the last one need not have an end."""
+    """Yield the complete lines of each read. The last line needs no line end."""
     number, size = 0, 0  # of the lines that have ended; bytes of the one under way
     held = bytearray()  # the start of the current line; empty if it is too long
     while chunk := source.read1(CHUNK):
@@ -140,7 +141,7 @@ def reply_to(text: bytes | None, number: int, answer: Callable[[bytes, int], Rep
 
 
 def error_reply(error: KcliError, number: int, row: dict[str, Any] | None = None) -> Reply:
-    """Return the answer to a bad line. row: its readable members, put first."""
+    """Return the answer to a bad line. row: the members that could be read; they come first."""
     text = str(error)
     said: dict[str, Any] = {"error": text, "line": number}
     if isinstance(error, DecodeError | EncodeError):

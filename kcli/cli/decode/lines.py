@@ -52,7 +52,7 @@ class DecodedLines:
         self.wrong: dict[MessageCodec, Wrong] = {}
 
     def answer(self, text: bytes, number: int) -> Reply:
-        """Return the reply to a line. Raises KcliError for a bad one."""
+        """Return the reply to a line. Raises KcliError if the line is bad."""
         data, row = message_of(text, number, self.options["base64_"])
         options = self.options | api_in(row) if row and not self.requests else self.options
         try:
@@ -62,7 +62,7 @@ class DecodedLines:
         return self.careful(data, number, options) if made is None else Reply(made)
 
     def fast(self, data: bytes, options: dict[str, Any]) -> bytes | None:
-        """Return the text of a faultless message; None: there may be faults. Raises DecodeError if there are."""
+        """Return the text of a message without faults; None if it may have faults. Raises DecodeError if it has."""
         start = PREFIX if options["framed"] is not False and starts_with_length(data) else 0
         if options["framed"] and not start:
             return None

@@ -141,7 +141,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
 
 
 def has_secrets(error: DecodeError) -> bool:
-    """Return whether the message with the error has values that are hidden: see kcli.grammar.secrets.hide_broken."""
+    """Return whether the message with the error contains hidden values: see kcli.grammar.secrets.hide_broken."""
     return bool(secret_fields(error.what.partition(" ")[0]))
 
 
@@ -218,7 +218,7 @@ def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes, cut: bool = F
 
 
 def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str:
-    """Return the likely slip in the first of a message's records fields that has one, after "; "; "" without any."""
+    """Return "; " and the likely slip in the first records field that has one; "" if none has."""
     start = shape.header.skip(data, frame.start)
     for span in shape.body(start).spans(data, start, secrets=True):
         if span.type.endswith("records") and span.value:
@@ -239,7 +239,9 @@ def is_known_api(data: bytes, dialect: str | None) -> bool:
 
 
 def may_begin(data: bytes, dialect: str | None) -> bool:
-    """Return whether data starts with a known API, in a version of the tables or a little above, as of a draft."""
+    """Return whether data starts with a known API, in a version that the tables have or a little above, as a draft may
+    use.
+    """
     if len(data) < LEAST:
         return False
     key, version = api_of(data)

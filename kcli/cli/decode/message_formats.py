@@ -100,7 +100,7 @@ def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> Non
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the JSON of the readable part of a message that does not decode; None without any."""
+    """Return the JSON of the readable part of a message that does not decode; None if no part is readable."""
     from kcli.grammar.partial import partial_json
 
     header, body = list[Span](), list[Span]()
@@ -121,8 +121,8 @@ def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> 
 
 
 def hides_values(shape: Shape, start: int, options: dict[str, Any]) -> bool:
-    """Return whether the values of a message are hidden where it breaks off. start: of the message, whose header may be
-    what breaks off.
+    """Return whether the values of a message are hidden where decoding stops. start: the offset of the message;
+    decoding may stop in its header.
     """
     try:
         return not options["secrets"] and shape.body(start).guarded

@@ -132,7 +132,7 @@ def frames_of(
 
 
 def is_length(data: bytes) -> bool:
-    """Return whether the first bytes may be the length of a frame that is cut, or that has further bytes after it."""
+    """Return whether the first bytes may be the length of a frame that is cut, or that has bytes after it."""
     return len(data) >= 2 * PREFIX and 2 * PREFIX <= int.from_bytes(data[:PREFIX], "big") <= LONGEST
 
 
@@ -148,7 +148,9 @@ def is_framed(data: bytes, reach: Reach, known: Reads) -> bool:
 
 
 def uneven_frames(data: bytes, note: Callable[[InputError], None]) -> Iterator[Frame]:
-    """Yield frames behind their lengths, the last one cut or with bytes behind it, which `note` gets."""
+    """Yield frames behind their lengths. The last may be cut or have bytes after it; `note` is called with their
+    number.
+    """
     at = 0
     while at < len(data):
         size, left = int.from_bytes(data[at : at + PREFIX], "big"), len(data) - at - PREFIX

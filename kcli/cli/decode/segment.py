@@ -112,7 +112,7 @@ def expand(files: tuple[str, ...]) -> list[str]:
 
 
 def logs_among(paths: list[str]) -> list[str]:
-    """Return the logs, without the files beside them."""
+    """Return the log segments among the files."""
     from kcli.records.segments import kind_of
 
     return [path for path in paths if kind_of(path) in (None, "log")]

@@ -55,7 +55,7 @@ def findings_of(paths: list[str], quiet: bool) -> Iterator[LogFinding]:
 
 
 def beside(path: str, facts: LogFacts) -> LogFacts:
-    """Return the facts of the log that a file belongs to; the log is read now where the file was named alone."""
+    """Return the facts of the log that a file belongs to. If only the file was named, the log is read now."""
     from kcli.records.verification import LogFacts, verify_log
 
     if facts.batches:

@@ -112,7 +112,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
 
 
 def write_findings(out: Any, options: dict[str, Any], found: Diagnosis) -> None:
-    """Write what was found, unless names or times are unknown, and only text can say so."""
+    """Write the findings. If names or times are unknown, only the text format can say so."""
     write = Lines(out).line
     for line in () if found.unknown and options["format_"] != "text" else FORMATS[options["format_"]](found, options):
         write(line)
@@ -138,7 +138,7 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
 
 
 def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]:
-    """Yield what is found, and say on the way, once, and at the end which names that are asked for are nowhere."""
+    """Yield findings as they appear. Reports once which of the names asked for occur nowhere, and again at the end."""
     from kcli.diagnose.telling import unknown_text
 
     told = quiet
@@ -151,7 +151,7 @@ def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]
 
 @contextlib.contextmanager
 def following(paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> Iterator[Follower]:
-    """Return what follows the captures, and serve figures of them where that is asked for."""
+    """Return the follower of the captures. Serves figures if --metrics asks for them."""
     from kcli.diagnose.following import Follower
     from kcli.diagnose.store import FactStore
 

@@ -31,6 +31,8 @@ def print_stored_findings(folder: str, most: int | None = None) -> Sequence[Find
 
 
 def over_tables(see: str, folder: str) -> str:
-    """Return a command over captures as one over the folder's tables, which has no records unless it was asked to."""
+    """Return a command over captures as a command over the folder's tables, which hold no records unless the run was
+    asked to store them.
+    """
     reads_tables = see.startswith("kcli sql ") and " FROM records " not in see
     return see.replace(FILES, quoted(folder)) if reads_tables else see

@@ -251,7 +251,7 @@ def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[byte
 
 
 def reader_of(source: CaptureDecoder[LineSink], jobs: int) -> Callable[[Moved], Iterator[None]]:
-    """Return the reader of captures, in several processes if --jobs asks for them and the files allow it."""
+    """Return the reader of captures: several processes if --jobs is above 1 and the files can be split."""
     if jobs > 1:
         from kcli.capture.parallel.processes import can_share
 

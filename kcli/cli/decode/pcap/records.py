@@ -82,7 +82,7 @@ def decoded(record: dict[str, Any], which: str) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Format a key or value: text as it is, bytes as base64, null as null."""
+    """Format a key or value: text unchanged, bytes as base64, null as null."""
     if isinstance(value, str):
         return cut(value, 80)
     return cut(dumps(value), 80)

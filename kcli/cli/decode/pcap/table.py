@@ -78,7 +78,7 @@ class ExchangeTable:
 
     @property
     def ports(self) -> set[str]:
-        """Those of the servers in the table."""
+        """The ports of the servers in the table."""
         shown = self.shown.values() if self.exchanges else ()
         return {connection.partition("-")[0].rpartition(":")[2] for connection, _ in shown}
 
@@ -91,7 +91,7 @@ class ExchangeTable:
         return made
 
     def note(self, label: str, connection: str, client: str | None) -> None:
-        """Note that a row of that connection is shown."""
+        """Remember that the table has a row of that connection."""
         known = self.shown.get(label)
         if known is None or (known[1] is None and client is not None):
             self.shown[label] = connection, client
