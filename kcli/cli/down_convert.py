@@ -193,7 +193,7 @@ def print_plan(files: tuple[str, ...], options: ConversionOptions) -> None:
 
 
 def plan_file(file: str, source: Slice, options: ConversionOptions) -> dict[str, Any]:
-    """Convert without writing; return the result's bytes, records and losses, and the bytes that a broker holds at
+    """Convert without writing. Return the result's bytes, records and losses, and the most bytes that a broker holds at
     once.
     """
     from kcli.records.conversion import Conversion, UnsupportedCompressionError

@@ -164,7 +164,7 @@ def command_of(target: str) -> click.Command:
 
 
 def of_file(command: click.Command) -> click.Command:
-    """Return a command as it is where a file stands in place of its name: the usage names files once."""
+    """Return the command under the name of its file argument, so that its usage lists files once."""
 
     def format_usage(ctx: click.Context, formatter: click.HelpFormatter) -> None:
         *options, files = made.collect_usage_pieces(ctx)
@@ -238,7 +238,7 @@ def usage_text(error: click.ClickException, argv: list[str]) -> str:
 
 
 def meant_by(argv: list[str], error: BaseException) -> str:
-    """Return the end of an error: the command that was probably meant; "": unknown."""
+    """Return the end of an error message, with the command that was probably meant; "" if it is unknown."""
     from kcli.cli.meant import meant_command
 
     meant = meant_command(argv, error)
@@ -253,7 +253,7 @@ def text_of(error: click.ClickException) -> str:
 
 
 def failed(error: OSError, argv: list[str]) -> int:
-    """Return the exit code of a file or stream that can't be read or written."""
+    """Return the exit code for a file or stream that can't be read or written."""
     if isinstance(error, BrokenPipeError):
         drop_output()  # the reader has gone (`| head`): end quietly
         return 0

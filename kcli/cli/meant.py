@@ -35,7 +35,7 @@ LIKE = 0.7  # least likeness of two options, out of 1
 
 
 def meant_command(argv: Sequence[str], error: BaseException) -> str | None:
-    """Return the command that was meant by a command line that failed with this error; None: nobody knows."""
+    """Return the command that a failing command line probably meant; None if there is no good guess."""
     words = [*argv]
     if any(map(is_pipe, words)):  # a pipe can't be read twice
         return None
@@ -75,12 +75,12 @@ def guesses(words: Words, error: BaseException) -> Iterator[Words]:
 
 
 def may_be_elsewhere(path: Words, option: str | None) -> bool:
-    """Return whether another command may have been meant, where an option is no option of this one."""
+    """Return whether another command has this option, which the given command lacks."""
     return option is not None and (not path or " ".join(path) in (*READERS, "decode")) and option not in OF_ITS_OWN
 
 
 def taken_apart(words: Words) -> tuple[Words, Words]:
-    """Return the words that name a command (none for `kcli FILE`), and the other words."""
+    """Split the words into those that name a command (none for `kcli FILE`) and the others."""
     table = COMMANDS.get(words[0]) if words else None
     if table is None:
         return [], words
@@ -97,7 +97,7 @@ def missing_word(error: BaseException, words: Words) -> str | None:
 
 
 def of_swapped(words: Words) -> Iterator[Words]:
-    """Yield the words in another order: the command that is among them comes first."""
+    """Yield the words in another order, with the command among them first."""
     for at, word in enumerate(words):
         if word in COMMANDS and not os.path.lexists(word):
             behind = words[at + 1 :]
@@ -110,7 +110,7 @@ def of_swapped(words: Words) -> Iterator[Words]:
 
 
 def is_query(text: str) -> bool:
-    """Return whether a text is a query by its first word, and has others."""
+    """Return whether a text is an SQL query: its first word begins one, and more words follow."""
     first, *others = text.split() or [""]
     return bool(others) and first.upper() in ("SELECT", "WITH", "FROM", "DESCRIBE", "SHOW")
 
@@ -133,7 +133,9 @@ def joined_values(words: Words) -> Words:
 
 
 def of_options(path: Words, words: Words, option: str | None, *, near: bool) -> Iterator[Words]:
-    """Yield the words with an option of a command in place of one that it has not. near: also one written alike."""
+    """Yield the command line with an option that the command has in place of one that it lacks. near: also try options
+    with similar names.
+    """
     command = command_of(path)
     if option is None or command is None:
         return
@@ -155,7 +157,7 @@ def of_options(path: Words, words: Words, option: str | None, *, near: bool) -> 
 
 
 def command_of(path: Words) -> click.Command | None:
-    """Return a command by the words that name it; `kcli FILE` by none. None: a group."""
+    """Return a command by the words that name it; by no words, `kcli FILE`. Returns None for a group."""
     target: Any = COMMANDS if path else FRONT
     for word in path:
         target = target.get(word) if not isinstance(target, str) else None
@@ -165,7 +167,7 @@ def command_of(path: Words) -> click.Command | None:
 
 
 def is_accepted(words: Words) -> bool:
-    """Return whether a command takes these words: its options with such values, and files that are there."""
+    """Return whether a command accepts these words: its options with valid values, and existing files."""
     path, rest = taken_apart(words)
     command = command_of(path)
     if command is None:
@@ -191,7 +193,7 @@ def mended(command: click.Command, words: Words) -> Words:
 
 
 def all_there(command: click.Command, argument: click.Parameter, value: Any) -> bool:
-    """Return whether what stands for files is there."""
+    """Return whether the values of an argument for files are existing files."""
     if not isinstance(value, str | tuple):  # click has a marker of its own for options that were not given
         return argument.name != "files" and not argument.required
     if argument.name != "files":

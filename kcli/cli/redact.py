@@ -106,7 +106,7 @@ def read(source: Redaction, paths: tuple[str, ...], quiet: bool) -> InputError |
 
 
 def closing(source: Redaction) -> list[str]:
-    """Return what was done, and what was left out."""
+    """Return lines on what was replaced, and what was left out."""
     engine, frames, clear = source.engine, source.frames, len(source.made_clear)
     lines = [f"{source.written:,} packets written, with {counted(source.tally.exchanges, 'exchange')}"]
     if clear:

@@ -26,10 +26,9 @@ MOST_ENTRIES = 10_000  # of a folder
 
 
 def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]], *, takes_files: bool) -> str:
-    """Return what follows "no such command": the command or file that was meant, or what there is.
-
-    table: the commands that the word could have been, as `kcli.cli.commands.COMMANDS`; takes_files: or a file.
-    A command of a group goes before one that is only written alike: `explain` is not `replay`, which sends requests.
+    """Return the text after "no such command": the probable command or file, or the available ones. table: the commands
+    that the word may mean, as `kcli.cli.commands.COMMANDS`. takes_files: the word may also be a file. A command of a
+    group comes before one with a similar name: `explain` is not `replay`, which sends requests.
     """
     if "://" in word:
         return "; kcli reads files and pipes: `curl -s URL | kcli -`"
@@ -52,7 +51,7 @@ def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]], *, takes
 
 
 def file_like(path: Path) -> Path | None:
-    """Return the file of the same folder whose name goes on where a path's ends, or is written much like it."""
+    """Return the file in the same folder whose name starts with the path's name, or is similar to it."""
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, MOST_ENTRIES)]

@@ -23,8 +23,8 @@ AGAIN = 0.01  # seconds
 
 
 def tidy_up_at_signals() -> None:
-    """Let these signals end the process as ever, but behind its exit functions, where nobody has said otherwise (as
-    `nohup` does). Unlike an interrupt, this can't be lost in a function whose errors are passed over.
+    """Let these signals end the process after its exit functions have run, unless they are ignored (as under `nohup`).
+    An exception raised by a signal handler could be lost in a function that ignores errors; this can't.
     """
     for number in ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -87,7 +87,7 @@ def interrupt_again(thread: int) -> None:
 
 
 def on_stop(call: Callable[[], None]) -> None:
-    """Call this in the running event loop where a signal asks the process to stop."""
+    """Call a function in the running event loop when a signal asks the process to stop."""
     import asyncio  # here: few commands have a loop
 
     for each in (signal.SIGINT, signal.SIGTERM):

@@ -12,7 +12,7 @@ from kcli.extras import require
 
 
 def tracer(options: dict[str, Any], text: str) -> LiveView:
-    """Return the process that writes spans of live traffic. Raises UsageError if --traces is invalid or names an input."""
+    """Return the process that writes spans of live traffic. Raises UsageError if --traces is bad or names an input."""
     require("--traces", "traces")
     if text == "-":
         raise UsageError("--traces -: a file or a URL expected, because rows go to standard output")

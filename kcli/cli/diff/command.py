@@ -198,7 +198,7 @@ def text_line(difference: FieldDifference, one: bytes, other: bytes) -> str:
 
 
 def first_bytes(difference: FieldDifference, one: bytes, other: bytes) -> str:
-    """Return where the bytes of a long field begin to differ, if the shown ones are equal."""
+    """Return the first differing bytes of a long field, if the bytes shown are equal."""
     expected, got = difference.expected, difference.got
     if expected is None or got is None or isinstance(expected.value, Hidden) or isinstance(got.value, Hidden):
         return ""

@@ -82,7 +82,7 @@ def inside(difference: FieldDifference, path: str) -> FieldDifference:
 
 
 def hidden(found: list[FieldDifference], one: bytes, other: bytes) -> list[FieldDifference]:
-    """Return the differences without the secrets in records of Kafka's metadata log."""
+    """Return the differences without the values that are secrets in records of Kafka's metadata log."""
     from kcli.records.spans import shown_span
 
     def shown(each: FieldDifference) -> FieldDifference:
@@ -95,7 +95,7 @@ def hidden(found: list[FieldDifference], one: bytes, other: bytes) -> list[Field
 
 
 def trailing(data: bytes, end: int) -> list[Span]:
-    """Return the bytes after the message that ends there, if there are some."""
+    """Return the bytes after the end of the message; None if there are none."""
     return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
 
 

@@ -145,7 +145,7 @@ def line_form(form: str | None) -> str:
 
 
 def encoded_line(text: bytes, number: int, made: Callable[[dict[str, Any]], bytes | None], form: str) -> Reply:
-    """Return the answer to a line of JSON. Raises KcliError if it is no message."""
+    """Return the answer to a line of JSON. Raises KcliError if it is not a message."""
     data = made(checked(loads(text, line=number), ""))
     if data is None:
         raise InputError(NOT_THERE)
@@ -200,7 +200,7 @@ def completed(
 
 
 def api_fields(header: dict[str, Any], api_key: int | None, version: int | None, dialect: str | None) -> dict[str, Any]:
-    """Return requestApiKey and requestApiVersion; one that nothing names is left out."""
+    """Return requestApiKey and requestApiVersion. One that nothing gives is left out."""
     tables = catalog(dialect)
     named = header.get("requestApiKey", header.get("requestApiKeyName")) if api_key is None else api_key
     said = header.get("requestApiVersion") if version is None else version

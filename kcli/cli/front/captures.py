@@ -42,7 +42,7 @@ NOTE = "* without the time for which a request may wait, such as a Fetch for rec
 
 
 def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
-    """Diagnose captures that are read as one, and show the answer on one screen. Return the exit code."""
+    """Diagnose captures, read as one, and print the result on one screen. Returns the exit code."""
     require("kcli FILE of a capture", "sql")
     from kcli.diagnose import diagnose
 
@@ -118,7 +118,7 @@ def errors_text(size: Overview) -> str:
 
 
 def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[str]:
-    """Yield a table of clients with the columns that fit, and name the others."""
+    """Yield a table of clients with the columns that fit, and the names of the others."""
     table = [HEADINGS, *map(cells_of, rows)]
     widths = {name: max(cell_width(legible(row[at])) for row in table) for at, name in enumerate(HEADINGS)}
     if room is not None:

@@ -51,7 +51,7 @@ def segment_screen(path: str, _kind: str) -> int:
 
 
 def slip_of(path: str) -> str:
-    """Return the likely slip in the first faulty batch of a log; "" where none is found, or the log is long."""
+    """Return the likely slip in the first faulty batch of a log; "" if none is found, or the log is too long."""
     from kcli.records.slips.hints import batch_hints, batch_text
 
     return batch_text(batch_hints(read_bytes(path))) if Path(path).stat().st_size <= MOST_MENDED else ""
@@ -209,7 +209,7 @@ def run(*words: str) -> int:
 
 
 def read_again(path: str) -> str:
-    """Return the name of a file that can be read more than once: a copy of standard input."""
+    """Return a name under which the input can be read more than once: standard input is copied to a file."""
     if path != "-":
         return path
     from kcli.records.recognition import segment_name
@@ -224,7 +224,7 @@ def print_broken(text: str, indent: str = "") -> None:
 
 
 def shown(lines: Iterator[str]) -> int:
-    """Print the first few lines, and how many more there are. Return how many there were."""
+    """Print the first few lines, and the number of the others. Returns the number of all lines."""
     count = 0
     for count, line in enumerate(lines, 1):
         if count <= MOST_FINDINGS:

@@ -28,8 +28,8 @@ def client_options(command: Command) -> Command:
 
 
 def configure(bootstrap: str | None, settings: Iterable[str], *, quiet: bool = False) -> ClientConfig:
-    """Return the configuration; properties that mean nothing to kcli are named on stderr. Raises UsageError if the
-    address of a broker is none, which is said before anything else is done.
+    """Return the configuration. Properties that kcli does not use are named on stderr. Raises UsageError if a broker's
+    address is invalid, before anything else is done.
     """
     config = load(settings, bootstrap)
     for each in config["bootstrap.servers"]:

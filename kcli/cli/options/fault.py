@@ -28,6 +28,6 @@ def fault_options(text: str) -> Callable[[Command], Command]:
 
 
 def take_faults(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options out: the rules as `faults`, with those of the file, and `seed`. Raises OSError."""
+    """Replace these options by `faults`, with the rules of the file, and `seed`. Raises OSError."""
     faults, file = options.pop("faults"), options.pop("fault_file")
     return {"faults": [*faults, *(read_rules(file) if file else ())], "seed": options.pop("seed")}

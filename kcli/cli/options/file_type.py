@@ -41,7 +41,7 @@ def refuse_other_files(files: Iterable[str], why: str) -> None:
 
 
 def start_of(file: str) -> bytes | None:
-    """Return a file's first bytes, or standard input's, which loses none; None: a pipe, or a directory."""
+    """Return the first bytes of a file, or of standard input without consuming them; None for a pipe or a directory."""
     if file == "-":
         return standard_input().peek(LOOKED_AT)[:LOOKED_AT]
     if not Path(file).is_file():

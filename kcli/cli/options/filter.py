@@ -84,7 +84,7 @@ OPTIONS = (
 
 
 def times_of(what: str, where: str = "") -> tuple[Callable[[Command], Command], ...]:
-    """Return the options that choose by time. what: is chosen; where: more of it."""
+    """Return the options that choose by time. what: the things that are chosen. where: a text after them."""
     return (
         click.option("--since", metavar="T", help=f"Only {what} at or after this time{where} ({WHEN})."),
         click.option("--until", metavar="T", help=f"Only {what} at or before this time."),
@@ -95,7 +95,7 @@ TIMES = times_of("requests")
 
 
 class FirstPacketError(UsageError):
-    """A time is counted from the first packet, and no file has one."""
+    """Raised if a time counts from the first packet, and no file has a packet."""
 
 
 class FilterCommand(click.Command):
@@ -142,8 +142,8 @@ def words_of(options: dict[str, Any], word: Callable[[str], str] = str) -> list[
 
 
 def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
-    """Return the filter of those options, and --dialect. files: the origin of times like +22.4. Raises UsageError for
-    an unknown API or error, or an invalid time.
+    """Return the filter of those options and --dialect. files: the captures from whose first packet times like +22.4
+    count. Raises UsageError for an unknown API or error, or an invalid time.
     """
     choice = Choice(
         api=options["apis"],
@@ -161,7 +161,9 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
 
 def filter_of_times(options: dict[str, Any], files: Sequence[str]) -> Filter:
-    """Return the filter of --since and --until, for a command with `time_options`. Raises UsageError: no time."""
+    """Return the filter of --since and --until, for a command with `time_options`. Raises UsageError if a time is
+    invalid.
+    """
     since, until = (moment(name, options[name], files) for name in ("since", "until"))
     return Filter(since=since, until=until)
 
@@ -213,8 +215,8 @@ def first_packet(option: str, files: Sequence[str]) -> int:
 
 
 def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter = ALL) -> None:
-    """Print one line on stderr: nothing passed the filter, and which values there are. among: in which exchanges; "-"
-    is not read again.
+    """Print one line on stderr: nothing passed the filter, and which values occur. among: the exchanges whose values
+    are named. "-" is not read again.
     """
     if not options["quiet"]:
         there = () if "-" in files else what_there_is(files, asked, options, among)

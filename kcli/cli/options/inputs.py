@@ -85,7 +85,9 @@ def secrets_option(*names: str) -> Callable[[Command], Command]:
 
 
 class Format(click.Choice[str]):
-    """The words of --format. Those that mean the same here do as well: text and table, jsonl where json is a line."""
+    """The values of --format. Values with the same meaning are accepted, too: text and table, and jsonl where json is
+    one line.
+    """
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the command's word for a format."""
@@ -175,7 +177,7 @@ def check_files(files: Iterable[str]) -> None:
 
 
 def ended(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
-    """Return the files of an option, none of them a device without an end."""
+    """Return the files of an option. Raises InputError if one of them is a device without an end."""
     for file in (given,) if isinstance(given, str) else given or ():
         refuse_endless(file)
     return given

@@ -25,9 +25,9 @@ def metrics_option(command: Command) -> Command:
 
 
 def metrics_socket(text: str, *, quiet: bool = False) -> socket.socket:
-    """Return the socket that --metrics names, and say where it listens; one that was handed on is known.
-
-    Raises UsageError if it names none, or a library is missing. Raises NetworkError if it can't listen there."""
+    """Return the socket that --metrics names, and print where it listens, unless the process inherited it. Raises
+    UsageError if the address is invalid, or a library is missing. Raises NetworkError if it can't listen there.
+    """
     require("--metrics", "metrics")
     if text.startswith(HANDED):
         return handed_socket(text)
@@ -41,7 +41,7 @@ def metrics_socket(text: str, *, quiet: bool = False) -> socket.socket:
 
 
 def handed_socket(text: str) -> socket.socket:
-    """Return the socket that this process was given. Raises UsageError if there is no such one."""
+    """Return the socket that this process inherited. Raises UsageError if it has no such socket."""
     try:
         made = socket.socket(fileno=int(text.removeprefix(HANDED)))
         if not made.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):

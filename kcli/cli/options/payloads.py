@@ -59,7 +59,9 @@ def encoding_options(command: Command) -> Command:
 
 
 def encoder_of(options: dict[str, Any]) -> PayloadDecoder | None:
-    """Return the encoder of payloads for a command's options; None without any. Raises UsageError, InputError."""
+    """Return the encoder of payloads for a command's options; None if no option asks for one. Raises UsageError,
+    InputError.
+    """
     return decoder_of(options | {"payloads": False, "flatten": False, "secrets": True})
 
 
@@ -83,7 +85,7 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
 
 
 def payloads_of(options: dict[str, Any]) -> PayloadOptions | None:
-    """Return a command's options of payloads; None without any. Raises UsageError if a library is missing."""
+    """Return a command's payload options; None if none is given. Raises UsageError if a library is missing."""
     given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
     if not (options["payloads"] or any(given.values())):
         return None

@@ -35,7 +35,7 @@ def without_pipes(files: Sequence[str]) -> tuple[str, ...]:
 
 
 def has_more() -> bool:
-    """Wait for bytes on standard input, or its end; return False where nobody waits for them any longer."""
+    """Wait for bytes on standard input, or its end. Returns False if the wait is no longer needed."""
     from kcli.capture.io.capture_file import StandardInput
 
     while not select.select([STDIN], [], [], LOOK_SECONDS)[0]:

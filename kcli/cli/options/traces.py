@@ -37,8 +37,9 @@ def broker_capture_option(command: Command) -> Command:
 
 @contextlib.contextmanager
 def destination_of(text: str, inputs: Sequence[str], *, quiet: bool) -> Iterator[Destination]:
-    """Open what --traces names. inputs: files that must not be written to; of a stream the spans are there at once.
-    Raises UsageError if it makes no sense."""
+    """Open the destination of --traces. inputs: files that must not be replaced. Spans of a stream are written at once.
+    Raises UsageError if the destination is invalid.
+    """
     require("--traces", "traces")
     from kcli.traces.destinations import Collector, JsonLines
 

@@ -14,7 +14,7 @@ RUN = Subject("--fail-if", "totals", TOTALS, "lost_bytes > 0.001 * bytes", DIVIS
 
 
 class ConditionMetError(KcliError):
-    """A run has met the condition; its tables are there all the same."""
+    """Raised if a run meets the condition. Its tables are complete nevertheless."""
 
     exit_code = 1
 
@@ -33,9 +33,8 @@ class FailIf:
         self.condition.close()
 
     def met(self, totals: dict[str, Any]) -> str | None:
-        """Return a line that says so if a run's totals meet the condition; a run that had nothing to read has none.
-
-        Raises UsageError if it fails for them.
+        """Return a line that says so if a run's totals meet the condition. A run without input never meets it. Raises
+        UsageError if the condition fails for these totals.
         """
         import pyarrow
 

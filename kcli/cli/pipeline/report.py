@@ -70,7 +70,7 @@ def answered(folder: str, master: str | None) -> list[Any]:
 
 
 def is_by_spark(folder: str, master: str | None) -> bool:
-    """Return whether Spark is asked: by its master, or as DuckDB is not here, or the tables are elsewhere."""
+    """Return whether Spark answers: a master is given, DuckDB is missing, or the tables are not on this machine."""
     return master is not None or "://" in folder or "duckdb" in missing("sql")
 
 

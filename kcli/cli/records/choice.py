@@ -28,7 +28,7 @@ class RecordChoice:
 
     @property
     def is_by_place(self) -> bool:
-        """Return whether a record's topic and partition say whether it is wanted, if it is no control record."""
+        """Return whether topic and partition alone decide if a record is wanted, unless it is a control record."""
         return self.key is None and self.seen is None and not self.control
 
     def wanted(self, rows: Iterator[Row]) -> Iterator[Row]:
@@ -65,7 +65,7 @@ class RecordChoice:
         self.count += records
 
     def there(self) -> str:
-        """Return what there is instead."""
+        """Return a text on the topics and partitions that do exist."""
         if not self.topics:
             return "no records were read"
         return f"topics here: {few_of([*self.topics])}"

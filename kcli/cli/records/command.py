@@ -137,12 +137,12 @@ def records(files: tuple[str, ...], **options: Any) -> int:
 
 
 def begun(rows: Iterator[Row]) -> Iterator[Row]:
-    """Return the rows when the first has come, so that an error in its place is not below headings."""
+    """Return the rows once the first has been read, so that an error before it is not printed below headings."""
     return chain([*islice(rows, 1)], rows)
 
 
 def ended(rows: Iterator[Row], end: Callable[[], None]) -> Iterator[Row]:
-    """Yield rows; call `end` behind the last."""
+    """Yield rows; call `end` after the last."""
     yield from rows
     end()
 
@@ -158,8 +158,8 @@ def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:
 def with_payloads(
     rows: Iterator[Row], decoder: PayloadDecoder, unread: Counter[str], told: Sequence[str]
 ) -> Iterator[Row]:
-    """Add the decoded keys and values, as `_key` and `_value`. unread: counts the reasons of unreadable ones of
-    `told`.
+    """Add the decoded keys and values, as `_key` and `_value`. unread: counts the reasons why those of `told` could not
+    be decoded.
     """
     for row in rows:
         if "_control" not in row:

@@ -138,7 +138,7 @@ def offset_text(row: Row) -> str:
 
 
 def tails(row: Row) -> Iterator[str]:
-    """Yield the rest of a record's facts, then fewer where there is no room for it, at last nothing."""
+    """Yield the other facts of a record, then ever fewer of them, for lines with less room, and finally nothing."""
     marks = ["aborted"] if row.get("aborted") else []
     marks += [f"control {control_name(row['_control'])}"] if "_control" in row else []
     schemas = [*filter(None, map(schema_text, (row.get("_key"), row.get("_value"))))]
@@ -172,7 +172,7 @@ def time_text(ms: int | None) -> str:
 
 
 def write_followed(rows: Rows, out: BinaryIO, form: str, room: int | None) -> None:
-    """Write rows at once, as they come: in a format, or as "values"."""
+    """Write rows as they arrive, in a format or as "values"."""
     lines = Lines(out)
     if form == "table":
         lines.line(line_of("topic[partition]", "offset", "time", "key", WIDE, "value"))

@@ -54,5 +54,5 @@ async def connected(
 
 
 async def following(rows: AsyncIterator[Row]) -> Row | None:
-    """Return the next row; None behind the last one."""
+    """Return the next row; None after the last."""
     return await anext(rows, None)

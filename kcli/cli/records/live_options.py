@@ -38,7 +38,7 @@ def live_options(command: Command) -> Command:
 
 
 def check_live(files: tuple[str, ...], options: dict[str, Any]) -> bool:
-    """Return whether a live topic is read. Raises UsageError: the options don't go together."""
+    """Return whether a live topic is read. Raises UsageError if the options don't fit together."""
     live = options["bootstrap"] is not None or bool(options["settings"])
     if not live:
         asked = [name for name in ("from_offset", "last", "committed", "follow") if options[name]]

@@ -114,7 +114,9 @@ class GatheredBatches:
         self.starts: list[tuple[int, int]] = []  # of each batch: the number of its group, where it is in that
 
     def add(self, group: RecordGroup) -> bool:
-        """Add a group. False, and nothing added, where it is not plain. The last batch of a Fetch may be cut off."""
+        """Add a group. Returns False, and adds nothing, if the group is not plain. The last batch of a Fetch may be cut
+        off.
+        """
         frames, status, end = core.frames(group.data)
         numbered = group.next_offset is not None
         if status != core.END and (numbered or not is_cut(group.data, end)):
@@ -189,7 +191,7 @@ class GatheredBatches:
 
 
 def is_plain(frame: Sequence[Any], group: RecordGroup) -> bool:
-    """Return whether a batch is of magic 2 and sound, and no control batch, or one that may be passed over."""
+    """Return whether a batch has magic 2, is sound, and is no control batch, or a control batch that may be skipped."""
     position, size, magic, attributes = frame[:4]
     if magic < 2 or not frame[8]:
         return False

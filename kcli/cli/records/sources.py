@@ -42,7 +42,7 @@ class Problems:
     count: int = 0
 
     def add(self, error: InputError) -> None:
-        """Take one more problem."""
+        """Note one more problem."""
         self.count += 1
         if len(self.failures) < MOST_PROBLEMS:
             self.failures.append(error)
@@ -67,11 +67,13 @@ class RecordGroup:
     is_plain: bool = True
 
     def offset_at(self, count: int) -> int | None:
-        """Return `next_offset` behind so many records."""
+        """Return `next_offset` after `count` records."""
         return self.next_offset if self.next_offset is None or self.next_offset < 0 else self.next_offset + count
 
     def rows(self, at: int = 0, count: int = 0) -> Iterator[Row]:
-        """Make rows of the batches from a position in the data on, before which so many records are."""
+        """Make rows of the batches from position `at` in the data on. count: the number of records before that
+        position.
+        """
         raise NotImplementedError
 
 

@@ -214,13 +214,13 @@ class ReplayedCaptures:
         return "" if self.since is self.until is None else " between --since and --until"
 
     def begin(self) -> Capture:
-        """Begin to read the captures anew, of the time asked for. Raises UsageError: no time."""
+        """Begin to read the captures from their start, within the chosen time. Raises UsageError for a wrong time."""
         asked = filter_of_times({"since": self.since, "until": self.until}, self.paths)
         since, until = (None if ns is None else instant(ns) for ns in (asked.since, asked.until))
         return read_capture(self.paths, **self.reading, since=since, until=until)
 
     def read(self, problems: list[InputError] | None = None) -> Iterable[object]:
-        """Read the captures anew. problems: gets what is wrong with them."""
+        """Read the captures again. problems: collects their faults."""
         try:
             yield from self.begin()
         except InputError as error:
@@ -230,7 +230,7 @@ class ReplayedCaptures:
 
     @contextmanager
     def history(self, wanted: bool) -> Iterator[CaptureHistory | None]:
-        """Give the records that the captures show, where they are wanted."""
+        """Return the records that the captures contain, if they are wanted."""
         made = CaptureHistory.of(self.begin(), lambda _: None) if wanted else None
         try:
             yield made
@@ -254,7 +254,9 @@ def spooled(folder: str) -> str:
 
 @contextmanager
 def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Recorder | None]:
-    """Give what writes the replay's own capture; None: none is wanted. Raises UsageError if it is one of the inputs."""
+    """Return the writer of the replay's own capture; None if none is wanted. Raises UsageError if the file is one of
+    the inputs.
+    """
     if file is None:
         yield None
         return
@@ -268,7 +270,7 @@ def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Recorder | No
 
 
 async def run(captures: ReplayedCaptures, setting: Setting) -> None:
-    """Run the captures at the cluster; where none is named, at an embedded broker, which is empty."""
+    """Run the captures against the cluster; without one, against an empty embedded broker."""
     from kcli.broker.broker import Broker
 
     broker = None if setting.config["bootstrap.servers"] else Broker(dialect=setting.dialect)

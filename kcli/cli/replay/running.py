@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.asynccontextmanager
 async def standing(broker: Broker | None, config: ClientConfig) -> AsyncIterator[ClientConfig]:
-    """Run a broker in this process, and give the configuration for it; None: `config` names a cluster."""
+    """Run a broker in this process and return the configuration for it; None: `config` names a cluster."""
     from kcli.cli.broker.serve import allow_files
 
     allow_files()  # each captured connection is one here, with both of its ends where the broker is in this process
@@ -28,7 +28,7 @@ async def standing(broker: Broker | None, config: ClientConfig) -> AsyncIterator
 
 
 def interrupted(work: Coroutine[Any, Any, object]) -> bool:
-    """Run something to its end, or until Ctrl-C. Returns whether that came."""
+    """Run a coroutine to its end, or until Ctrl-C. Returns whether Ctrl-C ended it."""
     try:
         asyncio.run(work)
     except KeyboardInterrupt:
@@ -51,4 +51,4 @@ def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callabl
 
 
 def ignore(_text: str) -> None:
-    """Take a note and say nothing."""
+    """Ignore a note."""

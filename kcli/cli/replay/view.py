@@ -46,7 +46,7 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
 
 
 def pace_text(pace: Pace) -> str:
-    """Return how punctual a replay was that had a rhythm to keep; "" for one as fast as it went."""
+    """Return how punctual a replay with a schedule was; "" for one without."""
     late = [pace.late.percentile(part) for part in (0.5, 0.99)]
     if pace.asked_rate is None or pace.rate is None or None in late:
         return ""

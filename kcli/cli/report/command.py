@@ -108,7 +108,7 @@ class MadePage:
 
 
 def ignored(_found: Diagnosis) -> None:
-    """Tell nobody."""
+    """Ignore the diagnosis."""
 
 
 @dataclass(frozen=True, slots=True)

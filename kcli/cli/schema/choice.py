@@ -16,7 +16,7 @@ NAMED = 3  # messages without a version
 
 
 def bare(name: str) -> str:
-    """Return a name without the marks that people write differently."""
+    """Return a name without case and separators, in which spellings differ."""
     return name.lower().replace("_", "").replace("-", "")
 
 
@@ -35,7 +35,7 @@ def named(tables: Catalog, name: str) -> list[str]:
 
 
 def is_named(tables: Catalog, name: str) -> bool:
-    """Return whether a message or an API has this name; a folder of that name is given by its path, as in ./fetch."""
+    """Return whether a message or an API has this name. A folder of the same name is given by a path, as in ./fetch."""
     try:
         return bool(named(tables, name))
     except UsageError:

@@ -80,7 +80,7 @@ def list_(  # noqa: PLR0913  the command's options
 
 
 def answer(rows: Sequence[object], words: tuple[str, ...], what: str, quiet: bool) -> int:
-    """Return the exit code of a list; say that nothing is in it."""
+    """Return the exit code of a list; print a note if the list is empty."""
     if rows:
         return 0
     which = f"named like {' or '.join(words)}" if words else "of that kind"
@@ -231,7 +231,7 @@ def side_changes(tables: Catalog, one: str, other: str, names: tuple[str, ...]) 
 
 
 def is_wanted_by(message: str, name: str) -> bool:
-    """Return whether a name, both in the form of `bare`, means this message, or the API that it is of."""
+    """Return whether a name means this message or its API. Both are in the form of `bare`."""
     return name in (message, message.removesuffix("request"), message.removesuffix("response"))
 
 

@@ -176,7 +176,7 @@ def line_of(finding: SessionFinding, tracker: Tracker, form: str) -> str:
 
 
 def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice, losses: str) -> str:
-    """Return how much was judged, and what was found. losses: faults that break no rule."""
+    """Return a line on how much was judged, and on the findings. losses: faults that break no rule."""
     found = ", ".join(counted(number, kind) for kind, number in counts.items() if number)
     if losses:
         found = f"{found or 'no rule broken'}; {losses}"
@@ -190,7 +190,7 @@ def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice, losse
 def follow(
     files: Sequence[str], feeder: Feeder, with_rows: Container[str], *, quiet: bool, **options: Any
 ) -> list[InputError]:
-    """Feed the tracker everything that can be read. Returns what could not be. with_rows: files with lines of JSON."""
+    """Feed all readable items to the tracker. Returns the problems of reading. with_rows: files with lines of JSON."""
     problems: list[InputError] = []
     captures = []
     for file in files:

@@ -27,7 +27,9 @@ ID_SINCE = 10  # Metadata: topics have ids
 
 
 async def ask_log(session: Session, epoch: int) -> str | None:
-    """Return a node's answer to a fetch of the metadata log: "served", or the error's name; None if it has no Fetch."""
+    """Return a node's answer to a fetch of the metadata log: "served", or an error's name; None if the node has no
+    Fetch.
+    """
     if FETCH not in session.versions.ranges:
         return None
     version = session.versions.best(FETCH)

@@ -82,7 +82,7 @@ def refuse_place(folder: Path, target: Path) -> None:
 
 
 def original(copied: str, made: Path, folder: Path) -> Path:
-    """Return the file that a copy is of."""
+    """Return the file that a copy was made from."""
     inside = Path(copied).relative_to(made)
     first, *rest = inside.parts
     return folder.joinpath(*rest) if first == METADATA_FOLDER else folder.parent / inside
@@ -121,14 +121,14 @@ def copy_files(folder: Path, made: Path) -> None:
 
 
 def names_of(listing: Listing) -> Iterator[str]:
-    """Yield the files to copy: those that are dropped first, first."""
+    """Yield the files to copy, in the order in which a node deletes them."""
     for name, _ in (*listing.segments, *listing.snapshots):
         yield name
     yield from (name for name in SMALL if name in listing.others)
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file to the disk, for its owner alone, as metadata holds the keys of SCRAM."""
+    """Copy a file and sync it, readable by its owner only, as metadata contains SCRAM keys."""
     mode = SEALED if target.suffix == ".checkpoint" else PRIVATE
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
     with source.open("rb") as given, os.fdopen(handle, "wb") as taken:

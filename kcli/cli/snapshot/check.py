@@ -90,7 +90,7 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
 
 
 def still_ahead(level: int | None, target: int) -> Iterator[str]:
-    """Yield lines on lowering the level first, which alone is not enough for nodes of an older release."""
+    """Yield the first step if the level in force is too new for that release: lower it, then take a snapshot."""
     release = release_of(target)
     if level is not None and level > newest_level(release):
         step = f"metadata.version {level_name(level)} is in force: nodes of {release} start once it is lowered"
@@ -98,7 +98,7 @@ def still_ahead(level: int | None, target: int) -> Iterator[str]:
 
 
 def cures(found: list[Obstacle], source: str) -> Iterator[str]:
-    """Yield what to do, so that the older nodes start."""
+    """Yield the steps after which the older nodes start."""
     if any(not each.is_bootstrap for each in found):
         log = shlex.quote(source.partition("@")[0])
         text = "cure, on each node while it is stopped: a snapshot after these records, from which nodes start"

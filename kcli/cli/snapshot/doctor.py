@@ -69,7 +69,7 @@ def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet
 
 
 def look_again(nodes: list[QuorumNode], dialect: str | None) -> tuple[Quorum, bool]:
-    """Judge nodes; where one is behind, by another look, so as to know whether they are running."""
+    """Judge nodes. If one is behind, read it again later, to learn whether the nodes are running."""
     quorum = quorum_of(nodes)
     if all(node.place == quorum.best.place for node in nodes):
         return quorum, False

@@ -32,7 +32,7 @@ def ask_controllers(addresses: Sequence[str], settings: Sequence[str], quiet: bo
 
 
 async def ask_all(config: ClientConfig) -> list[ControllerAnswer]:
-    """Ask the bootstrap addresses, then whom they name besides."""
+    """Ask the bootstrap addresses, then the controllers that their answers name."""
     client = Client(config)
     try:
         answers = list(await asyncio.gather(*(ask_one(client, each) for each in client.bootstrap)))

@@ -133,7 +133,7 @@ def live_drift(
 
 
 def one_cluster(folders: Sequence[str], places: Sequence[Path]) -> None:
-    """Raise InputError if meta.properties name several clusters."""
+    """Raise InputError if the meta.properties files name different clusters."""
     known = {path: cluster for path, place in zip(folders, places, strict=True) if (cluster := cluster_of(place))}
     if len(set(known.values())) > 1:
         named = ", ".join(f"{path} {cluster}" for path, cluster in known.items())

@@ -108,7 +108,7 @@ class Files:
             settle(stream)
 
     def finish(self) -> Iterator[tuple[Path, str]]:
-        """Name complete files; yield (path, "" or the fault) of each."""
+        """Yield the path of each complete file under its final name, with its fault or ""."""
         for key, (part, _, assembly) in self.parts.items():
             if not assembly.whole:
                 missing = sum(end - start for start, end in assembly.missing())

@@ -98,7 +98,7 @@ async def run(
 
 
 async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance: Callable[[int], None]) -> None:
-    """Ask and answer until the file is whole."""
+    """Send requests and handle responses until the file is complete."""
     async for taken in answers(client, machine):
         if isinstance(taken, Write):
             sink.write(taken, machine)
@@ -187,7 +187,7 @@ class PartFile:
         return True
 
     def close(self) -> None:
-        """Close the file; a part without a byte is removed, with its note."""
+        """Close the file. An empty part is deleted together with its note."""
         if self.stream is None:
             return
         empty = self.stream.seek(0, os.SEEK_END) == 0

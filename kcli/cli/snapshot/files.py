@@ -43,7 +43,7 @@ def settle(stream: IO[bytes]) -> None:
 
 
 def publish(part: Path, final: Path) -> None:
-    """Give a finished file its name, read-only for its owner as Kafka's are; the directory down to the disk."""
+    """Give a finished file its name, readable by its owner only, as Kafka does, and sync the directory."""
     part.chmod(SEALED)
     part.rename(final)
     sync_folder(final.parent)

@@ -34,7 +34,7 @@ def findings(path: str, dialect: str | None, problems: list[InputError], replay:
 
 
 def is_folder(path: str) -> bool:
-    """Return whether a path is a folder's."""
+    """Return whether a path is a folder."""
     return path != "-" and Path(path).is_dir()
 
 
@@ -177,7 +177,7 @@ def identify(folder: Path, evidence: DirectoryEvidence) -> None:
 
 
 def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidence) -> T | None:
-    """Parse a file; None where it is missing or (noted) can't be read."""
+    """Parse a file. Returns None if it is missing, or can't be read, which is noted."""
     if not path.is_file():
         return None
     try:
@@ -188,10 +188,10 @@ def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidenc
 
 
 def is_fine(seen: Look) -> bool:
-    """Return whether all could be read, without an error."""
+    """Return whether everything could be read, without errors."""
     return is_whole(seen) and not any(each.is_error for each in seen[0])
 
 
 def is_whole(seen: Look) -> bool:
-    """Return whether all could be read."""
+    """Return whether everything could be read."""
     return not seen[1]

@@ -199,7 +199,7 @@ def write_what_if(found: Image, without: tuple[str, ...], form: str, out: Binary
 
 
 def reassignments(rows: list[dict[str, object]]) -> str:
-    """Return the plan for kafka-reassign-partitions; "" if there is none."""
+    """Return the plan for kafka-reassign-partitions; "" if no partition moves."""
     moved = [{"topic": row["topic"], "partition": row["partition"], "replicas": row["reassign"]}
              for row in rows if row["reassign"]]  # fmt: skip
     return dumps({"version": 1, "partitions": moved}) if moved else ""

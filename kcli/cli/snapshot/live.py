@@ -85,7 +85,7 @@ class LeaderSearch:
         self.asked, self.was_said = 0, False
 
     def look(self) -> None:
-        """Look at how the last question went. Raises NetworkError if there was no leader for too long."""
+        """Check the result of the last request. Raises NetworkError if there was no leader for too long."""
         follower, now = self.follower, time.monotonic()
         if not follower.refusals:
             self.since, self.asked, self.was_said = None, 0, False

@@ -117,8 +117,8 @@ def undo_lines(node: FolderNode, first: int, after: Image, net: Net) -> Iterator
 
 
 def place(node: FolderNode, text: str | None, option: str) -> int:
-    """Return the offset of an option; for --from that of the first batch at or after a time, for --to that after the
-    last one at or before it. Raises UsageError.
+    """Return the offset that an option means: for --from, of the first batch at or after a time; for --to, after the
+    last batch at or before it. Raises UsageError.
     """
     if text is None:
         return 0 if option == "--from" else 1 << 63

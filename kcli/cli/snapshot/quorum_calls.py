@@ -84,7 +84,7 @@ async def ask(client: Client, reader: QuorumReader) -> dict[str, Any]:
 
 
 def turn_away(reader: QuorumReader, error: NetworkError) -> Restart | None:
-    """Turn to another controller; without another one raise SnapshotFetchError with the last one's failure."""
+    """Switch to another controller. Raises SnapshotFetchError with the last failure if there is none."""
     try:
         return reader.lost()
     except SnapshotFetchError as last:
@@ -92,5 +92,5 @@ def turn_away(reader: QuorumReader, error: NetworkError) -> Restart | None:
 
 
 def is_idle(taken: Taken) -> bool:
-    """Return whether an answer brought nothing that could be followed by more at once."""
+    """Return whether an answer brought nothing, so that the next request should wait."""
     return isinstance(taken, Restart) or (isinstance(taken, Committed) and not taken.data)

@@ -81,7 +81,7 @@ class RestoredNode:
         return sorted(each for each in files if keep is None or not each.samefile(keep))
 
     def meta(self, directory: str | None) -> dict[str, object]:
-        """Return the values of its meta.properties; Kafka adds a directory id where it needs one."""
+        """Return the values of its meta.properties. Kafka adds a directory id if it needs one."""
         values: dict[str, object] = {"version": 1, "cluster.id": self.cluster_id, "node.id": self.node_id}
         return values | ({"directory.id": directory} if directory else {})
 

@@ -140,7 +140,7 @@ async def follow(
 
 
 def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
-    """Begin with a received snapshot: at first, or if the leader's log begins after the last offset read."""
+    """Load a received snapshot: the first one, and each one if the leader's log begins after the last offset read."""
     from kcli.snapshots.reading.api import take_snapshot
 
     for path in sorted(folder.iterdir()):
@@ -150,7 +150,7 @@ def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
 
 
 def state_key(state: Described) -> str:
-    """Return the part of a state that is worth a line if it changes: leader, members, and members that lag."""
+    """Return the part of a state whose changes are worth a line: leader, members, and which of them lag."""
     members = [(node, behind > LAG) for node, behind in state.behind((*state.voters, *state.observers)).items()]
     return f"{state.leader} {state.epoch} {[each.key for each in state.voters]} {members}"
 

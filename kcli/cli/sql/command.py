@@ -96,7 +96,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
 
 
 def statements_in(script: str) -> list[str]:
-    """Return the queries in a file. Raises UsageError if there is none."""
+    """Return the queries in a file. Raises UsageError if it contains none."""
     from kcli.cli.sql.prompt import queries
 
     text = read_text(script).decode("utf-8", "replace")
@@ -107,7 +107,7 @@ def statements_in(script: str) -> list[str]:
 
 
 def names_file(text: str) -> bool:
-    """Return whether that is the name of a file, and no query: a name has no more than 255 bytes between slashes."""
+    """Return whether a text is a file name and not a query: each part between slashes has at most 255 bytes."""
     try:
         return Path(text).exists()
     except (OSError, ValueError):

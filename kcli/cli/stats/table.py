@@ -172,7 +172,9 @@ def fitted(
 
 
 def cut_column(column: StatisticsColumn, size: int) -> StatisticsColumn:
-    """Cut a group's texts to `size` cells. Connections of one broker differ in their ends, and lose their starts."""
+    """Cut a group's texts to `size` cells. Connections to one broker differ at their ends, so they are cut at the
+    start.
+    """
     shorter = cut_start if column.title == "connection" else cut
     return column._replace(title=cut(column.title, size), cells=[shorter(cell, size) for cell in column.cells])
 

@@ -14,9 +14,8 @@ AGAIN_SECONDS = 1.0  # until a full disk is tried again
 
 
 class BackgroundWriter:
-    """Open while it is entered. failed: called in the thread, once, when the file can't be written.
-
-    Leaving it waits until all is written, and raises the OSError of what could not be.
+    """Writes to a file in a thread, while its block is entered. failed: called once, in the thread, when the file can't
+    be written. Leaving the block waits until everything is written, and raises the OSError of a failure.
     """
 
     def __init__(self, out: BinaryIO, failed: Callable[[], object]) -> None:

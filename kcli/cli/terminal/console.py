@@ -51,7 +51,7 @@ def terminal_room(output: str | None = None) -> int | None:
 
 
 def refuse_parquet_on_terminal(form: str | None, output: object) -> None:
-    """Raise UsageError for a Parquet file that would go to a terminal."""
+    """Raise UsageError if a Parquet file would be written to a terminal."""
     if form == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
 

@@ -133,13 +133,13 @@ def print_note(*parts: str) -> None:
 
 
 def hold_notes() -> None:
-    """Hold notes back until `release_notes`."""
+    """Hold notes back until `release_notes` is called."""
     global held_notes
     held_notes = []
 
 
 def release_notes() -> None:
-    """Write the notes that wait."""
+    """Write the notes that were held back."""
     global held_notes
     waiting, held_notes = held_notes or [], None
     unguarded(sys.stderr).writelines(waiting)

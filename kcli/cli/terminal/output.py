@@ -105,7 +105,7 @@ def descriptor_of(output: Name) -> int | None:
 
 
 def is_stream(path: str) -> bool:
-    """Return whether the path is something that can't be replaced: a pipe, a terminal, a device."""
+    """Return whether the path can't be replaced by a file: it is a pipe, a terminal or a device."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116
     except OSError:
@@ -164,7 +164,9 @@ def created(part: Path, shown: str, *, private: bool) -> int:
 
 
 def replaceable(target: Path, shown: str) -> os.stat_result | None:
-    """Return the status of the target, None for nothing. Raises OSError if it is no file, or not to be written."""
+    """Return the status of the target; None if it does not exist. Raises OSError if it is not a file, or can't be
+    written.
+    """
     try:
         there = target.stat()
     except FileNotFoundError:
@@ -180,9 +182,8 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
 
 
 def settle(handle: int, before: os.stat_result | None, mode: int | None, shown: str) -> None:
-    """Give a written file its mode, and the owner of the one before it. Sealed: down to the disk as well.
-
-    Raises OSError.
+    """Give a written file its mode, and the owner of the file that it replaces. A sealed file is synced, too. Raises
+    OSError.
     """
     try:
         if before is not None:
@@ -277,7 +278,7 @@ def shows_secrets() -> bool:
 
 
 def refuse_link(output: str) -> None:
-    """Raise UsageError if the output is a symbolic link: another user may have laid it there."""
+    """Raise UsageError if the output is a symbolic link: another user may have placed it there."""
     if Path(output).is_symlink():
         raise UsageError(f"-o {output}: is a symbolic link; a file for its owner alone is not written through one")
 

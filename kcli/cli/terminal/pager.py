@@ -37,7 +37,7 @@ class PagedFile(NamedFile):
         self.at_start: list[Callable[[], object]] = []
 
     def hold(self) -> None:
-        """Hold output, and the notes after it."""
+        """Hold output and notes, until a pager is needed or `end` is called."""
         self.held, self.lines = bytearray(), 0
         if sys.stderr.isatty():
             hold_notes()
@@ -85,7 +85,7 @@ class PagedFile(NamedFile):
         self.release()
 
     def release(self) -> None:
-        """Pass on the held output, and hold no more."""
+        """Write the held output, and hold no more."""
         held, self.held = self.held, None
         if held:
             self.put(held)
@@ -135,7 +135,7 @@ def paging() -> Iterator[None]:
 
 
 def pager_words() -> list[str]:
-    """Return the pager's command; nothing where none is wanted, or there is none."""
+    """Return the pager's command; nothing if no pager is wanted or installed."""
     import shlex
     import shutil
 

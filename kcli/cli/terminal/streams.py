@@ -52,7 +52,7 @@ def mend_streams() -> None:
 
 
 def stand_in(number: int, flags: int) -> None:
-    """Open /dev/null under a number that is free."""
+    """Open /dev/null under this descriptor number, unless the number is in use."""
     try:
         os.fstat(number)
     except OSError:
@@ -77,7 +77,7 @@ def standard_input() -> io.BufferedReader:
 
 
 def drop_output() -> None:
-    """Drop standard output, which has no reader any more: keep the interpreter's last flush quiet."""
+    """Drop standard output after its reader has closed the pipe, so that the last flush raises nothing."""
     handle = os.open(os.devnull, os.O_WRONLY)
     os.dup2(handle, STDOUT)
     os.close(handle)

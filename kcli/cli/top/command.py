@@ -70,9 +70,8 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
 
 
 def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
-    """Return the command line of the process that feeds the screen; empty if it reads files.
-
-    Raises UsageError if the options don't go together.
+    """Return the command line of the process that feeds the screen; empty if files are read. Raises UsageError if the
+    options don't fit together.
     """
     of_proxy = options["bootstrap"], options["settings"], options["listen"]
     if options["proxy"] and (files or options["interface"]):
@@ -92,7 +91,7 @@ def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
 
 
 def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict[str, Any]) -> None:
-    """Read, and show, until somebody ends it."""
+    """Read and show until the user quits."""
     from kcli.cli.top.exchanges import exchanges_of
     from kcli.cli.top.packets import RecentPackets
     from kcli.cli.top.sources import Reader, fed

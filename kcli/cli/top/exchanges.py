@@ -93,7 +93,7 @@ def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
 
 
 def left_out_text(names: Sequence[str]) -> str:
-    """Return which columns had no room; "": all had."""
+    """Return a text on the columns that had no room; "" if all had."""
     return f"left out: {', '.join(names)}" if names else ""
 
 

@@ -48,7 +48,7 @@ class RecentPackets(io.RawIOBase):
         return count  # type: ignore[no-any-return]
 
     def keep(self) -> None:
-        """Keep the packets that are whole; the oldest are given up."""
+        """Store complete packets, and drop the oldest beyond the limit."""
         at = 0
         for start, end, is_head in self.parts():
             data = bytes(self.rest[start:end])
@@ -66,7 +66,7 @@ class RecentPackets(io.RawIOBase):
             self.size -= len(self.kept.popleft())
 
     def parts(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield where whole packets and blocks begin and end, and whether later ones need them."""
+        """Yield the start and end of complete packets and blocks, and whether later ones need them."""
         rest, at = self.rest, 0
         started = bool(self.header)
         if not started:

@@ -55,7 +55,7 @@ class Feeder:
         self.said.close()
 
     def check(self) -> None:
-        """Raise the error with which it has failed, if it has."""
+        """Raise the error with which the process has failed, if any."""
         code = self.process.poll()
         if code:
             text = (self.lines() or ["it has ended"])[-1].removeprefix("kcli: ")
@@ -63,7 +63,7 @@ class Feeder:
 
 
 class ReaderStoppedError(Exception):
-    """Nobody looks any more."""
+    """Raised to end reading when the screen is closed."""
 
 
 class StoppableFollower(MeasuringFollower):

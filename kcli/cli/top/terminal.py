@@ -77,7 +77,7 @@ class Terminal:
         self.put(HOME + "\r\n".join(texts) + REST_OF_SCREEN)
 
     def painted(self, line: ScreenLine) -> str:
-        """Return a line with its colour; nothing in it steers the terminal."""
+        """Return a line with its colour. Control characters in it are escaped."""
         if not self.colour:
             return line_of((line.text,))
         return paint(line.text, True, fg=line.colour, bold=line.bold or None, reverse=line.chosen or None)

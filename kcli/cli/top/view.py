@@ -82,7 +82,7 @@ class View:
     # --- display
 
     def refresh(self) -> None:
-        """Take the figures as they are now, unless it stands still."""
+        """Take over the current figures, unless the screen is paused."""
         if self.paused:
             return
         with self.figures.lock:
@@ -190,7 +190,7 @@ class View:
     # --- keys
 
     def key(self, key: str) -> bool:
-        """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ... Returns False at the end."""
+        """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ... Returns False to quit."""
         if self.typing:
             self.type(key)
         elif key in ("q", "interrupt"):
@@ -216,7 +216,7 @@ class View:
         return True
 
     def type(self, key: str) -> None:
-        """Take a character of the filter."""
+        """Add a character to the filter."""
         if key in ("enter", "escape", "interrupt"):
             self.typing = False
             self.wanted = "" if key == "escape" else self.wanted
