@@ -6,7 +6,7 @@
 
 An example stands in a fence marked `console`: lines that begin with "$ " (and "> " for what they go on with) are run by
 a shell, the rest is what must come out, stdout and stderr as they come. A line "..." there stands for any lines, and
-"…" within a line for any text. All examples of a file run in one folder, in order, with samples/ in it.
+"…" within a line for any text. All examples of a file run in one folder, in order, with samples/ and tests/ in it.
 
 Fences marked `python` run too, in order, in such a folder and in one namespace for the whole file. A fence with ">>> "
 prompts is a doctest: what it prints is compared ("..." stands for any text, all white space is the same). A fence
@@ -137,16 +137,11 @@ def run_program(program: Program, namespace: dict[str, Any]) -> str:
 
 
 def workplace(folder: Path) -> Path:
-    """Make a folder ready for examples to run in."""
-    for name, source in (
-        ("samples", "samples"),
-        ("README.md", "README.md"),
-        ("incidents", "tests/diagnose/data"),
-        ("payloads", "tests/payloads/data"),
-    ):
+    """Make a folder ready for examples to run in, with the clone's own names, so that they can be typed in a clone."""
+    for name in ("samples", "tests", "README.md"):
         link = folder / name
         if not link.exists():
-            link.symlink_to(ROOT / source)
+            link.symlink_to(ROOT / name)
     return folder
 
 

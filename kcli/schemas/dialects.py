@@ -28,7 +28,7 @@ from kcli.schemas.checks.draft_keys import is_rpc, key_faults, names_of_apis, wi
 from kcli.schemas.definition import build, camel, check_size, parse_text
 from kcli.schemas.dialect_settings import IGNORED, SETTINGS, read_settings
 from kcli.schemas.layout import layout, reads
-from kcli.schemas.lookup import Catalog, unknown
+from kcli.schemas.lookup import Catalog, unknown, without_counterpart
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
 from kcli.schemas.table_files import INDEX, api_row
@@ -253,7 +253,9 @@ def pair(stock: Catalog, laid: Catalog, key: int) -> None:
     """Add a pair of request and response to the APIs, and report its oddities."""
     mine = {message.kind: message for message in laid.laid.values() if message.api_key == key and is_rpc(message)}
     if key not in stock.rows and len(mine) < 2:
-        laid.findings.append(alone(next(iter(mine.values()))))
+        (message,) = mine.values()
+        laid.unpaired[key] = message
+        laid.findings.append(SchemaFinding(message.name, "", "no-counterpart", without_counterpart(message)))
         return
     request = mine.get("request") or stock.request(key)
     response = mine.get("response") or stock.response(key)
@@ -261,8 +263,3 @@ def pair(stock: Catalog, laid: Catalog, key: int) -> None:
     laid.findings += check_versions_of_pair(request, response)
     if key not in stock.rows:
         laid.findings += check_pair(request, response)
-
-
-def alone(message: Message) -> SchemaFinding:
-    missing = "response" if message.kind == "request" else "request"
-    return SchemaFinding(message.name, "", "no-counterpart", f"there is no {missing} of its name: no API is made of it")

@@ -57,6 +57,8 @@ class Catalog:
         # What a dialect adds: its messages, and what is wrong or odd in its definitions.
         self.laid: dict[str, Message] = {}
         self.laid_notes: dict[str, Notes] = {}
+        # By API key: a dialect's request without response, or the reverse.
+        self.unpaired: dict[int, Message] = {}
         # By API key: the versions of a dialect that Apache's tables don't have, or have with other bytes; the latter.
         self.drafted: dict[int, Range] = {}
         self.rewritten: dict[int, Range] = {}
@@ -110,6 +112,9 @@ class Catalog:
             return int(name)
         key = self.keys_by_name.get(plain(name))
         if key is None:
+            for message in self.unpaired.values():
+                if plain(message.name) == plain(name):
+                    raise UsageError(f"{message.name}: {without_counterpart(message)}")
             raise UsageError(unknown("API", name, [api.name for api in self.apis.values()]))
         return key
 
@@ -192,6 +197,9 @@ class Catalog:
         """Return the API of this key. Raises UsageError if the tables lack it."""
         found = self.api(api_key)
         if found is None:
+            if api_key in self.unpaired:
+                message = self.unpaired[api_key]
+                raise UsageError(f"API key {api_key}: {message.name}: {without_counterpart(message)}")
             raise UsageError(f"API key {api_key}: not in the tables (there are 0 to {max(self.rows)})")
         return found
 
@@ -241,6 +249,12 @@ def api_from(row: list[Any]) -> Api:
     key, name, log_name, request, response, versions, flexible, aliases = row
     spoken, compact = Range.parse(versions), Range.parse(flexible)
     return Api(key, name, log_name, request, response, spoken, compact, tuple(aliases))
+
+
+def without_counterpart(message: Message) -> str:
+    """Return why no API is made of a message."""
+    missing = "response" if message.kind == "request" else "request"
+    return f"there is no {missing} of its name: no API is made of it"
 
 
 def plain(name: str) -> str:

@@ -155,6 +155,11 @@ def test_a_request_alone_makes_no_api(tmp_path: Path) -> None:
     assert rules(found) == [("no-counterpart", "")]
     assert "PingRequest" in found.names
     assert list(found.apis) == list(catalog().apis)
+    (key,) = found.unpaired
+    with pytest.raises(UsageError, match=r"^PingRequest: there is no response of its name"):
+        found.api_key("Ping")
+    with pytest.raises(UsageError, match=rf"^API key {key}: PingRequest: there is no response of its name"):
+        found.known(key)
 
 
 def test_a_record_of_its_own(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.terminal.cells import broken
+from kcli.cli.terminal.cells import broken, hanging
 from kcli.cli.terminal.console import terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
@@ -159,20 +159,28 @@ def writer_for(options: ImageOptions) -> Writer:
         return lambda found, out: write_nodes(found, action, pattern, form, secrets, out)
     if form in ("json", "jsonl"):
         return lambda found, out: write_tables(found, form, secrets, out)
-    return write_summary
+    return lambda found, out: write_summary(found, out, options.output)
 
 
-def write_summary(found: Image, out: BinaryIO) -> None:
+def write_summary(found: Image, out: BinaryIO, output: str | None) -> None:
     from kcli.snapshots.image.summary import image_summary
 
     summary = image_summary(found)
-    wide = max(map(len, summary))
-    write = Lines(out).line
+    wide, room = max(map(len, summary)), terminal_room(output)
+    write = Lines(out).lines
     for name, value in summary.items():
-        shown = dumps(value) if isinstance(value, dict | list) else f"{value:,}" if isinstance(value, int) else value
-        write(f"{name:<{wide}}  {'' if shown is None else shown}")
-    write("")
-    Lines(out).lines(broken("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json", terminal_room()))
+        write(hanging(f"{name:<{wide}}  ", shown_value(value), room))
+    write([""])
+    write(broken("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json", room))
+
+
+def shown_value(value: object) -> str:
+    """Return a value of the summary as text: levels of features and lists between commas; "-": none."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {level}" for name, level in value.items()) or "-"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def write_what_if(found: Image, without: tuple[str, ...], form: str, out: BinaryIO) -> None:

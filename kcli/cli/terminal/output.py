@@ -49,7 +49,7 @@ def one_form_output_option(command: Command) -> Command:
 
 
 def named_output(text: str, command: Command) -> Command:
-    replaced = "An existing OUT is replaced only when all is written."
+    replaced = "An existing OUT is replaced at the end; if the input is damaged (exit code 3), by the readable part."
     return click.option("-o", "--output", metavar="OUT", help=f"{text} {replaced}")(command)
 
 
@@ -131,8 +131,10 @@ def replacement(target: Path, shown: str, mode: int | None) -> Iterator[io.Buffe
         try:
             yield out
             worth = True
-        except InputError:
+        except InputError as error:
             worth = out.tell() > 0 and not sealed
+            if worth:
+                error.text += f"; {shown} is incomplete"
             raise
         finally:
             if worth:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.snapshot.image import write_columns
+from kcli.cli.snapshot.image import shown_value, write_columns
 from tests.snapshots.files import LAST_431, TRUTH, damaged, log_file, partition_folder, unpacked, without_default_quotas
 
 FILE = str(log_file(LAST_431))
@@ -27,6 +27,22 @@ def test_figures(capfd: Captured) -> None:
     for words in ([], ["--format", "text"], ["--format", "table"]):
         lines = run(capfd, FILE, "--log", str(Path(FILE).parent), *words).splitlines()
         assert lines[0].split() == ["endOffset", "1,602"] and lines[-1].startswith("Next: ")
+
+
+def test_figures_on_a_narrow_terminal_stay_in_their_column(
+    capfd: Captured, monkeypatch: pytest.MonkeyPatch, samples: Path
+) -> None:
+    file = str(max((samples / "__cluster_metadata-0").glob("*.checkpoint")))
+    wide = run(capfd, file).splitlines()
+    assert next(line.split(maxsplit=1) for line in wide if line.startswith("features "))[1].count(" 1, ") == 3
+    monkeypatch.setattr("kcli.cli.snapshot.image.terminal_room", lambda _: 50)
+    lines = run(capfd, file).splitlines()
+    assert max(map(len, lines)) <= 50 and [line[18:] for line in lines if line.startswith(" " * 18)]
+    assert " ".join(" ".join(lines).split()) == " ".join(" ".join(wide).split())
+
+
+def test_figures_of_nothing() -> None:
+    assert [shown_value(each) for each in ({}, [], None, 0, 1496)] == ["-", "-", "-", "0", "1,496"]
 
 
 def test_the_whole_tree_is_the_shell_s(capfd: Captured) -> None:
