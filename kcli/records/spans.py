@@ -14,9 +14,10 @@ from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARK
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.structs import Struct
-from kcli.grammar.words.trace import DecodeTrace, Span, child
+from kcli.grammar.words.trace import FAULT, DecodeTrace, Span, child
 from kcli.records.batches import CODEC_MASK, CONTROL, Record, is_covered, scan
 from kcli.records.codecs import CODECS
+from kcli.records.record_faults import header_faults
 from kcli.records.secrets import holds_secret, is_rest, is_secret_value
 
 
@@ -78,6 +79,37 @@ def records_before(data: bytes, span: Span) -> Iterator[Record]:
             yield from batch.records()
     except InputError:
         return
+
+
+def with_faults(
+    spans: list[Span], data: bytes, problem: DecodeError | None, *, produced: bool = False
+) -> Iterator[Span]:
+    """Yield spans with those of faults behind their fields: what is wrong with a header, and where reading stopped.
+
+    produced: as `header_faults`.
+    """
+    starts = dict[int, str]()
+    for span in reversed(spans):
+        if span.path.count(".") == 1:
+            starts[span.start] = span.path.partition(".")[0]
+    faults = dict[str, str]()
+    for batch in scan(data, damages=[]):
+        path = starts.get(batch.file_position)
+        faults |= {f"{path}.{name}": reason for name, reason in header_faults(batch, produced)}
+        if not batch.crc_valid:
+            faults[f"{path}.crc"] = f"{batch.crc:08x} is wrong"
+    for span in spans:
+        if problem is not None and span.path.endswith("._rest") and span is spans[-1]:
+            yield fault(problem.path, problem.offset, problem.reason)
+        yield span
+        if span.path in faults:
+            yield fault(span.path, span.start, faults[span.path])
+    if problem is not None and not (spans and spans[-1].path.endswith("._rest")):
+        yield fault(problem.path, problem.offset, problem.reason)
+
+
+def fault(path: str, offset: int, reason: str) -> Span:
+    return Span(path, offset, offset, FAULT, reason)
 
 
 def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:

@@ -88,10 +88,11 @@ def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: boo
     from kcli.cli.decode.spans import hexdump_lines, tree_lines
     from kcli.cli.terminal.error_summary import conclude
     from kcli.records.record_faults import field_faults
-    from kcli.records.spans import batch_spans
+    from kcli.records.spans import batch_spans, with_faults
 
     spans, problem = batch_spans(data, secrets)
-    Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
+    shown = [*with_faults(spans, data, problem)]
+    Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, shown))
     lines = [*field_faults(data), *([str(problem)] if problem is not None else [])]
     if lines:
         lines[-1] += batch_text(data, 0, {})

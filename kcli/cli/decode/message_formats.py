@@ -14,7 +14,7 @@ from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.codec import EMPTY_SECTION, MessageCodec
 from kcli.grammar.secrets import Hidden, hide_header, hide_span
-from kcli.grammar.words.trace import Span
+from kcli.grammar.words.trace import FAULT, Span
 from kcli.grammar.words.word import JsonForm
 from kcli.jsontext import dumps, loads
 
@@ -274,7 +274,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
 def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple[list[Span], list[InputError]]:
     """Return the spans with those of each batch after the field that holds it, and the problems of the batches."""
     from kcli.records.record_faults import field_faults
-    from kcli.records.spans import batch_spans
+    from kcli.records.spans import batch_spans, with_faults
 
     made, found = list[Span](), list[InputError]()
     for span in spans:
@@ -283,8 +283,10 @@ def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple
             continue
         start = span.end - len(span.value)
         made.append(span._replace(end=start))
+        produced = what.startswith(PRODUCE)
         inside, problem = batch_spans(span.value, options["secrets"])
-        faults = field_faults(span.value, produced=what.startswith(PRODUCE))
+        inside = [*with_faults(inside, span.value, problem, produced=produced)]
+        faults = field_faults(span.value, produced=produced)
         found += [InputError(f"{what}: {span.path}: {line}") for line in faults]
         shown = inside if options["records"] == "full" else folded(inside, span.value)
         made += [
@@ -302,7 +304,7 @@ def folded(spans: list[Span], data: bytes) -> list[Span]:
     made: list[Span] = []
     for span in spans:
         path, records, _ = span.path.partition(".records")
-        if not records:
+        if not records or span.type == FAULT:
             made.append(span)
             continue
         start, hidden = span.start, isinstance(span.value, Hidden)

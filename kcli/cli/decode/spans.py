@@ -8,7 +8,7 @@ from typing import Any
 from kcli.cli.terminal.cells import cut_start
 from kcli.errors import DecodeError
 from kcli.grammar.secrets import Hidden
-from kcli.grammar.words.trace import Span
+from kcli.grammar.words.trace import FAULT, Span
 from kcli.schemas.catalog import catalog
 
 SHOWN = 8  # bytes of a field in the tree; the rest is counted
@@ -72,6 +72,8 @@ def shown_bytes(data: bytes, span: Span, shown: int) -> str:
 
 def describe(span: Span, dialect: str | None) -> str:
     """Format the value for people, and its type where the value doesn't tell it."""
+    if span.type == FAULT:
+        return str(span.value)
     if span.type.endswith("count") or span.type in ("tag and size", "nullable struct"):
         return f"{'null' if span.value is None else span.value}"
     return f"{value_text(span.value)}{meaning(span, dialect)}  ({span.type})"

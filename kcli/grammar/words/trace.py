@@ -13,6 +13,9 @@ ENCODINGS = "_encodings"
 INDEX = re.compile(r"\[\d+\]")  # in a path
 
 
+FAULT = "fault"  # the type of a span without bytes, whose value says what is wrong there
+
+
 class Span(NamedTuple):
     """The bytes of one value: `start` to `end` (exclusive) in the buffer, its path, type and value."""
 

@@ -34,4 +34,4 @@ def test_each_field_with_its_bytes(form: str, file: Path, capsys: pytest.Capture
     file.write_bytes(named("value-length-long"))
     assert main(["decode", "batch", str(file), "--format", form]) == 3
     printed = capsys.readouterr()
-    assert "_rest" in printed.out and "needs 63 bytes" in printed.err
+    assert "_rest" in printed.out and "needs 63 bytes" in printed.out and "needs 63 bytes" in printed.err

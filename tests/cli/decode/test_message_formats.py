@@ -79,6 +79,17 @@ def test_a_wrong_checksum_in_a_message_is_an_error(
     assert "ProduceRequest v9: records: 1 batch has a wrong checksum" in printed.err
 
 
+@pytest.mark.parametrize("records", ["batches", "full"])
+def test_a_tree_marks_the_wrong_field_of_a_batch(
+    tmp_path: Path, records: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "produce").write_bytes(produce(WRONG))
+    assert main(["decode", "request", str(tmp_path / "produce"), "--format", "tree", "--records", records]) == 3
+    lines = [line for line in capsys.readouterr().out.splitlines() if ".crc " in line]
+    assert len(lines) == 2 and lines[0].endswith("(uint32)") and lines[1].endswith(" is wrong")
+    assert lines[0][:4] == lines[1][:4] and not lines[1][4:34].strip()
+
+
 def test_a_likely_slip_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     header = HEADER | {"requestApiKey": 3, "requestApiVersion": 9}
     frame = bytearray(frames.encode_request(header, {"topics": [{"name": "orders"}]}))

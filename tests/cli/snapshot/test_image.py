@@ -42,7 +42,8 @@ def test_figures_on_a_narrow_terminal_stay_in_their_column(
 
 
 def test_figures_of_nothing() -> None:
-    assert [shown_value(each) for each in ({}, [], None, 0, 1496)] == ["-", "-", "-", "0", "1,496"]
+    values: list[object] = [{}, [], None, 0, 1496]
+    assert list(map(shown_value, values)) == ["-", "-", "-", "0", "1,496"]
 
 
 def test_the_whole_tree_is_the_shell_s(capfd: Captured) -> None:
