@@ -43,7 +43,9 @@ def default_value(kind: str, text: str) -> object:
 
 def integer(kind: str, text: str) -> int:
     try:
-        if not text.startswith("0x"):
+        if text == "0x":
+            value = 0
+        elif not text.startswith("0x"):
             value = number_of(text)
         elif re.fullmatch(HEX, text[2:]):
             value = int(text[2:], 16)

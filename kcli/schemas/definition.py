@@ -13,6 +13,7 @@ from typing import Any
 
 from kcli.errors import SchemaError
 from kcli.schemas.defaults import default_text, default_value
+from kcli.schemas.definition_keys import Raw, coerce
 from kcli.schemas.model import SCALARS, Field, Message, Releases, Variant
 from kcli.schemas.ranges import ALL, NONE, Range
 
@@ -22,8 +23,6 @@ LARGEST = 1 << 20  # bytes of a file
 MOST_NESTED = 32
 MOST_FIELDS = 10_000  # of a message, those of a struct counted at each place where it stands
 COMMENT = r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/'
-
-Raw = dict[str, Any]
 
 
 def check_size(path: Path) -> None:
@@ -39,7 +38,9 @@ def parse_text(text: str) -> Raw:
     bare = blanked(text)
     start = len(bare) - len(bare.lstrip())
     try:
-        raw, _ = json.JSONDecoder(object_hook=without_null).raw_decode(bare, start)
+        raw, _ = json.JSONDecoder().raw_decode(bare, start)
+        if isinstance(raw, dict):
+            coerce(raw)
     except json.JSONDecodeError as error:
         raise SchemaError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -48,13 +49,6 @@ def parse_text(text: str) -> Raw:
         raise SchemaError("not a message definition: a number of too many digits") from None
     if not isinstance(raw, dict):
         raise SchemaError(f"not a message definition: a JSON object expected, not {type(raw).__name__}")
-    return raw
-
-
-def without_null(raw: Raw) -> Raw:
-    """Drop a default of JSON's null, which counts as none given; "null" is the text that says null (FieldSpec)."""
-    if raw.get("default", "") is None:
-        del raw["default"]
     return raw
 
 
@@ -118,10 +112,7 @@ def text_at(raw: Raw, key: str, where: str) -> str:
 
 
 def integer_or_none(raw: Raw, key: str, where: str) -> int | None:
-    """Return an integer, also as text (tags up to 4.0). Raises SchemaError."""
     value = raw.get(key)
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
         raise SchemaError(f'{where}: "{key}" is {value!r} (an integer expected)')
     return value
@@ -134,7 +125,7 @@ def range_at(raw: Raw, key: str, where: str, *, required: bool = False) -> Range
     if not isinstance(value, str):
         raise SchemaError(f'{where}: "{key}" is {"missing" if value is None else repr(value)} (versions expected)')
     try:
-        return Range.parse(value)
+        return Range.parse(value.strip())
     except SchemaError as error:
         raise SchemaError(f'{where}: "{key}": {error.text}') from None
 
@@ -171,7 +162,7 @@ class Structs:
         return Field(
             name=name,
             type=kind,
-            versions=range_at(raw, "versions", path) if "versions" in raw else tagged or ALL,
+            versions=range_at(raw, "versions", path) if str(raw.get("versions", "")).strip() else tagged or ALL,
             nullable=nullable,
             tagged=tagged,
             tag=integer_or_none(raw, "tag", path),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["drafts"]
+from kcli.schemas.checks.definition_values import inner_fields
+from kcli.schemas.definition_keys import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS, objects
+
+__all__ = ["drafts", "mutated"]
 
 BASE: dict[str, Any] = {
     "apiKey": 900,
@@ -93,6 +97,25 @@ def drafts() -> Iterator[tuple[str, str]]:
     yield "deprecated versions half", changed(None, deprecatedVersions="1-")
     yield "deprecated versions, two", changed(None, deprecatedVersions="0-1")
     yield "api key null", changed(None, apiKey=None)
+    yield (
+        "deprecated versions of a common struct, half",
+        added(
+            new("Shared"),
+            commonStructs=[{"name": "Shared", "versions": "0+", "deprecatedVersions": "1-", "fields": [new()]}],
+        ),
+    )
+    yield "flexible override blank", changed(NAME, flexibleVersions=" ")
+    yield "flexible override empty", changed(COUNT, flexibleVersions="")
+    yield "records tagged", changed(NOTE, type="records")
+    yield "map of no version", changed(TOPICS, versions="none")
+    yield "fields null", changed(None, fields=None)
+    yield "common structs null", changed(None, commonStructs=None)
+    yield "a tag of no digits", changed(COUNT, tag="")
+    yield "default of hex without digits", changed(COUNT, default="0x")
+    yield "numbers as booleans", changed(COUNT, ignorable=1, mapKey=0)
+    yield "api key with a fraction", changed(None, apiKey=900.0)
+    yield "listeners as a text", changed(None, listeners="broker")
+    yield "tagged versions blank", changed(NAME, taggedVersions=" ")
     yield "flexible override below the message's", changed(NAME, flexibleVersions="0+")
     yield "flexible override within the message's", changed(NAME, flexibleVersions="2+")
     yield "no valid versions", changed(None, validVersions=GONE)
@@ -270,3 +293,54 @@ def drafts() -> Iterator[tuple[str, str]]:
     yield "data with an api key", changed(None, type="data", listeners=GONE)
     yield "deprecated versions", changed(None, deprecatedVersions="0")
     yield "deprecated beyond", changed(None, deprecatedVersions="0-5")
+
+
+# Values of every kind, sound and not, for `mutated`.
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 1, 2, -1, 3.0, 70000, [], {}, "", " ", "null", "true", "True", "yes", "0", "1", "-1",
+    "0x", "0x7f", "1.5", "none", "0+", "1+", "2+", "0-1", "1-2", "0-2", "2-0", "1-", "Name", "Topic", "extra", "string",
+    "int32", "int64", "bool", "uuid", "bytes", "[]int32", "[]string", "[]Topic", "Extra", "records", "topicName",
+    "brokerId", "broker", ["broker"], ["controller", "broker"], "request", "response", "data",
+)  # fmt: skip
+
+
+def mutated(seed: int, count: int) -> Iterator[str]:
+    """Yield drafts with one to three random changes: keys set, removed, misspelt; fields doubled, moved, removed."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        raw = copy.deepcopy(BASE)
+        if chance.random() < 0.3:
+            raw["fields"].append(new("[]Shared"))
+            raw["commonStructs"] = [{"name": "Shared", "versions": "0+", "fields": [new()]}]
+        for _ in range(chance.choice((1, 1, 2, 3))):
+            mutate(raw, chance)
+        yield json.dumps(raw, indent=1)
+
+
+def mutate(raw: dict[str, Any], chance: random.Random) -> None:
+    """Change one thing in a draft."""
+    at, keys = chance.choice([*places(raw)])
+    fields = at.get("fields")
+    choice = chance.random()
+    if choice < 0.1 and isinstance(fields, list) and fields:
+        fields.insert(chance.randrange(len(fields) + 1), copy.deepcopy(chance.choice(fields)))
+    elif choice < 0.2 and isinstance(fields, list) and fields:
+        fields.pop(chance.randrange(len(fields)))
+    elif choice < 0.35 and at:
+        at.pop(chance.choice([*at]))
+    elif choice < 0.4 and at:
+        key = chance.choice([*at])
+        at[key[:-1]] = at.pop(key)
+    else:
+        key, value = chance.choice([*keys]), copy.deepcopy(chance.choice(VALUES))
+        if not (key in ("type", "entityType") and str(value).isdigit()):  # to Jackson a number in an enum is a place
+            at[key] = value
+
+
+def places(raw: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, type]]]:
+    """Yield the objects of a draft, each with the keys that it may have."""
+    yield raw, MESSAGE_KEYS
+    for struct in objects(raw.get("commonStructs")):
+        yield struct, STRUCT_KEYS
+        yield from ((field, FIELD_KEYS) for field in inner_fields(struct))
+    yield from ((field, FIELD_KEYS) for field in inner_fields(raw))

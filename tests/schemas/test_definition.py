@@ -100,9 +100,10 @@ def test_one_struct_name_may_have_two_shapes() -> None:
 
 
 def test_a_field_without_versions_is_in_those_in_which_it_is_tagged() -> None:
-    raw = {"name": "ReplicaState", "type": "int8", "taggedVersions": "15+", "tag": "1"}
-    (built,) = build(message("M", raw)).fields
-    assert (str(built.versions), str(built.tagged), built.tag) == ("15+", "15+", 1)
+    raw = {"name": "ReplicaState", "type": "int8", "taggedVersions": "15+", "tag": 1}
+    for more in ({}, {"versions": " "}):
+        (built,) = build(message("M", raw | more)).fields
+        assert (str(built.versions), str(built.tagged), built.tag) == ("15+", "15+", 1)
 
 
 def test_a_field_may_go_against_the_flexible_versions() -> None:

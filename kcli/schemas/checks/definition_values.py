@@ -1,43 +1,12 @@
-"""The keys of message definitions and what may stand under them, as Kafka's generator takes them."""
+"""Values of message definitions, as Kafka's generator takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kcli.schemas.defaults import default_value
+from kcli.schemas.definition_keys import Raw, objects
 
-Raw = dict[str, Any]
-
-MESSAGE_KEYS: dict[str, type] = {
-    "apiKey": int,
-    "type": str,
-    "listeners": tuple,
-    "name": str,
-    "validVersions": str,
-    "deprecatedVersions": str,
-    "flexibleVersions": str,
-    "latestVersionUnstable": bool,
-    "fields": list,
-    "commonStructs": list,
-}
-STRUCT_KEYS: dict[str, type] = {"name": str, "versions": str, "deprecatedVersions": str, "fields": list}
-FIELD_KEYS: dict[str, type] = {
-    "name": str,
-    "type": str,
-    "versions": str,
-    "about": str,
-    "nullableVersions": str,
-    "taggedVersions": str,
-    "flexibleVersions": str,
-    "tag": int,
-    "default": str,
-    "ignorable": bool,
-    "mapKey": bool,
-    "zeroCopy": bool,
-    "entityType": str,
-    "fields": list,
-}
 ENTITIES: dict[str, str | None] = {
     "unknown": None,
     "transactionalId": "string",
@@ -46,29 +15,6 @@ ENTITIES: dict[str, str | None] = {
     "topicName": "string",
     "brokerId": "int32",
 }
-WORDS: dict[type, str] = {
-    int: "a number",
-    str: "a text",
-    bool: "true or false",
-    list: "a list of objects",
-    tuple: "a list of texts",
-}
-
-
-def fits(value: Any, kind: type) -> bool:
-    """Return whether Jackson would coerce the value to this type: null to any; numbers, booleans to text and back."""
-    if value is None:
-        return True
-    if kind is list:
-        items = [value] if isinstance(value, dict) else value
-        return isinstance(items, list) and all(isinstance(each, dict) for each in items)
-    if kind is tuple:
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
-    if kind is str:
-        return isinstance(value, (str, int, float))
-    if isinstance(value, str):
-        return value in ("true", "false") if kind is bool else value.lstrip("-").isdigit()
-    return isinstance(value, int) and isinstance(value, bool) == (kind is bool)
 
 
 def backward(text: str) -> bool:
@@ -86,12 +32,6 @@ def wrong_default(kind: str, text: str) -> str:
     except ValueError as error:
         return str(error)
     return ""
-
-
-def objects(value: Any) -> list[Raw]:
-    """Return the JSON objects of a list; one alone counts as a list of one, as it does to Jackson."""
-    found = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [each for each in found if isinstance(each, dict)]
 
 
 def inner_fields(raw: Raw) -> Iterator[Raw]:

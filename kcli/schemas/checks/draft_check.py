@@ -13,7 +13,8 @@ from kcli.schemas.checks.definition_check import check_message
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults
 from kcli.schemas.checks.evolution import broken_promises
 from kcli.schemas.checks.generator_rules import broken_rules
-from kcli.schemas.definition import blanked, build, check_size, without_null
+from kcli.schemas.definition import blanked, build, check_size
+from kcli.schemas.definition_keys import coerce
 from kcli.schemas.dialect_settings import SETTINGS, read_settings
 from kcli.schemas.dialects import applied, definition_files, read_dialect
 from kcli.schemas.lookup import Catalog
@@ -48,7 +49,6 @@ class Placed(json.JSONDecoder):
 
         def parse_object(place: tuple[str, int], *rest: Any) -> Any:
             made = read(place, *rest)
-            without_null(made[0])
             self.lines[id(made[0])] = bisect.bisect_left(breaks, place[1] - 1) + 1
             return made
 
@@ -136,6 +136,7 @@ class Checked:
 
     def definition(self, raw: dict[str, Any], name: str, file: str, lines: dict[int, int]) -> None:
         try:
+            coerce(raw)
             broken = broken_rules(raw)
         except RecursionError:
             self.unread.add(name)

@@ -7,28 +7,16 @@ The rules look at the JSON as it is written, so that each finding knows the obje
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kcli.errors import SchemaError
 from kcli.nearest import suggestion
-from kcli.schemas.checks.definition_values import (
-    FIELD_KEYS,
-    MESSAGE_KEYS,
-    STRUCT_KEYS,
-    WORDS,
-    backward,
-    fits,
-    inner_fields,
-    objects,
-    wrong_default,
-    wrong_entity,
-)
+from kcli.schemas.checks.definition_values import backward, inner_fields, wrong_default, wrong_entity
 from kcli.schemas.defaults import default_text
 from kcli.schemas.definition import KINDS
+from kcli.schemas.definition_keys import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS, WORDS, Raw, fits, objects
 from kcli.schemas.model import SCALARS, SIZED
 from kcli.schemas.ranges import HIGHEST, NONE, Range
-
-Raw = dict[str, Any]
 
 LISTENERS = ("zkBroker", "broker", "controller")
 NAME, TYPE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9]*)"), re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -76,7 +64,8 @@ class Rules:
             self.common_struct(struct)
         self.fields(objects(raw.get("fields")), "", flexible, top=True)
         for struct in self.common.values():
-            self.versions(struct, str(struct.get("name")), "versions")  # reports a range that makes no sense
+            for key in ("versions", "deprecatedVersions"):
+                self.versions(struct, str(struct.get("name")), key)  # reports a range that makes no sense
             self.fields(objects(struct.get("fields")), f"{struct.get('name')}.", flexible)
         for name in self.common:
             if self.holds_itself(name):
@@ -101,7 +90,7 @@ class Rules:
             self.report(raw, "", "key-range", f"API key {number} is no int16")
 
     def keys(self, at: Raw, path: str, known: dict[str, type], what: str) -> None:
-        """Report unknown keys, and values of other types than Jackson takes."""
+        """Report unknown keys, and values of other types than Jackson makes."""
         for key, value in at.items():
             if key not in known:
                 self.report(at, path, "key-unknown", f'"{key}" is no key of a {what}{suggestion(key, known)}')
@@ -161,8 +150,6 @@ class Rules:
                     self.report(field, here, "name-twice", f"another field of the name {name} stands before it")
                 names.add(here)
             tag = field.get("tag")
-            if isinstance(tag, str) and tag.lstrip("-").isdigit():
-                tag = int(tag)
             if isinstance(tag, int) and not isinstance(tag, bool):
                 if tag in tags:
                     self.report(field, here, "tag-clash", f"tag {tag} is that of {tags[tag]}")
@@ -223,6 +210,8 @@ class Rules:
             elif element in self.structs:
                 self.report(field, path, "struct-twice", f"struct {element} is there twice; make it a common struct")
             self.structs.setdefault(element, field)
+            if field.get("versions") == "none" and any(each.get("mapKey") for each in inner):
+                self.report(field, path, "versions-none", f"{element} has a key of a map, but no version")
             self.fields(inner, f"{path}.", flexible)
         elif element in self.structs:
             text = f"struct {element} stands elsewhere with its fields; make it a common struct"
@@ -238,6 +227,8 @@ class Rules:
             self.report(field, path, "tag-negative", f"tag {tag}: 0 or more expected")
         if field.get("mapKey") is True:
             self.report(field, path, "tag-map-key", "a tagged field can't be a key of a map")
+        if field.get("type") == "records":
+            self.report(field, path, "tag-records", "records can't be tagged")
         if not tagged:
             self.report(field, path, "tag-unused", f"tag {tag} without taggedVersions")
             return
@@ -257,19 +248,22 @@ class Rules:
     def flags(self, field: Raw, path: str, kind: str, top: bool) -> None:
         if field.get("fields") and kind.removeprefix("[]") in SCALARS:
             self.report(field, path, "fields-of-scalar", f"{kind} has no fields")
-        if field.get("zeroCopy") in (True, "true") and kind != "bytes":
+        if field.get("zeroCopy") is True and kind != "bytes":
             self.report(field, path, "zero-copy", f'"zeroCopy" is for bytes, and this is {kind}')
-        if field.get("mapKey") in (True, "true") and top:
+        if field.get("mapKey") is True and top:
             self.report(field, path, "map-key", '"mapKey" is for fields of a struct in an array')
         if isinstance(entity := field.get("entityType"), str) and (text := wrong_entity(entity, kind)):
             self.report(field, path, "entity", text)
 
     def override(self, field: Raw, path: str, kind: str, flexible: Range) -> None:
-        if "flexibleVersions" not in field:
+        given = field.get("flexibleVersions")
+        if not isinstance(given, str) or not given:
             return
         own = self.versions(field, path, "flexibleVersions")
         text = ""
-        if kind not in ("string", "bytes"):
+        if not given.strip():
+            text = '"flexibleVersions" is blank'
+        elif kind not in ("string", "bytes"):
             text = f'"flexibleVersions" is for strings and bytes, and this is {kind}'
         elif not flexible.holds(own):
             text = f"flexible in {own}, but the message in {flexible}: in some of its versions expected"

@@ -21,6 +21,10 @@ valid versions blank
 valid versions open
 deprecated versions half
 api key null
+deprecated versions of a common struct, half
+flexible override blank
+records tagged
+map of no version
 flexible override below the message's
 no valid versions
 valid versions none
@@ -109,7 +113,6 @@ STRICTER = {
     "range backward": "definition",
     "versions above": "versions-outside",
     "member above its struct": "versions-outside",
-    "fields as an object": "definition",
     "api key negative": "key-range",
 }
 
