@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kcli.java_properties import number_of
+from kcli.schemas.defaults import boolean
 from kcli.schemas.field_codes import CODECS as BATCH_CODECS
 
 FOREVER = (1 << 63) - 1
@@ -18,13 +19,6 @@ class ConfigType(NamedTuple):
     number: int
     name: str
     parse: Callable[[str], object]
-
-
-def boolean(text: str) -> bool:
-    """Parse true or false, in any case. Raises ValueError for anything else."""
-    if text.lower() not in ("true", "false"):
-        raise ValueError("true or false expected")
-    return text.lower() == "true"
 
 
 def whole(lo: int, hi: int) -> Callable[[str], int]:

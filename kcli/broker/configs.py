@@ -33,7 +33,6 @@ from kcli.broker.config_kinds import (
     TYPES,
     ZSTD_LEVEL,
     ConfigType,
-    boolean,
     int_from,
     keyword_type,
     long_from,
@@ -45,6 +44,7 @@ from kcli.broker.storage.log import LogSettings
 from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
 from kcli.nearest import suggestion
+from kcli.schemas.defaults import boolean
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS

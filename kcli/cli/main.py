@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+Resolved = tuple[str | None, click.Command | None, list[str]]  # a command's name, the command, and its arguments
+
+
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported on first use."""
 
@@ -61,9 +64,7 @@ class LazyGroup(click.Group):
         items = [CompletionItem(name, help=HELP[self.path + name]) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         if args and args[0] not in self.table and not args[0].startswith("-"):
             from kcli.cli.suggestions import suggestion
 
@@ -95,9 +96,7 @@ class DecodeGroup(LazyGroup):
         ctx.obj, words = target_of(args)
         return super().parse_args(ctx, ["FILE", *words, *args])
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         if ctx.obj is not None:
             return "FILE", of_file(command_of(ctx.obj)), args[1:]
         return super().resolve_command(ctx, args)
@@ -134,9 +133,7 @@ class Root(LazyGroup):
         with formatter.section("Questions"):
             write_questions(formatter)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         if args[0] == "help":
             words = args[1:]
             return self.resolve_command(ctx, [*words, "--help"]) if words else ("help", HELP_COMMAND, [])

@@ -25,12 +25,11 @@ from typing import Any, NamedTuple
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
 from kcli.core.records.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
-from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError, KcliError
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import Zigzag
-from kcli.records.batches import TRANSACTIONAL, Batch
+from kcli.records.batches import TRANSACTIONAL, Batch, problem_text
 from kcli.records.codecs import CODECS, decompress
 from kcli.schemas.errors import error_code
 
@@ -184,7 +183,7 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
     except InputError as error:
         data, damage = salvaged(batch.codec, batch.payload or b""), str(error)
     problem, (steady, _), (earliest, latest) = record_values.walk_records(data, batch.count)
-    fault = problem_text(problem) if problem is not None else ""
+    fault = ": ".join(problem_text(problem)) if problem is not None else ""
     if fault and batch.codec:
         fault, cut, steady = skim(memoryview(data), batch.count)
         damage = damage if cut or not fault else ""
@@ -244,11 +243,3 @@ def skim(data: memoryview, count: int) -> tuple[str, bool, bool]:
 
 def number(source: ByteSource) -> int:
     return VARINT.parse_word(source, DecodeTrace(), "")
-
-
-def problem_text(problem: record_values.Problem) -> str:
-    """Return the text of a fault that a kernel found in records."""
-    code, record, position, says, here = problem
-    suffix, reason = REASONS[code]
-    path = "records" if suffix is None else f"records[{record}]{suffix}"
-    return f"{path}: {reason.format(says=says, here=here)} (at {position:#x} of the records)"

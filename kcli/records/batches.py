@@ -207,7 +207,8 @@ class Batch:
         rows, problem = self._read()
         yield from map(_record, rows)
         if problem is not None:
-            raise self._error(problem)
+            path, text = problem_text(problem)
+            raise DecodeError(path, self.file_position, text, what=repr(self))
 
     def _read(self) -> tuple[list[record_values.Row], record_values.Problem | None]:
         payload = self.payload
@@ -227,12 +228,13 @@ class Batch:
         data = decompress(self.codec, payload, self.magic)
         return record_values.read_messages(data, self.magic, self.attributes, self.base_offset, self.max_timestamp)
 
-    def _error(self, problem: record_values.Problem) -> DecodeError:
-        code, record, at, says, here = problem
-        suffix, reason = REASONS[code]
-        path = "records" if suffix is None else f"records[{record}]{suffix}"
-        text = f"{reason.format(says=says, here=here)} (at 0x{at:x} of the records)"
-        return DecodeError(path, self.file_position, text, what=repr(self))
+
+def problem_text(problem: record_values.Problem) -> tuple[str, str]:
+    """Return (path, text) of a fault that a kernel found in records."""
+    code, record, at, says, here = problem
+    suffix, reason = REASONS[code]
+    path = "records" if suffix is None else f"records[{record}]{suffix}"
+    return path, f"{reason.format(says=says, here=here)} (at 0x{at:x} of the records)"
 
 
 def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:

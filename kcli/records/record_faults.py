@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kcli.core.records import record_values
 from kcli.errors import InputError
-from kcli.records.acceptance import problem_text
-from kcli.records.batches import Batch, scan
+from kcli.records.batches import Batch, problem_text, scan
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage
 
@@ -91,7 +90,7 @@ def record_fault(batch: Batch, produced: bool = False) -> str | None:
         return f"records: {error}"
     problem, (steady, largest), _ = record_values.walk_records(data, batch.count)
     if problem is not None:
-        return problem_text(problem)
+        return ": ".join(problem_text(problem))
     delta = batch.last_offset - batch.base_offset
     if largest > delta:
         return f"records: offset delta {largest}, above lastOffsetDelta {delta}"

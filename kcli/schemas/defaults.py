@@ -31,14 +31,19 @@ def default_value(kind: str, text: str) -> object:
     if kind in INTEGERS:
         return integer(kind, text)
     if kind == "bool":
-        if text.lower() not in ("true", "false"):
-            raise ValueError("true or false expected")
-        return text.lower() == "true"
+        return boolean(text)
     if kind == "float64":
         return double(text)
     if kind == "uuid":
         return uuid(text)
     return text.encode() if kind == "bytes" else text
+
+
+def boolean(text: str) -> bool:
+    """Parse true or false, in any case. Raises ValueError for anything else."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false expected")
+    return text.lower() == "true"
 
 
 def integer(kind: str, text: str) -> int:

@@ -34,11 +34,12 @@ class Commands:
 
         Raises UsageError for an unknown command or argument, and TimeoutError if a wait ended.
         """
-        command = COMMANDS.get(name)
-        if command is None:
+        if name not in COMMANDS:
             raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")
+        method = "handles_listed" if name == "list" else name.replace("-", "_")
+        command = getattr(self, method, None) or getattr(self.kafka, method)
         check_arguments(name, command, given)
-        return command(self, **given)
+        return command(**given)
 
     def keep(self, handle: Handle) -> dict[str, int]:
         """Keep a handle under a number of its own."""
@@ -144,65 +145,24 @@ class Commands:
         self.kafka.clock.advance(seconds, ms=ms, minutes=minutes, hours=hours)
         return {"now": self.kafka.clock.now()}
 
-    def stop_node(self, node: int) -> None:
-        """Stop a node."""
-        self.kafka.stop_node(node)
-
-    def start_node(self, node: int) -> None:
-        """Start a stopped node."""
-        self.kafka.start_node(node)
-
-    def leader(self, topic: str, partition: int = 0) -> int | None:
-        """Return the node that leads a partition."""
-        return self.kafka.leader(topic, partition)
-
-    def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Make another node the leader of a partition."""
-        self.kafka.move_leader(topic, partition, node)
-
-    def compact(self, topic: str | None = None) -> None:
-        """Compact a topic, or all that are compacted."""
-        self.kafka.compact(topic)
-
-    def apply_retention(self) -> None:
-        """Delete the segments that may go."""
-        self.kafka.apply_retention()
-
     def reset(self) -> None:
         """Forget everything."""
         self.kafka.reset()
         self.handles.clear()
 
 
-COMMANDS: Mapping[str, Callable[..., Any]] = {
-    "info": Commands.info,
-    "create-topic": Commands.create_topic,
-    "append": Commands.append,
-    "records": Commands.records,
-    "committed": Commands.committed,
-    "requests": Commands.requests,
-    "fault": Commands.fault,
-    "observe": Commands.observe,
-    "answer": Commands.answer,
-    "hits": Commands.hits,
-    "list": Commands.handles_listed,
-    "remove": Commands.remove,
-    "wait": Commands.wait,
-    "advance": Commands.advance,
-    "stop-node": Commands.stop_node,
-    "start-node": Commands.start_node,
-    "leader": Commands.leader,
-    "move-leader": Commands.move_leader,
-    "compact": Commands.compact,
-    "apply-retention": Commands.apply_retention,
-    "reset": Commands.reset,
-}
+# Commands that are no methods here are methods of the same name of `EmbeddedBroker`.
+COMMANDS = (
+    "info", "create-topic", "append", "records", "committed", "requests", "fault", "observe", "answer", "hits", "list",
+    "remove", "wait", "advance", "stop-node", "start-node", "leader", "move-leader", "compact", "apply-retention",
+    "reset",
+)  # fmt: skip
 
 
 def check_arguments(name: str, command: Callable[..., Any], given: Arguments) -> None:
     """Refuse arguments that a command doesn't take, so that a TypeError in it is its own fault. Raises UsageError."""
     try:
-        inspect.signature(command).bind(None, **given)
+        inspect.signature(command).bind(**given)
     except TypeError as error:
         raise UsageError(f"{name}: {error}") from None
     hints = get_type_hints(command)

@@ -10,13 +10,13 @@ import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.broker.config_kinds import boolean
 from kcli.broker.configs import RELOADED, Configs
 from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.errors import KcliError, UsageError
 from kcli.extras import require
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.defaults import boolean
 
 if TYPE_CHECKING:
     from kcli.broker.security.protection import Protection

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kcli.broker.clock import Clock
 from kcli.broker.security.listener_configs import ListenerConfigs
-from kcli.broker.security.outcome import OTHER_NAME, LoginError
+from kcli.broker.security.outcome import OTHER_NAME, Exchange, LoginError
 from kcli.broker.security.scram import NAMES, Credential, ScramServer
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -29,26 +29,11 @@ EXPIRING_SINCE = 1
 LEAST_BETWEEN_SECONDS = 1.0
 
 
-class Exchange(Protocol):
-    """One exchange of a mechanism. user: who, once it is done; expires: until when (seconds since 1970)."""
-
-    user: str
-    done: bool
-    expires: float | None
-
-    def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. Raises LoginError if authentication failed."""
-        ...
-
-
-class PlainServer:
+class PlainServer(Exchange):
     """PLAIN (RFC 4616): a user's name and password in one message."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users
-        self.user = ""
-        self.done = False
-        self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
         """Take the message. Raises LoginError for an unknown user or a wrong password."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kcli.broker.security.outcome import LoginError
+from kcli.broker.security.outcome import Exchange, LoginError
 from kcli.client.jaas import LoginModule
 from kcli.client.web_address import path_of
 from kcli.errors import InputError, UsageError
@@ -121,15 +121,12 @@ def read_keys(url: str) -> PyJWKSet:
         raise InputError(f"no set of JSON web keys ({error})", file=str(path)) from None
 
 
-class OAuthServer:
+class OAuthServer(Exchange):
     """One exchange. now: seconds since 1970."""
 
     def __init__(self, rules: TokenRules, now: float) -> None:
         self._rules, self._now = rules, now
         self._refused = False
-        self.user = ""
-        self.done = False
-        self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
         """Answer a message of the client: it gets a refusal and acknowledges it before the login fails.

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kcli.broker.security.outcome import OTHER_NAME, LoginError
+from kcli.broker.security.outcome import OTHER_NAME, Exchange, LoginError
 
 # Kafka numbers the mechanisms.
 SHA_256, SHA_512 = 1, 2
@@ -43,7 +43,7 @@ def credential_for(mechanism: int, password: str) -> Credential:
     return credential_of(mechanism, salted, salt, LEAST_ITERATIONS)
 
 
-class ScramServer:
+class ScramServer(Exchange):
     """One exchange. find: returns a user's credential, None without one."""
 
     def __init__(self, mechanism: int, find: Callable[[str], Credential | None], nonce: str | None = None) -> None:
@@ -51,9 +51,6 @@ class ScramServer:
         self._nonce = nonce or secrets.token_urlsafe(24)
         self._first = b""
         self._credential: Credential | None = None
-        self.user = ""
-        self.done = False
-        self.expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
         """Answer a message of the client. Raises LoginError if authentication failed, or the message is no SCRAM."""

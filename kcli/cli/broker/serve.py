@@ -19,7 +19,7 @@ from kcli.broker.security.protection import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.options.refusal import refused
-from kcli.cli.terminal.lines import print_line, print_note
+from kcli.cli.terminal.lines import ignore, print_line, tell
 from kcli.cli.termination import on_stop
 from kcli.counting import counted, few_of
 from kcli.errors import InputError, UsageError
@@ -278,12 +278,3 @@ def draft_of(dialect: str | None) -> Iterator[str]:
         if tables.rewritten:
             line += f"; as it changes {named(tables.rewritten)}, only with clients that ask for it"
         yield line
-
-
-def tell(text: str) -> None:
-    print_note(text)
-    sys.stderr.flush()
-
-
-def ignore(_text: str) -> None:
-    pass

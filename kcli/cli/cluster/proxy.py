@@ -7,7 +7,6 @@ import contextlib
 import signal
 import socket
 import ssl
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +31,7 @@ from kcli.cli.options.listen import bare_host, listen_address
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
-from kcli.cli.terminal.lines import print_note
+from kcli.cli.terminal.lines import ignore, tell
 from kcli.cli.termination import on_stop
 from kcli.client.address import Address, parse_bootstrap
 from kcli.errors import KcliError, UsageError
@@ -304,12 +303,3 @@ def reload(change: Callable[[], None]) -> None:
         tell(f"kcli: {error}: nothing has changed")
     else:
         tell("the policy was read again")
-
-
-def tell(text: str) -> None:
-    print_note(text)
-    sys.stderr.flush()
-
-
-def ignore(_text: str) -> None:
-    pass

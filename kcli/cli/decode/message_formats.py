@@ -75,28 +75,32 @@ def read_json(
     read.
     """
     try:
-        header, start = shape.header.read(data, frame.start)
-        codec = shape.body(start)
-        found = Wrong(options, codec)
-        text, _ = codec.json(
-            data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
-        )
+        return read_whole(data, frame, shape, options)
     except DecodeError as error:
         if (partial := partly(data, frame, shape, options)) is None:
             raise
         return partial | {ERROR: {"path": error.path, "offset": error.offset, "reason": error.reason}}, [error]
+
+
+def read_whole(
+    data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]
+) -> tuple[dict[str, Any], list[InputError]]:
+    """Return the JSON of a message, with --embedded also of what group members embed, and the problems. Raises
+    DecodeError.
+    """
+    header, start = shape.header.read(data, frame.start)
+    codec = shape.body(start)
+    found = Wrong(options, codec)
+    text, _ = codec.json(
+        data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
+    )
     body = loads(text)
     problems = found.problems(data, body)
-    add_embedded(codec, body, options)
-    return shape.wrap(shape.header.json_value(header), body), problems
-
-
-def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> None:
-    """Add to a body's JSON the messages that group members embed, with --embedded."""
     if options.get("embedded"):
         from kcli.grammar.group_data import add_group_data
 
         add_group_data(codec.name, body, options["dialect"])
+    return shape.wrap(shape.header.json_value(header), body), problems
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
@@ -205,19 +209,12 @@ def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
 
 def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
     """Print path and value, a line each."""
-    header, start = shape.header.read(data, frame.start)
-    codec = shape.body(start)
-    found = Wrong(options, codec)
-    text, _ = codec.json(
-        data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
-    )
-    body = loads(text)
-    add_embedded(codec, body, options)
-    rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
+    made, problems = read_whole(data, frame, shape, options)
+    rows = list(leaves(made))
     width = max((len(path) for path, _ in rows), default=0)
     for path, item in rows:
         print_line(f"{path:<{width}}  {dumps(item)}")
-    return found.problems(data, body)
+    return problems
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

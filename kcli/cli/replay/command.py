@@ -23,10 +23,10 @@ from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.filter import filter_of_times, time_options
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused
-from kcli.cli.replay.running import counting, ignore, interrupted, standing
+from kcli.cli.replay.running import counting, interrupted, standing
 from kcli.cli.terminal.console import is_terminal, warn
 from kcli.cli.terminal.error_summary import conclude
-from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.lines import ignore, print_line
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted

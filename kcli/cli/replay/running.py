@@ -48,7 +48,3 @@ def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callabl
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
-
-
-def ignore(_text: str) -> None:
-    """Ignore a note."""

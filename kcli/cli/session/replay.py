@@ -21,11 +21,11 @@ from kcli.cli.options.inputs import (
     reading_options,
 )
 from kcli.cli.options.refusal import refused
-from kcli.cli.replay.running import counting, ignore, interrupted, standing
+from kcli.cli.replay.running import counting, interrupted, standing
 from kcli.cli.session.fill import fill_topics
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
-from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.lines import ignore, print_line
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError

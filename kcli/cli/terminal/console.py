@@ -118,3 +118,17 @@ def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Cal
         when_paged(bar.stop)
         task = bar.add_task(legible(label), total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextlib.contextmanager
+def adding_progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """Show the same bar; the function given takes the bytes done since its last call."""
+    done = 0
+    with progress(total, label, quiet) as update:
+
+        def moved(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done)
+
+        yield moved

@@ -132,6 +132,16 @@ def print_note(*parts: str) -> None:
         held_notes.append(line)
 
 
+def tell(text: str) -> None:
+    """Print a note at once."""
+    print_note(text)
+    sys.stderr.flush()
+
+
+def ignore(_text: str) -> None:
+    """Ignore a note."""
+
+
 def hold_notes() -> None:
     """Hold notes back until `release_notes` is called."""
     global held_notes

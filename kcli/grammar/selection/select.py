@@ -41,13 +41,7 @@ class SelectableCodec(Protocol):
 
 
 class Selection(SelectionPlan):
-    """Some fields of one message version: `read` gives their columns.
-
-    A path's names may be alternatives (`topic|name`), of which the first that the version has counts; with `?` at its
-    end it may be missing in the version. `_tags` is the number of tagged fields that a struct has, and
-    `_unknownTaggedFields[].tag` and `.data` are those that the version does not know. `topics[]` alone asks for counts.
-    In a level, columns stand in the order of the paths; the count of an array stands where a path first names it.
-    """
+    """Some fields of one message version: `read` gives their columns. Paths are those of `SelectionPlan`."""
 
     def __init__(self, codec: SelectableCodec, paths: Sequence[str], missing: int = MISSING) -> None:
         """Compile a selection. missing: the value in a column of numbers that the version or a message lacks. Raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kcli.core.codec.varints import read_unsigned
 from kcli.core.records import record_values
 from kcli.grammar.slips.lengths import CHARACTERS, UNITS, text_sizes
 from kcli.grammar.words.varints import Zigzag
@@ -35,15 +36,10 @@ def zigzag(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def unsigned(data: bytes, at: int) -> tuple[int, int] | None:
-    value = 0
-    for index in range(10):
-        if at + index >= len(data):
-            return None
-        byte = data[at + index]
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return value, at + index + 1
-    return None
+    try:
+        return read_unsigned(data, at, most=10)
+    except ValueError:
+        return None
 
 
 def plain(data: bytes, at: int) -> tuple[int, int] | None:

@@ -114,7 +114,7 @@ def test_a_fault_of_the_broker_is_no_fault_of_the_caller(
 ) -> None:
     bugs: queue.Queue[object] = queue.Queue()  # whose traceback the server shows
 
-    def fail(*_: object) -> None:
+    def fail(topic: str) -> None:
         raise error
 
     monkeypatch.setattr("http.server.ThreadingHTTPServer.handle_error", lambda *_: bugs.put(sys.exception()))
