@@ -5,10 +5,10 @@ verify(data, file)             what is wrong with it, as findings
 load_snapshot(data), Loader    the metadata image of a snapshot, and of the log behind it; ask, image_tree, TABLES
 diff_images(a, b)              what changed between two images
 write_snapshot(image, write)   an image as a snapshot that a controller loads
-Policy, due, advance, ...      when to take one, which may go; estimate: the KIP's arithmetic
-SnapshotFetch                  fetching one from a quorum, as a state machine; pieces_of: out of a capture
+Policy, due, advance, ...      when to take a snapshot, which may be deleted; estimate: the KIP's arithmetic
+SnapshotFetch                  fetching a snapshot from a quorum, as a state machine; pieces_of: out of a capture
 
-Names are imported when they are asked for.
+Each name's module is imported when the name is first used.
 """
 
 from __future__ import annotations

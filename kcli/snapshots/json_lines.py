@@ -31,28 +31,30 @@ NAMED = {
 
 
 class RecordLines:
-    """Writes the records of files as lines. problems: (position in the file, or record offset; text).
+    """Writes the records of files as JSON lines.
 
-    A maker with `names` remembers topics and ACLs, over several files, and shows a removed object by more than its id:
-    `_topicName` of a topic, `_removed` with the whole ACL.
+    problems: texts that begin with a position in the file or a record's offset. With `names` it remembers topics and
+    ACLs, over several files, so that the line of a removal shows more of the removed object than its id: `_topicName`
+    of a topic, `_removed` with the whole ACL.
     """
 
     def __init__(self, dialect: str | None = None, secrets: bool = False, names: bool = False) -> None:
-        """Write lines of records. secrets: show them."""
+        """Write lines of records. dialect: as `catalog` takes it; secrets: show them; names: as the class says."""
         self.decoder = Decoder(dialect)
         self.secrets, self.names = secrets, names
         self.known: dict[tuple[int, str], bytes] = {}  # (type, id) -> the JSON shown for it in the line of its removal
         self.problems: list[str] = []
         self.kernel = JsonLines(self.node, CHUNK, secrets)  # knows the nodes of every type and version
         self.records = 0
-        self.damaged = False  # the batch at hand: its checksum is wrong
-        self.covered = False  # and a secret may be anywhere in it
+        self.damaged = False  # the current batch's checksum is wrong
+        self.covered = False  # and a secret may be anywhere in the batch
         self.batch = b""  # the part of each line after the offset, the same in a batch
 
     def lines(self, data: memoryview, mapped: object = None, *, log: bool = False) -> Iterator[bytes | memoryview]:
-        """Yield text in pieces of whole lines; a memoryview is valid until the next piece.
+        """Yield text in pieces of whole lines. A memoryview is valid until the next piece is taken.
 
-        log: with time and leader epoch of each record's batch, which in a snapshot are those of its writing.
+        mapped: the object that maps the file into memory, None without one. log: add the time and the leader epoch of
+        each record's batch; in a snapshot these say only when it was written.
         """
         for batch in batches(data):
             self.batch = batch_text(batch) if log and isinstance(batch, Batch) else b""
@@ -82,7 +84,7 @@ class RecordLines:
             yield self.row_line(piece, records, batch) if isinstance(piece, tuple) else piece
 
     def pieces(self, records: memoryview, batch: Batch, mapped: bool) -> Iterable[memoryview | bytes | Row]:
-        """Yield finished text where the kernel makes it, rows for the rest."""
+        """Yield finished text for the records that the kernel formats, and rows for the others."""
         if batch.is_control or self.covered:
             return walk(records, batch)
         mapped = mapped and batch.compression == "none"
@@ -92,14 +94,16 @@ class RecordLines:
         return made
 
     def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
-        """Return the start of lines of a type and version, and the message's node in the kernel."""
+        """Return the start of lines of a type and version, and the compiled codec for the kernel; None if the
+        interpreted grammar has to read them.
+        """
         codec = self.decoder.codec(key, version)
         if codec is None or codec.compiled is None or (self.names and key in NAMED):
             return None
         return head(self.decoder.type_names[key], version), codec.compiled
 
     def row_line(self, row: Row, records: memoryview, batch: Batch) -> bytes:
-        """Return the line of one record, by the interpreted grammar."""
+        """Return the line of one record, read by the interpreted grammar."""
         offset, key, version, start, end, problem = row
         data = records[start:end]
         if self.covered:
@@ -127,7 +131,7 @@ class RecordLines:
         return b'{"offset":%d%s%s%s}\n' % (offset, self.batch, head(self.decoder.type_names[key], version), text)
 
     def with_name(self, key: int, value: dict[str, Any], text: bytes) -> bytes:
-        """Return the JSON of a record, with the object that it removes; remember a topic or ACL."""
+        """Return the JSON of a record, for a removal with the object that it removes. A topic or ACL is remembered."""
         kind, field = NAMED[key]
         if key == RecordType.TOPIC:
             self.known[kind, value[field]] = b',"_topicName":' + dumps(value["name"]).encode()
@@ -158,7 +162,9 @@ class RecordLines:
         return dumps({**form, "data": self.base64(key, data), "reason": reason}).encode() + b"\n"
 
     def base64(self, key: int | None, data: memoryview) -> dict[str, Any]:
-        """Return unread bytes; hidden in a type that has secrets, and where the type is not known for sure."""
+        """Return the bytes of an undecoded record in base64, or only their number if its type has secrets or is not
+        known for sure.
+        """
         secret = key is None or self.damaged or secret_fields(self.decoder.names.get(key, ""))
         if secret and len(data) and not self.secrets:
             return redacted(len(data))
@@ -184,7 +190,5 @@ def unread_batch_line(batch: Batch, reason: str) -> bytes:
 
 
 def int32(value: int | None) -> int | None:
-    """Return a varint's value as Kafka's ByteUtils.readUnsignedVarint takes it: of five bytes the lower 32 bits,
-    signed.
-    """
+    """Return a varint's value as Kafka's ByteUtils.readUnsignedVarint returns it: the lower 32 bits, signed."""
     return None if value is None else (value + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -13,7 +13,7 @@ from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 if TYPE_CHECKING:
     from kcli.snapshots.reading.file_survey import Survey
 
-# Records that stand for objects in a snapshot, one each: what to call them, and their types.
+# Kinds of objects that have one record each in a snapshot, with the apiKeys of these records.
 TOTALS = {
     "configs": (4,),
     "quotas": (14,),
@@ -24,7 +24,9 @@ TOTALS = {
 
 
 def instant(ms: int | None) -> str | None:
-    """Format ms as ISO 8601 in UTC with milliseconds; None for none."""
+    """Format ms as ISO 8601 in UTC with milliseconds. Returns None for None, negative values and times that datetime
+    can't hold.
+    """
     if ms is None or ms < 0:
         return None
     try:
@@ -39,7 +41,7 @@ def type_name(key: int, dialect: str | None = None) -> str:
 
 
 def survey_json(found: Survey, stats: bool = False) -> dict[str, Any]:
-    """Return one object with everything a survey found; times as ISO 8601 and as ms."""
+    """Return a survey as one JSON object; times are ISO 8601. stats: add KIP-630's measures."""
     name = parse_snapshot_name(found.file)
     base = segment_offset(found.file)
     form: dict[str, Any] = {
@@ -109,7 +111,7 @@ def camel(name: str) -> str:
 
 
 def stats_json(found: Survey) -> dict[str, Any]:
-    """Return KIP-630's measures. Generation time: from the first timestamp of the batches to the last."""
+    """Return KIP-630's measures. The generation time runs from the first timestamp of the batches to the last."""
     generated = None if found.timestamps is None else found.timestamps[1] - found.timestamps[0]
     return {
         "SnapshotSizeBytes": found.size,

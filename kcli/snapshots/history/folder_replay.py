@@ -1,7 +1,7 @@
-"""Replays a folder's log in the pass that examines its files, in place of one more over all of them.
+"""Replays a folder's log in the same pass that examines its files, so that they are read once.
 
-This is for folders without findings, as nearly all are. At the first difference or odd record it gives up;
-`replayed.replay_folder` then reads the files again, and reports it.
+This serves folders without findings, which nearly all are. At the first difference or odd record it gives up; then
+`replayed.replay_folder` reads the files again and reports the findings.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ Examine = Callable[[Path, Follower], object]
 
 
 class FolderReplay:
-    """A Follower of a folder's segments, in their order. examine: examines a snapshot on the way to them, with a
-    follower; is_sound: so far the replay makes what each snapshot holds.
+    """A Follower of a folder's segments, in their order.
+
+    examine: reads and examines the snapshots between the segments, with a follower; is_sound: up to now the replayed
+    log led to what each snapshot holds.
     """
 
     store: dict[bytes, Any] | None = None
@@ -51,7 +53,7 @@ class FolderReplay:
         return self.loader.image.provenance.end_offset
 
     def give_up(self) -> None:
-        """Stop replaying: something is odd."""
+        """Stop replaying because something is odd."""
         self.is_sound = False
         self.loader = Loader(self.dialect)
 
@@ -65,7 +67,7 @@ class FolderReplay:
             self.give_up()
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterator[Row]:
-        """Replay a batch of the log while it is examined, and compare where a snapshot ends before it."""
+        """Replay a batch of the log while it is examined. Snapshots that end before the batch are compared first."""
         self.pass_snapshots(batch.base_offset)
         if not self.is_sound or batch.last_offset < self.end:
             yield from walk(records, batch, table, mapped)
@@ -86,14 +88,14 @@ class FolderReplay:
             self.give_up()
 
     def pass_snapshots(self, offset: int) -> None:
-        """Compare with the snapshots that end at or before the next batch, which begins at an offset."""
+        """Compare with the snapshots that end at or before this offset, where the next batch begins."""
         while self.is_sound and self.ids and self.ids[0].end_offset <= offset:
             if not self.makes(self.ids.pop(0)):
                 self.give_up()
 
     def makes(self, snapshot: SnapshotId) -> bool:
-        """Return whether the log leads to the image of a snapshot. Its partitions are compared while they are read; the
-        replay goes on with its own.
+        """Return whether the log leads to the image of a snapshot. The snapshot's partitions are compared while they
+        are read and not kept.
         """
         loader, image = self.loader, self.loader.image
         if snapshot.end_offset != self.end or loader.held is not None or loader.changes is None:
@@ -110,15 +112,16 @@ class FolderReplay:
         return next(diff_images(image, given, secrets=True), None) is None
 
     def finish(self) -> bool:
-        """Return whether there is nothing to report, after the last segment."""
+        """Return whether there is nothing to report. It is called after the last segment."""
         self.pass_snapshots(self.end)
         self.loader.judge_open()
         return self.is_sound and not self.ids and not self.loader.refusals
 
 
 class FollowedSnapshot:
-    """A Follower of a snapshot, that loads it; its partitions are compared with those of `changes`, where given, in
-    place of being loaded."""
+    """A Follower that loads a snapshot. With `changes` it compares the partitions with those instead of loading
+    them.
+    """
 
     def __init__(self, dialect: str | None, changes: PartitionChanges | None = None) -> None:
         self.loader, self.changes = Loader(dialect, strict=False).judged(), changes
@@ -126,7 +129,7 @@ class FollowedSnapshot:
         self.is_sound = True
 
     def give_up(self) -> None:
-        """Note that part of it can't be read, or is something else."""
+        """Note that part of the snapshot can't be read, or is no snapshot."""
         self.is_sound = False
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
@@ -134,7 +137,7 @@ class FollowedSnapshot:
         self.loader.table = table
         for row in walk(records, batch, table, mapped, self.changes, matching=True):
             if row[1] == RecordType.PARTITION and not batch.is_control:
-                self.give_up()  # the kernel does not keep it, or it is not the same
+                self.give_up()  # the kernel can't read it in place, or it differs
             if row[5] != COUNTED:
                 yield row
                 self.loader.take(row, records, batch)
@@ -146,5 +149,5 @@ class FollowedSnapshot:
             self.give_up()
             return
         self.loader.finish_snapshot(table, snapshot.end_offset, snapshot.epoch)
-        changes = any(key == RecordType.PARTITION_CHANGE for key, _ in table.tallies)  # they belong into a log
+        changes = any(key == RecordType.PARTITION_CHANGE for key, _ in table.tallies)  # they belong in a log
         self.is_sound = self.is_sound and not changes and not self.loader.problems and not self.loader.refusals

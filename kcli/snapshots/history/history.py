@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change to one object. offset: of the record in the log; timestamp (ms) and epoch: of its batch; record: its
-    type, "PartitionChangeRecord"."""
+    """A change of one object.
+
+    offset: of the record in the log; timestamp (ms) and epoch: of the record's batch; record: its type,
+    "PartitionChangeRecord"
+    """
 
     offset: int
     timestamp: int
@@ -32,10 +35,11 @@ class Event:
 
 
 class HistoryLoader(Loader):
-    """A Loader that reports each change that a record of the log makes, in order; a snapshot's records are its start.
+    """A Loader that reports the changes by each record of the log, in order. A snapshot's records are the start and are
+    not reported.
 
-    The records of a metadata transaction change something where the transaction ends: they have their own offsets, and
-    the time and epoch of its end.
+    The records of a metadata transaction take effect where it ends: their events have their own offsets, but the time
+    and the epoch of the transaction's end.
     """
 
     def __init__(
@@ -48,8 +52,8 @@ class HistoryLoader(Loader):
         wants: Callable[[Object], bool] = lambda _: True,
         partitions: Collection[tuple[Hashable, ...]] | None = None,
     ) -> None:
-        """Follow a log. wants: whether an object's changes are reported. secrets: show them. partitions: report only
-        changes of these (topic, number), None: of all; few are much faster.
+        """Follow a log. wants: returns whether an object's changes are reported; secrets: show them; partitions: report
+        changes of only these (topic name, number), which is much faster for a few of them; None reports all.
         """
         super().__init__(dialect, strict=strict)
         self.report, self.secrets, self.wants, self.partitions = report, secrets, wants, partitions
@@ -82,7 +86,7 @@ class HistoryLoader(Loader):
             self.tell(offset, "LeaderChangeMessage", row_change("leader", None, after))
 
     def watch(self, offset: int, name: str, value: dict[str, Any], apply: Callable[[], None]) -> None:
-        """Apply a record between two looks at the objects that it touches."""
+        """Apply a record, and report the objects whose rows differ after it."""
         if self.batch is None:
             apply()
             return
@@ -95,26 +99,30 @@ class HistoryLoader(Loader):
                 self.tell(offset, name, row_change(found[0], was, now, shown, seen))
 
     def is_chosen(self, found: Object) -> bool:
-        """Return whether an object is no partition, or one of the `partitions`."""
+        """Return whether an object is one of the `partitions`, or not a partition at all."""
         if self.partitions is None or found[0] != "partitions":
             return True
         topic = self.image.topics.get(found[1][0])
         return topic is not None and (topic.name, found[1][1]) in self.partitions
 
     def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
-        """Hand over the kernel's state of the partitions that a record touches; it has none of chosen ones."""
+        """Bring the image's partitions that a record touches up to date from the kernel. The kernel keeps nothing of
+        chosen partitions.
+        """
         objects = touched(self.image, name, value) if name in ("PartitionRecord", "PartitionChangeRecord") else ()
         if not any(map(self.is_chosen, objects)):
             super().prepare(changes, name, value)
 
     def look(self, found: Object) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """Return the row of an object, and the row that is shown of it."""
+        """Return the whole row of an object, and the row that is shown: without secrets, if they are hidden. (None,
+        None) if the image does not have the object.
+        """
         row = object_row(self.image, found, True)
         if row is None or self.secrets or found[0] not in SECRET_TABLES:
             return row, row
         return row, object_row(self.image, found)
 
     def tell(self, offset: int, name: str, change: Change) -> None:
-        """Report a change."""
+        """Report a change, with the time and the epoch of the current batch."""
         if self.batch is not None:
             self.report(Event(offset, self.batch.append_timestamp, self.batch.leader_epoch, name, change))

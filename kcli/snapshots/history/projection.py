@@ -1,8 +1,9 @@
-"""The growth of a metadata log, and the time of its next snapshot and retention at that rate.
+"""Predicts a metadata log's growth, and when its next snapshot and retention are due at that rate.
 
-A controller takes a snapshot when so many bytes were written since the last one, or when that is so old and there is
-anything new (`SnapshotGenerator`). It deletes its oldest snapshot, and the log before the next one, when that is too
-old, or log and snapshots together are too large (`KafkaMetadataLog.maybeClean`); the newest snapshot stays.
+A controller takes a snapshot when enough bytes were written since the last one, or when the last one is old enough and
+anything was written since (`SnapshotGenerator`). It deletes its oldest snapshot, and the log before the next one, when
+that snapshot is too old, or log and snapshots together are too large (`KafkaMetadataLog.maybeClean`). The newest
+snapshot always stays.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ DEFAULTS = {
     "metadata.log.segment.ms": 7 * DAY,
     "metadata.max.retention.bytes": 100 << 20,
     "metadata.max.retention.ms": 7 * DAY,
-    "controller.snapshot.minimum.records": 0,  # KIP-630's, which Apache Kafka does not have; 0: no such rule
+    "controller.snapshot.minimum.records": 0,  # KIP-630 has it, Apache Kafka does not; 0: no such rule
     "max.replication.lag.ms": 7 * DAY,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """Those that are there. size: bytes of all; newest_size; oldest_ms, newest_ms: of their last records, None: not
-    known, or there is none; count."""
+    """The snapshots of a folder.
+
+    count; size: bytes of all; newest_size: bytes; oldest_ms, newest_ms: timestamps of their last records; None if not
+    known, or if there is no snapshot
+    """
 
     count: int = 0
     size: int = 0
@@ -40,9 +44,9 @@ class Snapshots:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Times in ms; None: never, or not to be known.
+    """Predicted times in ms; None: never, or not known.
 
-    by_bytes, by_age: the next snapshot; folder_per_day: bytes that log and snapshots grow by; full: when they reach
+    by_bytes, by_age: the next snapshot; folder_per_day: bytes by which log and snapshots grow; full: when they reach
     metadata.max.retention.bytes; expires: when the oldest snapshot is metadata.max.retention.ms old
     """
 
@@ -54,21 +58,22 @@ class Projection:
 
 
 def per_day(amount: float, log: LogSpan) -> int | None:
-    """Return an amount of the whole log as one a day; None for a log of no time."""
+    """Convert an amount of the whole log to one of a day. Returns None if the log's timestamps span no time."""
     if log.first_ms is None or log.last_ms is None or log.last_ms <= log.first_ms:
         return None
     return round(amount * DAY / (log.last_ms - log.first_ms))
 
 
 def growth_by_type(log: LogSpan) -> list[tuple[str, int, int, int | None]]:
-    """Return (type, records, bytes, bytes a day), the largest first."""
+    """Return (type, records, bytes, bytes a day) of each record type, the largest first."""
     rows = [(name, records, size, per_day(size, log)) for name, (records, size) in log.types.items()]
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
 def project(log: LogSpan, since: Sequence[LogSpan], snapshots: Snapshots, properties: dict[str, int]) -> Projection:
-    """Predict the next snapshot and retention from the log's mean growth. since: its spans after the
-    newest snapshot.
+    """Predict the next snapshot and retention from the log's mean growth.
+
+    since: the log's spans after the newest snapshot; properties: values for the keys of DEFAULTS
     """
     rate = per_day(log.size, log)
     limit, interval = (properties[name] for name in list(DEFAULTS)[:2])
@@ -86,7 +91,9 @@ def project(log: LogSpan, since: Sequence[LogSpan], snapshots: Snapshots, proper
 
 
 def after(start: int | None, room: int, rate: int | None) -> int | None:
-    """Return when `room` more bytes will have come, at `rate` bytes a day."""
+    """Return the time (ms) when `room` more bytes will have been written, at `rate` bytes a day. None if nothing
+    grows.
+    """
     if start is None or not rate:
         return None
     return start + max(room, 0) * DAY // rate

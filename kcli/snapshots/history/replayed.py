@@ -1,7 +1,8 @@
 """Checks that snapshots follow from each other and the log between them (`kcli snapshot verify --replay`).
 
-A snapshot and the log behind it make the next snapshot: the same objects, whatever the order of the records. Where the
-log begins at 0, the first one follows from it alone. Snapshots of one id, from several nodes, hold the same.
+A snapshot and the log behind it lead to the next snapshot: to the same objects, in whatever order their records are. If
+the log begins at offset 0, the first snapshot follows from the log alone. Snapshots of one id, from several nodes, hold
+the same objects.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ START = SnapshotId(0, 0)
 
 @dataclass(slots=True)
 class NodeFolder:
-    """A folder of snapshots and segments, or some snapshots; cluster_id: of meta.properties, where it is there."""
+    """A folder of snapshots and segments, or some snapshots.
+
+    path: as findings name it; snapshots: {id: file}; cluster_id: from meta.properties, None without one
+    """
 
     path: str
     snapshots: dict[SnapshotId, Path] = field(default_factory=dict)
@@ -38,13 +42,15 @@ class NodeFolder:
 
 
 def node_at(path: str, folder: Path) -> NodeFolder:
-    """Return the files of a node's folder. path: as it was given."""
+    """Return the files of a node's folder. path: the folder as the user wrote it."""
     snapshots = {name.id: folder / file for file, name in listing_of(folder).snapshots}
     return NodeFolder(path, snapshots, cluster_of(folder))
 
 
 def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[SnapshotFinding]:
-    """Yield findings on the snapshots of a folder, each by the one before it and the log; `file` is a path."""
+    """Yield findings on the snapshots of a folder: each is compared with what the one before it and the log lead to. A
+    finding's `file` is a path.
+    """
     replay = Replay(folder, dialect)
     base = replay.first
     if base is None:
@@ -77,7 +83,9 @@ class Replay:
 
     @property
     def first(self) -> SnapshotId | None:
-        """The start of a replay: offset 0 if the log has it, else the first snapshot that the log continues."""
+        """The id from which a replay starts: START if the log begins at 0, else the first snapshot that the log
+        continues; None without any.
+        """
         if not self.segments:
             return None
         found = min((each for each in self.ids if each.end_offset >= self.segments[0]), default=None)
@@ -88,20 +96,20 @@ class Replay:
         return str(self.folder / snapshot.file_name)
 
     def loaded(self, snapshot: SnapshotId) -> Loader:
-        """Return a loader with a snapshot in it, or with nothing for the log's start."""
+        """Return a Loader with a snapshot in it, or an empty one for the log's start."""
         loader = Loader(self.dialect, strict=False).judged()
         if snapshot in self.ids:
             take_snapshot(loader, self.path(snapshot))
         return loader
 
     def refusals(self, loader: Loader, snapshot: SnapshotId) -> Iterator[SnapshotFinding]:
-        """Yield the records of a snapshot that a controller refuses."""
+        """Yield findings on the records of a snapshot that a controller refuses, at most SHOWN."""
         for _, text in loader.refusals[:SHOWN]:
             yield SnapshotFinding("error", "replay", f"{REFUSED}: {text}", None, self.path(snapshot))
 
     def log(self, loader: Loader, base: SnapshotId, target: SnapshotId | None) -> Iterator[SnapshotFinding]:
-        """Replay the log up to a snapshot, or to its end. Records that don't apply to the image before them are
-        findings.
+        """Replay the log up to a snapshot, or to its end. Yields findings on records that don't apply to the image
+        before them.
         """
         before, refused = len(loader.problems), len(loader.refusals)
         take_log(loader, self.folder, target.end_offset if target else None)
@@ -119,8 +127,8 @@ class Replay:
         return f"snapshot {snapshot}" if snapshot in self.ids else "the log's start"
 
     def compare(self, replayed: Image, given: Image, base: SnapshotId, target: SnapshotId) -> Iterator[SnapshotFinding]:
-        """Yield a finding for each object that differs between a snapshot and the replayed log, in the order of the
-        log.
+        """Yield findings on the objects that differ between a snapshot and the replayed log, in the order of the log;
+        at most SHOWN, and one that counts the rest.
         """
         exact = list(islice(diff_images(replayed, given, secrets=True), TRACED + 1))
         if not exact:
@@ -141,8 +149,8 @@ class Replay:
     def trace(
         self, changes: Sequence[Change], given: Image, base: SnapshotId, target: SnapshotId
     ) -> list[tuple[int, str]]:
-        """Return for each object the first record (offset, type) after which the log differs from the snapshot; -1: it
-        always did. The log is read once more.
+        """Return for each changed object the first record (offset, type) after which the log differs from the snapshot;
+        offset -1 if it always differed. This reads the log once more.
         """
         wanted = {(each.table, each.key): each.after for each in changes}
         start = self.loaded(base).image
@@ -168,10 +176,11 @@ class Replay:
 def compare_nodes(
     nodes: Sequence[NodeFolder], dialect: str | None = None, *, one_quorum: bool = True
 ) -> Iterator[SnapshotFinding]:
-    """Yield findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
+    """Yield findings on snapshots of one id from several nodes, which have to hold the same objects in any order.
 
-    Those at offset 0 are each node's own, made when its directory was formatted. one_quorum: the nodes are of one
-    quorum; else those of other clusters, by meta.properties or by the times of their last records, are passed over.
+    Snapshots at offset 0 are each node's own, made when its directory was formatted, and are not compared. one_quorum:
+    all nodes belong to one quorum; else snapshots of different clusters, told apart by meta.properties or by the times
+    of their last records, are not compared.
     """
     if not one_quorum:
         known: list[str | None] = [*sorted({each.cluster_id for each in nodes if each.cluster_id})]
@@ -195,8 +204,8 @@ def compare_nodes(
 def compare_files(
     identity: SnapshotId, first: Path, second: Path, dialect: str | None, *, alike: bool
 ) -> Iterator[SnapshotFinding]:
-    """Yield findings on two snapshots of one id. alike: they are known to be of one cluster; else the times of their
-    last records show it.
+    """Yield findings on two snapshots of one id. alike: they are known to be of one cluster; else they are compared
+    only if the times of their last records are equal.
     """
     if first == second or cmp(first, second, shallow=False):
         return

@@ -1,4 +1,4 @@
-"""A metadata log over time: records by type, the state of partitions, brokers that come and go, leaders."""
+"""A metadata log over time: records by type, states of partitions, brokers' registrations and fencing, leaders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.log_spans import FRAME
 from kcli.snapshots.reading.walk import Row
 
-MOST = 1000  # events and epochs that are kept, the newest
-LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
+MOST = 1000  # the newest so many events and epochs are kept
+LAST_MS = 253_402_300_799_999  # the end of the year 9999, the last that datetime has
 STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
 BITS = [FACTS[fact] for fact in STATES.values()]
 CHANGE = "PARTITION_CHANGE_RECORD"
@@ -26,7 +26,7 @@ BROKERS = {"RegisterBrokerRecord": "brokerId", "UnregisterBrokerRecord": "broker
 
 
 class BrokerEvent(NamedTuple):
-    """A broker's new state (see `broker_state`) since the record at an offset, of a time (ms)."""
+    """A broker's change of state (see `broker_state`) by the record at an offset; ms: the timestamp of its batch."""
 
     ms: int | None
     offset: int
@@ -37,8 +37,11 @@ class BrokerEvent(NamedTuple):
 
 @dataclass(slots=True)
 class Epoch:
-    """A leader epoch of the quorum. leader: None, where no record says; offset, ms: its first ones in the log; last_ms;
-    records: offsets in it."""
+    """A leader epoch of the quorum.
+
+    offset, ms: of its first batch in the log; last_ms: of its last batch; leader: None if no LeaderChangeMessage names
+    it; records: number of offsets in it
+    """
 
     epoch: int
     offset: int
@@ -50,7 +53,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class LeaderMoves:
-    """The moves of a partition's leader: how many, and the time of the last, ms."""
+    """The moves of a partition's leader: their number, and the time of the last one in ms."""
 
     count: int
     last_ms: int | None
@@ -58,8 +61,11 @@ class LeaderMoves:
 
 @dataclass(slots=True)
 class Bucket:
-    """types: {record type: [records, bytes]}; states: of each of the STATES the most partitions at one time; left: at
-    its end"""
+    """A step of time.
+
+    types: {record type: [records, bytes]}; states: the most partitions at one time in each of the STATES; left:
+    partitions in each of them at the step's end
+    """
 
     types: dict[str, list[int]] = field(default_factory=dict)
     states: list[int] = field(default_factory=list)
@@ -67,26 +73,27 @@ class Bucket:
 
 
 class Timeline(Loader):
-    """A Loader that notes the changes by a log's records while it builds the image; a snapshot's records are its start.
-    buckets: {time in steps: Bucket}, if it has records; before: the states' counts at the start
-    events, epochs: the newest MOST
+    """A Loader that notes what the log's records change while it builds the image; a snapshot's records are the start.
+
+    buckets: {number of the step: Bucket}, for steps that have batches; before: partitions in each of the STATES at the
+    start; events, epochs: the newest MOST
     """
 
     def __init__(self, step: int, dialect: str | None = None) -> None:
-        """Count by time. step: the width of a bucket, in ns."""
+        """Count by time. step: the width of a bucket in ns."""
         super().__init__(dialect, strict=False)
         self.step = step
         self.buckets: dict[int, Bucket] = {}
         self.events: deque[BrokerEvent] = deque(maxlen=MOST)
         self.epochs: deque[Epoch] = deque(maxlen=MOST)
-        self.states: StateCounts | None = None  # of the STATES; None: no record of the log was seen
+        self.states: StateCounts | None = None  # counts partitions in the STATES; None before the log's first batch
         self.before: list[int] = []
         self.ms: int | None = None
         self.bucket: Bucket | None = None
 
     @property
     def moves(self) -> dict[tuple[bytes, int], LeaderMoves]:
-        """Partitions, by topic id and number, that got another leader, or none."""
+        """{(topic id, partition): LeaderMoves} of the partitions whose leader changed or that lost it."""
         return {} if self.states is None else {place: LeaderMoves(*row) for place, row in self.states.moves.items()}
 
     def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
@@ -110,7 +117,7 @@ class Timeline(Loader):
         super().take(row, records, batch)
 
     def enter(self, batch: Batch) -> StateCounts:
-        """Look at a batch of the log."""
+        """Open the epoch and the bucket of a batch of the log; return the counts of states."""
         if self.states is None:
             found = self.image.count_facts()
             self.before = [found[fact] for fact in STATES.values()]
@@ -131,7 +138,7 @@ class Timeline(Loader):
         return self.states
 
     def count(self, row: Row, batch: Batch) -> None:
-        """Count a record by its type."""
+        """Count a record by its type, in the current bucket."""
         _, key, _, start, end, problem = row
         if self.bucket is None:
             return
@@ -180,14 +187,16 @@ class Timeline(Loader):
             super().apply(offset, name, value)
 
     def settled(self, value: dict[str, Any]) -> bytes:
-        """Return the id of the topic that a record is about, with its partitions up to date in the image."""
+        """Return the id of the topic that a record is about, after bringing its partitions in the image up to date."""
         topic = id_bytes(value["topicId"])
         if self.changes is not None:
             self.records += self.changes.settle(topic)
         return topic
 
     def look(self, topic: bytes, number: int) -> tuple[int, int | None]:
-        """Return the state of a partition, a bit for each of the STATES, and its leader; None: no such partition."""
+        """Return the state of a partition, a bit for each of the STATES, and its leader; (0, None) if there is no such
+        partition.
+        """
         found = self.image.topics.get(topic)
         partition = found.partitions.get(number) if found else None
         if partition is None:

@@ -40,7 +40,9 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def change_text(change: Change, *, brief: bool = False) -> str:
-    """Format a change as one line, "~ partition orders-3: leader 1 -> 2". brief: only non-empty values of a row."""
+    """Format a change as one line, "~ partition orders-3: leader 1 -> 2". brief: leave out a created or deleted row's
+    empty values.
+    """
     label = f"{MARKS[change.kind]} {object_name(change)}"
     if change.kind == "changed":
         fields = change.fields.items()
@@ -69,7 +71,7 @@ def object_name(change: Change) -> str:
 
 
 def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
-    """Return an object's name. row: one of its rows; topics, keyed by id, take their name from it."""
+    """Return an object's name. row: one of its rows; a topic's name is there, because topics have their id as key."""
     if table == "partitions":
         text = f"{key[0]}-{key[1]}"
     elif table == "topics" and row:

@@ -1,8 +1,8 @@
 """Judges the records of a metadata log as the managers of a 4.4 controller do when they replay them.
 
-Each manager (ReplicationControlManager, ClusterControlManager, ...) keeps what an image lacks, and refuses records that
-an image takes; any refusal ends the controller. Records that an image refuses itself are not named again here. Odd
-records that Kafka takes, an ISR with a broker that is no replica among them, are taken.
+Each manager (ReplicationControlManager, ClusterControlManager, ...) keeps state that an image lacks, and refuses
+records that can be applied to an image; any refusal ends the controller. Records that the image refuses are not
+reported here again. Odd records that Kafka accepts, such as an ISR with a broker that is no replica, are accepted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kcli.snapshots.rules.supported import supported_levels
 RELEASE = "4.4"
 PROTOCOLS = range(4)  # SecurityProtocol
 INT32 = range(-(1 << 31), 1 << 31)
-# The most that is known of each of an ACL's enumerations; all beyond is one, UNKNOWN.
+# The highest known code of each enumeration in an ACL; Kafka reads all higher ones as UNKNOWN.
 ACL_CODES = {"resourceType": 7, "patternType": 4, "operation": 15, "permissionType": 3}
 
 Held = tuple[int, str, Value]  # a record of a transaction: its offset, type and value
@@ -35,7 +35,9 @@ RULES: dict[str, Rule] = {}
 
 
 def refuses(*names: str) -> Callable[[Rule], Rule]:
-    """Register what may be refused of records of these types."""
+    """Register a rule for records of these types. The rule raises ReplayError if a controller would refuse the
+    record.
+    """
 
     def register(rule: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, rule))
@@ -45,11 +47,11 @@ def refuses(*names: str) -> Callable[[Rule], Rule]:
 
 
 class Controller:
-    """The state of a controller beside the image. It is asked of each record before the image takes it.
+    """The state of a controller that an image lacks. Each record is judged here before it is applied to the image.
 
-    names: {topic name: topic id}; a name stays here even if its id got another name
-    directories: {directory id: broker}; rules: the contents of the ACLs, whatever ids they have
-    members: of topics with possibly odd lists; leave: tells the kernel to leave such a topic to the slower reader
+    names: {topic name: topic id}; a name stays here even if its id got another name directories: {directory id:
+    broker}; rules: the contents of the ACLs, without their ids members: {topic id: Members} of topics with possibly odd
+    lists; leave: has the kernel leave such a topic to the slower reader
     """
 
     def __init__(self, image: Image, leave: Callable[[bytes], object] = lambda _: None) -> None:
@@ -60,7 +62,7 @@ class Controller:
         self.members: dict[bytes, Members] = {}
 
     def refusal(self, name: str, value: Value) -> str | None:
-        """Return why the record is refused, and take it otherwise."""
+        """Return why the record is refused; None if it is accepted, which updates the state."""
         try:
             if is_dropped(name) and self.image.level is not None:
                 raise ReplayError(f"{name} is a type that {RELEASE} does not have")
@@ -71,7 +73,9 @@ class Controller:
         return None
 
     def refusals(self, records: Iterable[Held]) -> list[tuple[int, str]]:
-        """Judge records that come to nothing, of an aborted transaction: the controller takes them all the same."""
+        """Judge the records of an aborted transaction: the controller replays them, too, before it drops them. Returns
+        (offset, reason) of those refused.
+        """
         aside, found = self.aside(), list[tuple[int, str]]()
         for offset, name, value in records:
             why = aside.refusal(name, value)
@@ -98,7 +102,9 @@ class Controller:
         return other
 
     def move(self, broker: int, before: Iterable[str], after: Iterable[str]) -> None:
-        """Give a broker other log directories: each directory has one broker. Raises ReplayError."""
+        """Replace a broker's log directories. Raises ReplayError if a directory belongs to another broker or is named
+        twice.
+        """
         for directory in before:
             if self.directories.pop(directory, None) != broker:
                 raise ReplayError(f"broker {broker}: its directory {directory} is not its own, or named twice")
@@ -108,7 +114,7 @@ class Controller:
                 raise ReplayError(f"broker {broker}: directory {directory} is that of broker {owner}")
 
     def set_partition(self, topic: Topic, number: int, before: Value | None, after: Value) -> None:
-        """Keep the lists of a topic with odd ones up to date."""
+        """Keep the lists of a topic up to date, once one of its partitions is odd."""
         if topic.id not in self.members:
             if not is_odd(after) and (before is None or not is_odd(before)):
                 return
@@ -116,7 +122,7 @@ class Controller:
         self.members[topic.id].update(number, before, after)
 
     def suspect(self, topic: Topic) -> None:
-        """Begin to keep the lists of a topic."""
+        """Begin to keep the lists of a topic, from its partitions in the image."""
         self.leave(topic.id)
         if topic.id not in self.members:
             self.members[topic.id] = Members(self.image.partitions(topic))
@@ -124,7 +130,7 @@ class Controller:
 
 @cache
 def is_dropped(name: str) -> bool:
-    """Return whether a type of records was gone before the release."""
+    """Return whether a type of records was removed before RELEASE."""
     tables = catalog()
     spans = tables.message(name).releases
     if not spans or RELEASE not in tables.releases:
@@ -190,7 +196,7 @@ def create_topic(state: Controller, value: Value) -> None:
     known, before = state.image.topics.get(identity), state.names.get(name)
     state.names[name] = identity
     if known is not None:
-        state.suspect(known)  # it begins anew, and its lists go on
+        state.suspect(known)  # the topic begins anew, but Kafka's lists of it stay
     if before is not None:
         whose = "the same id" if before == identity else "another id"
         raise ReplayError(f"a second TopicRecord of {name}, with {whose}")
@@ -282,7 +288,7 @@ def set_feature(state: Controller, value: Value) -> None:
     name = value["name"]
     level = feature_level(value)
     least, most = supported_levels(name, RELEASE)
-    is_old = name == FEATURE and level < least and (state.image.level or 0) < least  # of a log that is older than 3.3
+    is_old = name == FEATURE and level < least and (state.image.level or 0) < least  # written before 3.3
     if not least <= level <= most and not is_old:
         levels = f"{least} to {most}" if most else "no level"
         named = f" ({level_name(level)})" if name == FEATURE and level_name(level) != str(level) else ""

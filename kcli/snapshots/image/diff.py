@@ -15,10 +15,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """kind: "created", "deleted" or "changed"; table: one of `tables.TABLES`; key: names the object
+    """The change of one object.
 
-    before, after: the rows; None on the side without one. columns: those that differ. fields: {column: (old, new)} of
-    them, "changed" only.
+    kind: "created", "deleted" or "changed"; table: a name in `image_tables.TABLES`; key: values that name the object
+    before, after: its rows; None on the side without one; columns: names of the columns that differ
     """
 
     kind: str
@@ -37,8 +37,8 @@ class Change:
 
 
 def diff_images(before: Image, after: Image, *, secrets: bool = False) -> Iterator[Change]:
-    """Yield every change, table by table, by key. Secrets are compared, too; without `secrets` only their sizes are
-    shown.
+    """Yield every change, table by table, by key. Secrets are compared even without `secrets`, but then only their
+    sizes are shown.
     """
     for table in TABLES.values():
         if table.name == "partitions":
@@ -66,9 +66,8 @@ def diff_rows(table: ImageTable, before: Image, after: Image, secrets: bool) -> 
 def row_change(
     table: str, before: Row | None, after: Row | None, shown: Row | None = None, seen: Row | None = None
 ) -> Change:
-    """Return the change from one row of an object to another, which differ; None: it did or does not exist.
-
-    shown, seen: the same rows without secrets, by default the rows.
+    """Return the change from one row of an object to another; the rows differ, and None stands for no object. shown,
+    seen: the rows to show in their place, without secrets.
     """
     kind = "created" if before is None else "deleted" if after is None else "changed"
     row = after if before is None else before
@@ -77,7 +76,9 @@ def row_change(
 
 
 def row_key(table: str, row: Row) -> tuple[Hashable, ...]:
-    """Return the key of a row's object: the table's key, and of a partition the topic's name and its number."""
+    """Return the key of a row's object: the values of the table's key columns; of a partition the topic's name and its
+    number.
+    """
     if table == "partitions":
         return row["topic"], row["partition"]
     return tuple(row[column] for column in TABLES[table].key) if table in TABLES else (row["name"],)
@@ -90,7 +91,7 @@ def differing(before: Row | None, after: Row | None) -> tuple[str, ...]:
 
 
 def diff_partitions(table: ImageTable, before: Image, after: Image) -> Iterator[Change]:
-    """Yield the changes of partitions; those with equal bytes in both images are not decoded."""
+    """Yield the changes of partitions. Partitions with equal bytes in both images are not decoded."""
     for identity in sorted(before.topics.keys() | after.topics.keys(), key=lambda each: name_of(each, before, after)):
         old, new = before.topics.get(identity), after.topics.get(identity)
         mine, yours = old.partitions if old else {}, new.partitions if new else {}

@@ -1,7 +1,7 @@
 """The metadata image: a controller's state after a snapshot and the log records behind it.
 
-Values are Kafka's records, decoded, with Kafka's field names. Partitions are decoded when asked for: as bytes, a
-million of them take a few hundred MB, and most questions need few.
+Values are Kafka's records, decoded, with Kafka's field names. Partitions are kept as bytes and decoded when they are
+read, because a million of them take a few hundred MB even so, and most questions need only a few.
 """
 
 from __future__ import annotations
@@ -40,13 +40,16 @@ class Provenance:
 
 
 def quota_entity(parts: Iterable[Mapping[str, Any]]) -> QuotaEntity:
-    """Return the entity of a quota by its record's parts; of a type that is named twice the last name counts."""
+    """Return the entity of a quota from its record's parts. If a type is named twice, the last name counts."""
     return tuple(sorted({each["entityType"]: each["entityName"] for each in parts}.items()))
 
 
 @dataclass(slots=True, repr=False)
 class Topic:
-    """partitions: partition id -> PartitionRecord, decoded, or still framed as bytes (`Image.partitions` decodes)."""
+    """A topic of an image.
+
+    partitions: {partition id: PartitionRecord}, decoded, or still framed as bytes (`Image.partitions` decodes them)
+    """
 
     id: bytes
     name: str
@@ -76,8 +79,8 @@ class Image:
     kraft_version, voters   from the control records (KIP-853); None where there are none
     zk_migration_state      None, or the number in ZkMigrationStateRecord
     file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell shows it
-    former_names  {name: topic id}, of ids that have another name now; odd, but Kafka goes on to know them by it
-    unread        {(apiKey, version): count} of records that could not be taken in
+    former_names  {name: topic id} of ids that have another name now; Kafka still finds them by the former name
+    unread        {(apiKey, version): count} of records that could not be applied
     """
 
     features: dict[str, int] = field(default_factory=dict)
@@ -113,7 +116,7 @@ class Image:
         return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())
 
     def counts(self) -> dict[str, str | None]:
-        """Return each kind of object with its count, for display."""
+        """Return {kind of objects: count as text}, for display; kinds without objects are left out."""
         sizes = {
             "brokers": len(self.brokers),
             "controllers": len(self.controllers),
@@ -129,23 +132,23 @@ class Image:
 
     @property
     def level(self) -> int | None:
-        """The feature level of metadata.version; None before 3.3."""
+        """The feature level of metadata.version; None if the log sets none, as before 3.3."""
         return self.features.get(FEATURE)
 
     @property
     def metadata_version(self) -> str | None:
-        """The release level, "4.0-IV3"; None before 3.3."""
+        """The release of `level`, "4.0-IV3"; None without a level."""
         return level_name(self.level) if self.level is not None else None
 
     @property
     def shell_provenance(self) -> Provenance:
-        """The provenance that kafka-metadata-shell shows: the offset in the file for a snapshot alone, the log's after
-        log records.
+        """The provenance that kafka-metadata-shell shows: for a snapshot alone its last offset is the place in the
+        file, after log records the log's offset.
         """
         return self.file_provenance or self.provenance
 
     def topic_named(self, name: str) -> Topic | None:
-        """Return the topic of that name; the last one where a damaged snapshot has two."""
+        """Return the topic of that name, or None; the last one if a damaged snapshot has two."""
         found = None
         for topic in self.topics.values():
             if topic.name == name:
@@ -153,7 +156,7 @@ class Image:
         return found
 
     def cleared(self, name: str) -> list[Topic]:
-        """Return the topics that a ClearElrRecord is about: one, also by an earlier name of its id; "": all."""
+        """Return the topics that a ClearElrRecord refers to: the one with this name now or formerly, or all for ""."""
         former = self.former_names.get(name)
         return [topic for topic in self.topics.values() if not name or topic.name == name or topic.id == former]
 
@@ -162,13 +165,13 @@ class Image:
         return sorted(self.topics.values(), key=lambda topic: topic.name)
 
     def partition(self, topic: Topic, number: int) -> Partition:
-        """Return one partition's PartitionRecord with every field that an image has. Raises KeyError
-        if there is none.
+        """Return one partition's PartitionRecord with every field of the newest version. Raises KeyError if there is
+        none.
         """
         return self.decoded(topic.partitions[number])
 
     def partitions(self, topic: Topic) -> Iterator[tuple[int, Partition]]:
-        """Yield every partition of a topic, by number."""
+        """Yield (number, PartitionRecord) of every partition of a topic, by number."""
         for number in sorted(topic.partitions):
             yield number, self.decoded(topic.partitions[number])
 
@@ -186,7 +189,9 @@ class Image:
         return normal_partition(self.decode(partition))
 
     def summary(self, partition: bytes | Partition) -> Summary:
-        """Return a partition's facts, leader, replicas and ISR, without decoding the whole record."""
+        """Return a partition's facts (bits of FACTS), leader, replicas and ISR, without decoding the whole record if
+        possible.
+        """
         if isinstance(partition, bytes) and (fast := partition_facts(partition)) is not None:
             return fast
         value = self.decoded(partition)
@@ -199,7 +204,7 @@ class Image:
                 yield topic, number, self.summary(topic.partitions[number])
 
     def count_facts(self) -> dict[str, int]:
-        """Return {key of partitions.FACTS: how many partitions}."""
+        """Return {key of partitions.FACTS: number of partitions}."""
         totals = [0] * len(FACTS)
         for topic in self.topics.values():
             for partition in count_facts(topic.partitions, totals):
@@ -209,7 +214,7 @@ class Image:
         return dict(zip(FACTS, totals, strict=True))
 
     def partition_count(self) -> int:
-        """Return how many partitions all topics have."""
+        """Return the number of partitions of all topics."""
         return sum(len(topic.partitions) for topic in self.topics.values())
 
 

@@ -32,7 +32,11 @@ Rows = Callable[[Image, bool], Iterator[Row]]
 
 @dataclass(frozen=True, slots=True)
 class ImageTable:
-    """rows(image, secrets): its rows, sorted by key; without secrets, `{"redacted": bytes}` stands for each."""
+    """A table of an image.
+
+    key: the columns that name an object; columns: {name: Arrow type}; rows(image, secrets): yields the rows, sorted by
+    key; without secrets `{"redacted": bytes}` stands for each secret
+    """
 
     name: str
     key: tuple[str, ...]
@@ -44,7 +48,7 @@ TABLES: dict[str, ImageTable] = {}
 
 
 def table(name: str, key: str, columns: str) -> Callable[[Rows], Rows]:
-    """Register a table; columns as "name:type name:type", types without a colon are strings."""
+    """Register a table. columns: "name:type name:type"; a column without a type is a string."""
     typed = {column: kind or "string" for column, _, kind in (each.partition(":") for each in columns.split())}
 
     def register(rows: Rows) -> Rows:

@@ -1,8 +1,7 @@
-"""Keeps which partitions of a topic each broker is in the ISR or the ELR of, as a controller does.
+"""Keeps the partitions of a topic in which each broker is in the ISR or the ELR, as a controller does.
 
-Kafka's `BrokersToIsrs` and `BrokersToElrs` hold no more than lists of partitions, so that a broker which an ISR names
-twice, or a topic id that begins anew, leaves entries behind; a later change does not find the entry that it removes
-then.
+Kafka's `BrokersToIsrs` and `BrokersToElrs` are plain lists of partitions. A broker that an ISR names twice, or a topic
+id that begins anew, leaves entries behind, so that a later change does not find the entry that it removes.
 """
 
 from __future__ import annotations
@@ -13,20 +12,22 @@ from typing import Any
 from kcli.schemas.field_codes import NO_LEADER
 from kcli.snapshots.image.replay import ReplayError
 
-Entry = tuple[int, bool]  # partition, and that the broker leads it
-ZERO: Entry = (0, False)  # of a list that was cut to one entry less and had more than one to lose
+Entry = tuple[int, bool]  # partition, and whether the broker leads it
+ZERO: Entry = (0, False)  # fills a list that lost several entries but becomes shorter by only one
 Partition = dict[str, Any]
 Lists = dict[int, list[Entry]]  # by broker
 
 
 def is_odd(partition: Partition) -> bool:
-    """Return whether its ISR or ELR names a broker twice, or one that can't be."""
+    """Return whether a partition's ISR or ELR names a broker twice, or its ISR a negative id."""
     isr, elr = partition["isr"], partition["eligibleLeaderReplicas"]
     return len(set(isr)) < len(isr) or len(set(elr)) < len(elr) or min(isr, default=0) < 0
 
 
 class Members:
-    """The lists of one topic: {broker: entries}, of ISRs (without a leader: of broker -1, too) and of ELRs."""
+    """The lists of one topic: {broker: entries} of ISRs and of ELRs. In the lists of ISRs, broker -1 has the partitions
+    without a leader.
+    """
 
     def __init__(self, partitions: Iterable[tuple[int, Partition]]) -> None:
         self.isrs: dict[int, list[Entry]] = {}
@@ -35,7 +36,9 @@ class Members:
             self.update(number, None, partition)
 
     def update(self, number: int, before: Partition | None, after: Partition) -> None:
-        """Apply a change of a partition. Raises ReplayError if an entry that it removes is missing."""
+        """Apply a change of a partition. before: None for a new one. Raises ReplayError if an entry that the change
+        removes is missing.
+        """
         led = before["leader"] if before else NO_LEADER
         change(self.isrs, number, in_sync(before), in_sync(after), (led, after["leader"]))
         elr = sorted(before["eligibleLeaderReplicas"]) if before else []
@@ -43,7 +46,9 @@ class Members:
 
 
 def change(lists: Lists, number: int, was: list[int], now: list[int], leaders: tuple[int | None, int | None]) -> None:
-    """Add and remove the brokers in which two sorted lists differ; mark who leads. leaders: before and after."""
+    """Add and remove the entries of the brokers in which two sorted lists differ, and mark who leads. leaders: before
+    and after.
+    """
     (led, leads), old, new = leaders, 0, 0
     while old < len(was) or new < len(now):
         if new == len(now) or (old < len(was) and was[old] < now[new]):
@@ -58,7 +63,7 @@ def change(lists: Lists, number: int, was: list[int], now: list[int], leaders: t
 
 
 def mark(lists: Lists, broker: int, was: Entry, now: Entry) -> None:
-    """Put another entry in the place of one."""
+    """Replace a broker's entry of a partition."""
     if was != now:
         lists[broker] = [now if each == was else each for each in found(lists, broker, was[0])]
 
@@ -76,7 +81,9 @@ def found(lists: Lists, broker: int, number: int) -> list[Entry]:
 
 
 def remove(lists: Lists, broker: int, entry: Entry) -> None:
-    """Drop an entry from a list that becomes shorter by one, however many of its kind there are. Raises ReplayError."""
+    """Remove all entries equal to this one, but shorten the list by only one. Raises ReplayError if there is no such
+    entry.
+    """
     entries = found(lists, broker, entry[0])
     left = [each for each in entries if each != entry]
     if len(left) == len(entries):

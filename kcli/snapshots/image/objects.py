@@ -1,6 +1,6 @@
 """The objects of a metadata image, one at a time: those that a record touches, and the row of each.
 
-An object is named by its table (`tables.TABLES`) and its key in an image; its row is the one in that table.
+An object is named by its table (`image_tables.TABLES`) and its key in an image.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ SECRET_TABLES = ("configs", "scramCredentials")  # tables with hidden values
 
 
 def touched(image: Image, name: str, value: Value) -> list[Object]:
-    """Return the objects that a record may change, create or remove; the image is that before the record."""
+    """Return the objects that a record may change, create or remove. image: the one before the record."""
     find = TOUCHES.get(name)
     return find(image, value) if find else []
 
 
 def object_row(image: Image, found: Object, secrets: bool = False) -> Row | None:
-    """Return the row of an object; None if the image does not have it."""
+    """Return the row of an object in its table; None if the image does not have the object."""
     table, key = found
     return next(TABLES[table].rows(PARTS[table](image, key), secrets), None)
 
@@ -49,7 +49,7 @@ def part_of_topic(image: Image, key: tuple[bytes, int]) -> Image:
     return Image(topics={identity: Topic(identity, topic.name, found)} if topic else {}, decode=image.decode)
 
 
-# An image with one object, or none: the tables make its row.
+# Functions that return an image with one object of a table, or with none; the table's `rows` then yields its row.
 PARTS: dict[str, Callable[[Image, Any], Image]] = {
     "features": lambda image, key: Image(features=pick(image.features, key)),
     "migration": lambda image, _: Image(zk_migration_state=image.zk_migration_state),
@@ -72,7 +72,7 @@ def by(table: str, field: str) -> Callable[[Image, Value], list[Object]]:
 
 
 def removed_topic(image: Image, value: Value) -> list[Object]:
-    """Return the topic, and all that goes with it: partitions and configs."""
+    """Return the topic with its partitions and configs."""
     identity = id_bytes(value["topicId"])
     topic = image.topics.get(identity)
     if topic is None:
@@ -88,7 +88,7 @@ def partition(_: Image, value: Value) -> list[Object]:
 
 
 def cleared(image: Image, value: Value) -> list[Object]:
-    """Return the partitions that may have eligible leaders: those of one topic, or all."""
+    """Return the partitions that may have eligible leaders: those of the named topic, or all."""
     topics = image.cleared(value["topicName"])
     return [("partitions", (topic.id, number)) for topic in topics for number in sorted(topic.partitions)]
 

@@ -65,16 +65,15 @@ def id_text(data: bytes) -> str:
 
 
 class PartitionTable:
-    """Counts partitions as they come. After `close`:
+    """Counts partitions record by record. After `close`:
 
     count, size; by_version: {version: [count, bytes]}; facts: {key of FACTS: count}
     topics      {topic id: [count, bytes, highest id, sum of ids and of their squares mod 2**64, first offset]}
     pairs       {(broker, directory id or None): offset of its first record}, when `references`
     broken      the first `most` of Broken; broken_count counts them all
     tallies     {(apiKey, version): [count, bytes, most bytes, offset of that one, offset of the first]} of the `quiet`
-                types, and with `changes` of the PartitionChangeRecords that read well: the kernel counts them without
-                giving them out
-    store       {topic id: {partition: framed record, as bytes}} when given
+                types, and with `changes` of the readable PartitionChangeRecords; the kernel does not yield these
+    store       {topic id: {partition: framed record, as bytes}} if one was passed
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class PartitionTable:
         self.broken: list[Broken] = []
 
     def add(self, partition: Value, version: int, framed: bytes, offset: int) -> None:
-        """Count one decoded PartitionRecord; framed: its value with the frame; offset: its place."""
+        """Count one decoded PartitionRecord. framed: its value with the frame; offset: of the record."""
         topic, size = id_bytes(partition["topicId"]), len(framed)
         self.count += 1
         self.size += size
@@ -125,14 +124,14 @@ class PartitionTable:
                 self.broken.append((offset, topic, partition["partitionId"], code))
 
     def forget(self, topic: bytes) -> None:
-        """Drop what `store` has of a topic: its record comes anew, and empties it."""
+        """Drop the partitions of a topic from `store`, because another TopicRecord of it begins it anew."""
         if self.store is not None:
             self.store.pop(topic, None)
         if self.fast is not None:
             self.fast.forget(topic)
 
     def close(self) -> None:
-        """Add the kernel's counts; call it once, after the last record."""
+        """Add the kernel's counts. Call it once, after the last record."""
         fast, self.fast = self.fast, None
         if fast is None:
             return
@@ -148,7 +147,7 @@ class PartitionTable:
         self.merge_rows(fast)
 
     def merge_rows(self, fast: Partitions) -> None:
-        """Add the rows of the core's table to those made here."""
+        """Merge the rows that the kernel counted with those counted here."""
         own = self.topics
         self.topics = fast.topics
         for topic, row in own.items():
@@ -172,7 +171,7 @@ def join_topic(row: list[int] | None, more: list[int]) -> list[int]:
 
 
 def breaks_of(partition: Value) -> list[str]:
-    """Return keys of BREAKS, in the order in which the kernel finds them."""
+    """Return the keys of BREAKS that a partition breaks, in the order in which the kernel finds them."""
     replicas = set(partition["replicas"])
     directories = partition.get("directories")
     found = ["isr" for broker in partition["isr"] if broker not in replicas]

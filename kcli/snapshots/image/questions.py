@@ -32,7 +32,9 @@ def partitions_having(image: Image, fact: str) -> Iterator[Row]:
 
 
 def partitions_by_broker(image: Image) -> list[Row]:
-    """Return, for each broker registered or a replica, its replicas, those in sync, and the partitions it leads."""
+    """Return a row for each broker that is registered or a replica: its replicas, those in sync, and the partitions it
+    leads.
+    """
     rows: dict[int, Row] = {number: blank(number, image) for number in image.brokers}
     for _, _, (_, leader, replicas, isr) in image.summaries():
         for index, broker in enumerate(replicas):
@@ -59,8 +61,8 @@ def blank(number: int, image: Image) -> Row:
 
 
 def preferred_leader_skew(image: Image) -> list[Row]:
-    """Return, for each broker, how many partitions it is the first replica of and another one leads
-    (`skew`, 0 to 1).
+    """Return a row for each broker that is a first (preferred) replica: the number of these partitions, of those that
+    another broker leads, of those without a leader, and the share of both (`skew`, 0 to 1).
     """
     rows: dict[int, Row] = {}
     for _, _, (facts, leader, replicas, _) in image.summaries():
@@ -76,7 +78,7 @@ def preferred_leader_skew(image: Image) -> list[Row]:
 
 
 def brokers_fenced(image: Image) -> Iterator[Row]:
-    """Yield the brokers that are fenced or in controlled shutdown, which lead no partition either; by id."""
+    """Yield the brokers that are fenced or in controlled shutdown, by id. Neither kind leads partitions."""
     for number, broker in sorted(image.brokers.items()):
         fenced, leaving = bool(broker.get("fenced")), bool(broker.get("inControlledShutdown"))
         if fenced or leaving:
@@ -91,7 +93,9 @@ def brokers_fenced(image: Image) -> Iterator[Row]:
 
 
 def under_replicated_topics(image: Image) -> list[Row]:
-    """Return each topic with under-replicated partitions: how many of how many, and which brokers are missing."""
+    """Return a row for each topic with under-replicated partitions: their number, that of all, and the brokers that are
+    missing.
+    """
     rows: dict[bytes, Row] = {}
     for topic, _, (facts, _, replicas, isr) in image.summaries():
         if facts & FACTS["under-replicated"]:
@@ -108,7 +112,7 @@ def asking(fact: str) -> Callable[[Image], Iterator[Row]]:
     return lambda image: partitions_having(image, fact)
 
 
-# Each question by the name it has on the command line.
+# {name on the command line: function}
 QUESTIONS: dict[str, Callable[[Image], Iterator[Row] | list[Row]]] = {
     "under-replicated": asking("under-replicated"),
     "under-replicated-topics": under_replicated_topics,

@@ -1,7 +1,7 @@
 """Applies metadata records to an image, with a function for each type.
 
 The semantics are those of Kafka's deltas (`MetadataDelta`, `ClusterDelta`, `TopicDelta`, ...). A record that refers to
-a missing object raises ReplayError, as it stops a controller; the caller decides whether to go on.
+a missing object raises ReplayError, because it stops a controller; the caller decides whether to go on.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kcli.snapshots.image.image import MIGRATING, Image, Partition, Topic, Value
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.reading.old_fields import feature_level, next_producer_id
 
-NO_CHANGE = -2  # PartitionChangeRecord.leader: as it was
+NO_CHANGE = -2  # PartitionChangeRecord.leader: not changed
 RECOVERY_UNCHANGED = -1
 RECOVERY_STATES = (0, 1)  # recovered, recovering
-# Fields of a PartitionChangeRecord that take the place of the partition's.
+# Fields of a PartitionChangeRecord that replace the partition's.
 LISTS = (
     "replicas",
     "directories",
@@ -35,11 +35,13 @@ HANDLERS: dict[str, Handler] = {}
 
 
 class ReplayError(InputError):
-    """A record that can't be applied to the image as it stands."""
+    """A record that can't be applied to the image in its current state."""
 
 
 def replay(image: Image, name: str, value: Value) -> None:
-    """Apply the record `name` ("TopicRecord") to the image. ReplayError; KeyError for a type that has no handler."""
+    """Apply the record `name` ("TopicRecord") to the image. Raises ReplayError; raises KeyError for a type without a
+    handler.
+    """
     HANDLERS[name](image, value)
 
 
@@ -171,7 +173,9 @@ def change_partition(image: Image, value: Value) -> None:
 
 @handles("ClearElrRecord")
 def clear_elr(image: Image, value: Value) -> None:
-    """Forget the eligible leaders (KIP-966) of one topic, or of all where no topic is named. Raises ReplayError."""
+    """Remove the eligible leader replicas (KIP-966) of one topic, or of all if the record names none. Raises
+    ReplayError.
+    """
     name = value["topicName"]
     topics = image.cleared(name)
     if name and not topics:
@@ -191,7 +195,9 @@ def topic_of(image: Image, value: Value) -> Topic:
 
 
 def merge_partition(partition: Partition, change: Value) -> Partition:
-    """Apply a PartitionChangeRecord: fields that it leaves out stay; the epochs advance. Raises ReplayError."""
+    """Return a partition after a PartitionChangeRecord. Fields that the record leaves out stay, and the partition epoch
+    grows by one, the leader epoch if the leader is set. Raises ReplayError.
+    """
     merged = dict(partition)
     for name in LISTS:
         if change.get(name) is not None:
@@ -209,7 +215,9 @@ def merge_partition(partition: Partition, change: Value) -> Partition:
 
 
 def check_partition(partition: Partition) -> None:
-    """Raise ReplayError for an impossible partition."""
+    """Check a partition. Raises ReplayError if replicas and directories differ in number, or the recovery state is
+    unknown.
+    """
     replicas, directories = len(partition["replicas"]), len(partition["directories"])
     if directories != replicas:
         raise ReplayError(f"a partition of {counted(replicas, 'replica')} with {directories} directories")
@@ -277,7 +285,7 @@ def set_producer_ids(image: Image, value: Value) -> None:
 
 
 def put_or_drop(table: dict[Any, dict[str, Any]], key: Any, name: str, value: Any) -> None:
-    """Set table[key][name], or with None remove it, and the entry that is then empty."""
+    """Set table[key][name]. None removes it, and the key if nothing else is left under it."""
     if value is not None:
         table.setdefault(key, {})[name] = value
         return

@@ -11,7 +11,7 @@ from kcli.snapshots.survey_json import camel, instant
 
 
 def image_summary(image: Image) -> dict[str, Any]:
-    """Return counts of everything, and the image's end offset, epoch and time."""
+    """Return the number of each kind of object, the features, and the image's end offset, epoch and time."""
     facts = image.count_facts()
     provenance = image.provenance
     return {

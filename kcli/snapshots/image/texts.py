@@ -25,7 +25,7 @@ ACL_OPERATIONS, PERMISSIONS = ({each.value: each.name for each in codes} for cod
 SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 RECOVERY = {0: "RECOVERED", 1: "RECOVERING"}
-ZK_MIGRATION_STATES = dict(enumerate(["NONE", "MIGRATION", "PRE_MIGRATION", "POST_MIGRATION"]))  # not in order of time
+ZK_MIGRATION_STATES = dict(enumerate(["NONE", "MIGRATION", "PRE_MIGRATION", "POST_MIGRATION"]))  # their order differs
 
 
 def named(names: dict[int, str], code: int) -> str:
@@ -121,7 +121,7 @@ def acl_text(acl: Value) -> str:
 
 
 def token_text(token: Value) -> str:
-    """Format a delegation token as the shell does, unclosed brackets and all."""
+    """Format a delegation token as the shell does, with its unclosed brackets."""
     return (
         f"DelegationTokenDatatokenId={token['tokenId']}(owner={token['owner']}"
         f"(tokenRequester={token.get('requester', token['owner'])}(renewers={' '.join(token['renewers'])}, "
@@ -131,7 +131,7 @@ def token_text(token: Value) -> str:
 
 
 def credential_text(credential: Value, secrets: bool) -> str:
-    """Format a credential. secrets: with salt and keys."""
+    """Format a credential. secrets: show salt and keys."""
     shown = ", ".join(f"{name}={hexadecimal(credential.get(name)) if secrets else HIDDEN}" for name in SCRAM_KEYS)
     return f"ScramCredentialData({shown}, iterations={credential['iterations']})"
 
@@ -143,7 +143,7 @@ def hexadecimal(data: bytes | str | None) -> str:
 
 
 def level_text(image: Image) -> str:
-    """Format the level as Kafka's Optional<MetadataVersion>."""
+    """Format the metadata.version as Kafka's Optional<MetadataVersion>."""
     level = image.level
     return "Optional.empty" if level is None else f"Optional[{level_name(level)}]"
 
@@ -155,12 +155,12 @@ def provenance_text(provenance: Provenance) -> str:
 
 
 def java_time(ms: int) -> str:
-    """Format a time as java.time prints a ZonedDateTime: no seconds where there are none."""
+    """Format a time (ms) as java.time prints a ZonedDateTime, which omits seconds that are 0."""
     seconds, rest = divmod(ms, 1000)
     try:
         text = moment_text(datetime.fromtimestamp(seconds, UTC), "minutes")
     except (OverflowError, ValueError, OSError):
-        return f"{ms} ms"  # no time of this age
+        return f"{ms} ms"  # out of datetime's range
     if rest or seconds % 60:
         text += f":{seconds % 60:02d}" + (f".{rest:03d}" if rest else "")
     return text + "Z[UTC]"

@@ -1,7 +1,7 @@
 """A metadata image as a tree of named nodes, in the layout of `kafka-metadata-shell`.
 
 /image/{acls,clientQuotas,cluster,configs,delegationToken,features,producerIds,provenance,scram,topics}. A directory
-makes its children when it is asked; a leaf has text. Names come sorted as Java sorts strings.
+makes its children when they are read; a leaf has text. Names are sorted as Java sorts strings.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ from kcli.snapshots.image.texts import (
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A file of the tree. Its text is made when it is read."""
+    """A file of the tree. text: makes its text."""
 
     text: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """names: of its children, in any order, a name maybe more than once; child: the node of a name, None for none."""
+    """A directory of the tree. names: returns the children's names, unsorted, perhaps with repetitions; child: returns
+    the node of a name, None if there is none.
+    """
 
     names: Callable[[], list[str]]
     child: Callable[[str], Node | None]
 
     def sorted_names(self) -> list[str]:
-        """Return the names in Java's order of strings (UTF-16)."""
+        """Return the names in Java's order of strings, by their UTF-16 code units."""
         return sorted(self.names(), key=lambda name: name.encode("utf-16-be", "surrogatepass"))
 
 
@@ -61,7 +63,7 @@ def fixed(children: dict[str, Node]) -> Directory:
 
 
 def image_tree(image: Image, *, secrets: bool = False) -> Directory:
-    """Return the root. secrets: show SCRAM salts and keys, and configs that hold passwords."""
+    """Return the root of the tree. secrets: show SCRAM salts and keys, and configs that hold passwords."""
     return fixed(
         {
             "image": fixed(
@@ -136,8 +138,8 @@ QUOTA_LABELS = {"client-id": "clientId", "ip": "ip", "user": "user"}
 
 
 def quotas(image: Image) -> Directory:
-    """Return each entity with its quotas. The shell leaves a default's part out of the name, so that `user` and
-    `client-id` look alike, and shows nothing below it; here it is called <default>.
+    """Return the directory of quota entities. The shell omits a default entity's part from the name, so that the
+    defaults of `user` and `client-id` look alike, and shows nothing below it; here the part is called <default>.
     """
     return fixed(
         {
@@ -208,7 +210,7 @@ def lines_of(node: Node, depth: int = 0) -> Iterator[str]:
 
 
 def walk_tree(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
-    """Yield the node and every node below it, with its path."""
+    """Yield (path, node) of the node and of every node below it."""
     yield path or "/", node
     if isinstance(node, Directory):
         for name in node.sorted_names():
@@ -218,10 +220,10 @@ def walk_tree(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
 
 
 def matches(root: Directory, pattern: str) -> Iterator[tuple[str, Node]]:
-    """Yield the nodes with a path that matches a pattern: `*`, `?` and `[...]` within a name, `**` for any number of
-    names.
+    """Yield (path, node) of the nodes whose path matches a pattern: `*`, `?` and `[...]` within a name, `**` for any
+    number of names.
 
-    A pattern that begins with none of the root's names is below /image: `topics/byName/*`.
+    A pattern that does not begin with one of the root's names is taken to begin below /image: `topics/byName/*`.
     """
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if parts and not any(fnmatchcase(name, parts[0]) for name in root.names()):

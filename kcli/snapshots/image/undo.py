@@ -1,5 +1,5 @@
-"""Undoes changes of metadata: command lines of Kafka's own tools that restore the state before. Records of a deleted
-topic, its id, and secrets can't be restored; a comment says so.
+"""Writes the command lines of Kafka's own tools that undo changes of metadata. Records of a deleted topic, its id, and
+secrets can't be restored; for some of these a comment says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kcli.snapshots.image.image import Image, QuotaEntity
 from kcli.snapshots.image.texts import entity_text
 
 Row = dict[str, Any]
-Quota = tuple[str, str]  # entity, as rows have it, and key
+Quota = tuple[str, str]  # the entity as in a row, and the quota's key
 
 ENTITY_TYPES = {
     "TOPIC": "topics",
@@ -31,7 +31,9 @@ RESOURCES |= {"DELEGATION_TOKEN": "--delegation-token", "USER": "--user-principa
 
 @dataclass(slots=True)
 class Undo:
-    """Gathers changes. bootstrap: the broker's address in the lines; entities: of quotas, by their text."""
+    """Gathers changes, and writes the lines that undo them. bootstrap: the broker's address in the lines; entities:
+    {text of a quota's entity: entity}.
+    """
 
     bootstrap: str = "HOST:PORT"
     entities: dict[str, QuotaEntity] = field(default_factory=dict)
@@ -47,21 +49,21 @@ class Undo:
     lost: list[str] = field(default_factory=list)
 
     def take(self, change: Change) -> None:
-        """Add a change."""
+        """Add a change. Changes of tables without a `take_` method are ignored."""
         row = change.before or change.after or {}
         name = "take_" + change.table
         if hasattr(self, name):
             getattr(self, name)(change, row)
 
     def take_topics(self, change: Change, row: Row) -> None:
-        """Take a topic that was created or deleted."""
+        """Note a topic that was created or deleted."""
         if change.kind == "created":
             self.created.add(row["name"])
         elif change.kind == "deleted":
             self.deleted.setdefault(row["name"], {})
 
     def take_partitions(self, change: Change, row: Row) -> None:
-        """Take a partition's replicas."""
+        """Note a partition that was added, deleted or moved, with its former replicas."""
         place = row["topic"], row["partition"]
         if change.before is None:
             self.grown.add(row["topic"])
@@ -71,35 +73,35 @@ class Undo:
             self.moved[place] = change.before["replicas"]
 
     def take_configs(self, change: Change, row: Row) -> None:
-        """Take the old value of a config; None: there was none."""
+        """Note the old value of a config; None if there was none."""
         resource = row["resourceType"], row["resourceName"]
         self.configs.setdefault(resource, {})[row["name"]] = change.before["value"] if change.before else None
 
     def take_clientQuotas(self, change: Change, row: Row) -> None:  # noqa: N802
-        """Take the old value of a quota; None: there was none."""
+        """Note the old value of a quota; None if there was none."""
         self.quotas.setdefault(row["entity"], {})[row["key"]] = change.before["value"] if change.before else None
 
     def take_acls(self, change: Change, row: Row) -> None:
-        """Take an ACL."""
+        """Note an ACL to add or remove."""
         self.acls += [("--add", change.before)] if change.before else []
         self.acls += [("--remove", change.after)] if change.after else []
 
     def take_scramCredentials(self, change: Change, row: Row) -> None:  # noqa: N802
-        """Take a user's credential of a mechanism."""
+        """Note a user's credential of a mechanism."""
         self.users.append((change.before, row))
 
     def take_features(self, change: Change, row: Row) -> None:
-        """Take a feature's levels; 0: there was none."""
+        """Note a feature's levels; 0 if there was none."""
         levels = [each["level"] if each else 0 for each in (change.before, change.after)]
         self.features[row["name"]] = levels[0], levels[1]
 
     def take_delegationTokens(self, change: Change, row: Row) -> None:  # noqa: N802
-        """Take a delegation token; its secret can't be restored."""
+        """Note a deleted delegation token; its secret can't be restored."""
         if change.after is None:
             self.lost.append(f"delegation token {row['tokenId']} of {row['owner']}: a new one is to be made")
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines, in an order in which they work."""
+        """Yield the command lines, in an order in which they can be run."""
         yield from self.topics()
         yield from self.replicas()
         for (kind, name), values in self.configs.items():
@@ -123,7 +125,7 @@ class Undo:
 
     @property
     def made_anew(self) -> set[str]:
-        """Return the topics that a line creates."""
+        """The topics that one of the lines creates again."""
         return self.deleted.keys() - self.created
 
     def tool(self, name: str, *words: str) -> str:
@@ -131,7 +133,7 @@ class Undo:
         return shlex.join([name, "--bootstrap-server", self.bootstrap, *words])
 
     def topics(self) -> Iterator[str]:
-        """Delete created topics, create deleted ones."""
+        """Yield the lines that delete created topics and create deleted ones."""
         for name in sorted(self.created - self.deleted.keys()):
             yield self.tool("kafka-topics", "--delete", "--topic", name)
         for name in sorted(self.created & self.deleted.keys()):
@@ -149,7 +151,7 @@ class Undo:
             yield self.tool("kafka-topics", *words)
 
     def replicas(self) -> Iterator[str]:
-        """Move partitions back."""
+        """Yield the lines that move partitions back to their former replicas."""
         moved = {place: brokers for place, brokers in self.moved.items() if place[0] not in self.made_anew}
         if moved:
             partitions = [
@@ -160,7 +162,9 @@ class Undo:
             yield self.tool("kafka-reassign-partitions", "--reassignment-json-file", "reassignment.json", "--execute")
 
     def config_lines(self, words: list[str], values: Mapping[str, Any]) -> Iterator[str]:
-        """Set and delete values of one entity. words: that name it."""
+        """Yield the lines that set and delete values of one entity. words: options that name the entity; values: {key:
+        value}, None to delete it.
+        """
         added = [f"{key}={bracketed(value)}" for key, value in values.items() if isinstance(value, str)]
         removed = [key for key, value in values.items() if value is None]
         change = ["--add-config", ",".join(added)] if added else []
@@ -171,7 +175,7 @@ class Undo:
             yield f"# {shlex.join(words)}: the value of {key} is secret, and is not shown"
 
     def acl(self, verb: str, row: Row) -> Iterator[str]:
-        """Add or remove an ACL."""
+        """Yield the line that adds or removes an ACL. verb: "--add" or "--remove"."""
         kind = "allow" if row["permissionType"] == "ALLOW" else "deny"
         words = [verb, *(["--force"] if verb == "--remove" else []), f"--{kind}-principal", row["principal"]]
         words += [f"--{kind}-host", row["host"], "--operation", row["operation"].title().replace("_", "")]
@@ -182,7 +186,7 @@ class Undo:
         yield self.tool("kafka-acls", *words, "--resource-pattern-type", row["patternType"].lower())
 
     def credential(self, before: Row | None, row: Row) -> Iterator[str]:
-        """Remove a user's credential, or say that its password is needed."""
+        """Yield the line that removes a user's credential, or a comment with the line that needs the password."""
         words = entity_words("users", row["user"])
         if before is None:
             yield self.tool("kafka-configs", "--alter", *words, "--delete-config", row["mechanism"])
@@ -193,7 +197,7 @@ class Undo:
 
 
 def undo(changes: Iterable[Change], images: Iterable[Image], bootstrap: str | None = None) -> Iterator[str]:
-    """Yield the lines that undo changes. images: those before and after them."""
+    """Yield the command lines that undo changes. images: those before and after the changes."""
     entities = {entity_text(entity): entity for image in images for entity in image.quotas}
     found = Undo(bootstrap or "HOST:PORT", entities)
     for change in changes:
@@ -207,7 +211,9 @@ def entity_words(kind: str, name: str | None) -> list[str]:
 
 
 def is_creatable(value: Any) -> bool:
-    """Return whether kafka-topics takes a value of a config: it splits KEY=VALUE, and wants two parts."""
+    """Return whether kafka-topics --config can set this value: it splits KEY=VALUE at each "=" and expects two
+    parts.
+    """
     return isinstance(value, str) and value != "" and "=" not in value
 
 
@@ -217,5 +223,5 @@ def bracketed(value: str) -> str:
 
 
 def plain(value: float | None) -> str | None:
-    """Format a quota as people write it."""
+    """Format a quota without an exponent or a fraction of 0; None for None."""
     return None if value is None else f"{value:.0f}" if value == int(value) else repr(value)

@@ -1,8 +1,9 @@
 """Partitions without some brokers (`kcli snapshot image --without`): offline, too few in sync, next leaders.
 
-As a controller does when it fences a broker: it leaves the ISR, but the last one stays in it; with eligible leader
-replicas (KIP-966) it becomes one where the ISR falls below min.insync.replicas, and none stays. The next leader is the
-first replica that is in the ISR and alive, else the first eligible one; an election is never unclean here.
+The rules are those of a controller that fences a broker. The broker leaves the ISR, but the last one stays in it. With
+eligible leader replicas (KIP-966) it becomes an eligible leader if the ISR falls below min.insync.replicas, and the ISR
+may become empty. The next leader is the first replica that is in the ISR and alive, else the first eligible one; no
+election is unclean here.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ STATES = ("offline", "under-min-isr", "at-min-isr", "leader-moves")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A partition afterwards. state: the gravest of STATES that applies; alive: brokers of the ISR that are up
+    """A partition without the brokers.
 
-    reassign: replicas with which it has enough in sync again, once they have caught up; (): none are needed, or no
-    replica is left to copy from
+    state: the gravest of STATES that applies; isr, elr: after the change reassign: replicas with which it has enough in
+    sync again, once they have caught up; (): none are needed, or no replica is left to copy from
     """
 
     topic: str
@@ -80,7 +81,7 @@ class WhatIf:
         self.load: Counter[int] = Counter()
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield the partitions for which it matters, by topic and number."""
+        """Yield the partitions that are affected, by topic and number."""
         for topic, number, (_, _, replicas, isr) in self.image.summaries():
             self.load.update(replicas)
             if not self.gone.isdisjoint(replicas):
@@ -89,7 +90,7 @@ class WhatIf:
                     yield found
 
     def outcome(self, topic: str, number: int, partition: Partition, isr: list[int]) -> Outcome | None:
-        """Judge one partition; None: nothing of note becomes of it."""
+        """Judge one partition. Returns None if none of STATES applies to it."""
         least, leader = min(self.min_isr(topic), len(partition["replicas"])), partition["leader"]
         alive = [each for each in isr if each in self.alive]
         elr = list(partition["eligibleLeaderReplicas"])
@@ -106,7 +107,7 @@ class WhatIf:
         return Outcome(topic, number, state, leader, following, tuple(kept), tuple(elr), least, reassign)
 
     def state(self, leader: int, following: int, in_sync: int, least: int) -> str | None:
-        """Name the state of a partition afterwards."""
+        """Return the state of a partition without the brokers; None if nothing changes for clients."""
         if following < 0:
             return "offline"
         if in_sync < least:
@@ -116,7 +117,7 @@ class WhatIf:
         return "leader-moves" if following != leader else None
 
     def next_leader(self, partition: Partition, alive: list[int], elr: list[int]) -> int:
-        """Return the id of the elected broker; -1: none."""
+        """Return the id of the elected broker; -1 if there is none."""
         for candidates in (alive, elr if self.has_elr else ()):
             for replica in partition["replicas"]:
                 if replica in candidates and replica in self.alive:
@@ -124,7 +125,9 @@ class WhatIf:
         return -1
 
     def min_isr(self, topic: str) -> int:
-        """Return min.insync.replicas of a topic: its own, the cluster's, or 1; a server.properties is not seen."""
+        """Return min.insync.replicas of a topic: the topic's config, else the cluster's, else 1. A broker's own config
+        and its server.properties are not considered.
+        """
         for resource in ((ConfigResource.TOPIC, topic), (ConfigResource.BROKER, "")):
             text = self.image.configs.get(resource, {}).get(MIN_ISR, "")
             if text.isdecimal():
@@ -132,7 +135,9 @@ class WhatIf:
         return 1
 
     def reassignment(self, partition: Partition, least: int) -> tuple[int, ...]:
-        """Choose live brokers in place of the lost replicas: first of other racks, then with the fewest replicas."""
+        """Choose live brokers to replace the lost replicas: first from racks without a replica, then those with the
+        fewest replicas. Returns () if no broker is free, or the replicas would stay below `least`.
+        """
         kept = [each for each in partition["replicas"] if each in self.alive]
         missing = len(partition["replicas"]) - len(kept)
         for _ in range(missing):
@@ -146,13 +151,13 @@ class WhatIf:
         return tuple(kept) if set(kept) != set(partition["replicas"]) and len(kept) >= least else ()
 
     def rack(self, broker: int) -> object:
-        """Return a broker's rack; itself where it has none."""
+        """Return a broker's rack, or the broker's id if it has none."""
         rack = self.image.brokers[broker].get("rack")
         return broker if rack is None else rack
 
 
 def what_if_summary(found: Sequence[Outcome], gone: set[int]) -> dict[str, Any]:
-    """Count the outcomes, and who leads next."""
+    """Return the number of partitions in each state and by next leader, as one JSON object."""
     states = Counter(each.state for each in found)
     leaders = Counter(each.next_leader for each in found if each.next_leader not in (each.leader, -1))
     summary: dict[str, Any] = {"without": sorted(gone)} | {state: states[state] for state in STATES}

@@ -1,7 +1,7 @@
 """Compares the metadata of a quorum's nodes (`kcli snapshot drift`).
 
-Nodes are compared at one offset, the highest that all of them can show. Records that a node has not replicated yet are
-lag; state that it has replicated, and holds otherwise, is drift.
+Nodes are compared at one offset, the highest at which each of them has a state. Records that a node has not replicated
+yet are lag; replicated state that differs is drift.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class NodeComparison:
-    """Nodes that all show the state at an offset, and the objects that they hold otherwise."""
+    """Nodes that all have the state at an offset, and the objects that differ between them; the caller fills
+    `found`.
+    """
 
     offset: int
     nodes: list[FolderNode]
@@ -30,8 +32,10 @@ class NodeComparison:
 
 
 def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[NodeComparison]:
-    """Compare the nodes at the highest offset that all show. If a node's files end before another's begin, it gets a
-    comparison of its own with the nodes that still show its state. before: no offset past this one.
+    """Return comparisons of the nodes, each with an offset and without differences.
+
+    All are compared at the highest offset that they share. If a node's files end before another's begin, it gets a
+    comparison of its own with the nodes that still have its state. before: no offset past this one.
     """
     late, chosen = list[FolderNode](), sorted(nodes, key=lambda node: node.end)
     made = []
@@ -50,7 +54,7 @@ def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[NodeCo
 
 
 def common_offset(nodes: Sequence[FolderNode], before: float) -> int | None:
-    """Return the highest offset that all nodes show. nodes: by their end, ascending."""
+    """Return the highest offset at which all nodes have a state; None if there is none. nodes: sorted by their end."""
     end = int(min(nodes[0].end, before))
     offsets = {end, *(start for node in nodes for start in node.starts if start <= end)}
     return max((offset for offset in offsets if all(node.shows(offset) for node in nodes)), default=None)
@@ -59,8 +63,8 @@ def common_offset(nodes: Sequence[FolderNode], before: float) -> int | None:
 class Parting(NamedTuple):
     """The place where two logs diverge: the first offset of the batches that differ, and their epochs.
 
-    Of two epochs, the older one's records were never committed: that node drops them when it follows the leader. Of one
-    epoch, one of the two is damaged.
+    If the epochs differ, the records of the older one were never committed, and its node truncates them when it follows
+    the leader. If they are equal, one of the two logs is damaged.
     """
 
     offset: int
@@ -85,9 +89,11 @@ def parting(one: FolderNode, two: FolderNode) -> Parting | None:
 
 @dataclass(slots=True)
 class Drifting:
-    """An object that differs between nodes. groups: names of nodes with the same row, and that row (None: they have no
-    such object); columns: the different ones, () if some node lacks the object; last: the last record of the log that
-    changed it, as far as the log reaches back.
+    """An object that differs between nodes.
+
+    groups: ([names of nodes], their row), None for nodes without the object; columns: those that differ, () if some
+    node lacks the object; last: the last record of the log that changed the object, None if it is before the log's
+    begin
     """
 
     table: str
@@ -100,7 +106,9 @@ class Drifting:
 def drifting(
     nodes: Sequence[FolderNode], offset: int, problems: list[InputError], secrets: bool = False
 ) -> list[Drifting]:
-    """Return the objects that differ between nodes at an offset. Two images are held at a time."""
+    """Return the objects that differ between nodes at an offset. problems: takes the errors of reading. Two images are
+    in memory at a time.
+    """
     reference = nodes[0].image(offset, problems)
     found: dict[Key, dict[str, Change]] = {}
     for node in nodes[1:]:
@@ -113,7 +121,9 @@ def drifting(
 def grouped(
     names: Sequence[str], changes: dict[str, Change]
 ) -> tuple[list[tuple[list[str], Row | None]], tuple[str, ...]]:
-    """Return (nodes by their row, the different columns), from the changes between the first node and others."""
+    """Return ([(nodes, their row)], columns that differ). changes: {node: the object's change from the first node to
+    it}.
+    """
     first = next(iter(changes.values()))
     groups: list[tuple[list[str], Row | None]] = [([name for name in names if name not in changes], first.before)]
     for name, change in changes.items():
@@ -128,7 +138,7 @@ def grouped(
 
 
 def last_changes(node: FolderNode, found: Sequence[Drifting], offset: int) -> None:
-    """Find the last record of a node's log before `offset` that changed each object."""
+    """Set `last` of each object to the last record of a node's log before `offset` that changed it."""
     wanted = {(each.table, each.key): each for each in found}
 
     def report(event: Event) -> None:

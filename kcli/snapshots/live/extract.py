@@ -15,7 +15,9 @@ LARGEST = 1 << 40
 
 
 class Key(NamedTuple):
-    """Identifies a file: snapshots of two nodes with the same id may have the records in different orders."""
+    """Identifies a file. The server is a part of it because two nodes' snapshots of one id may have the records in
+    different orders.
+    """
 
     server: str
     topic: str
@@ -24,7 +26,7 @@ class Key(NamedTuple):
 
 
 class FileRange(NamedTuple):
-    """`data` stands at `position` of a file of `size` bytes."""
+    """Bytes of a file: `data` is at `position` of a file of `size` bytes."""
 
     key: Key
     size: int
@@ -33,7 +35,7 @@ class FileRange(NamedTuple):
 
 
 class Answered(Protocol):
-    """An exchange of a capture, as far as it is needed here."""
+    """The part of a captured exchange that `pieces_of` reads."""
 
     @property
     def api_key(self) -> int: ...
@@ -44,9 +46,8 @@ class Answered(Protocol):
 
 
 def pieces_of(exchanges: Iterable[Answered]) -> Iterator[FileRange]:
-    """Yield the pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
-
-    Pieces that lie outside the file's size are left out.
+    """Yield the pieces of snapshots in FetchSnapshot responses without an error, in the order of the exchanges. Pieces
+    outside the file's size are left out.
     """
     for exchange in exchanges:
         if exchange.api_key != FETCH_SNAPSHOT or not exchange.response:
@@ -64,13 +65,13 @@ def pieces_of(exchanges: Iterable[Answered]) -> Iterator[FileRange]:
 
 @dataclass(slots=True)
 class Assembly:
-    """The bytes of a file that are there: `covered`, as sorted, disjoint (start, end)."""
+    """The known bytes of a file. covered: sorted, disjoint ranges (start, end)."""
 
     size: int
     covered: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, position: int, length: int) -> None:
-        """Note that the bytes from `position` on are there."""
+        """Note that `length` bytes from `position` on are known."""
         if length <= 0:
             return
         start, end = position, position + length
@@ -82,11 +83,11 @@ class Assembly:
 
     @property
     def whole(self) -> bool:
-        """Return whether every byte of the snapshot is there."""
+        """Return whether every byte of the file is known."""
         return self.covered == [(0, self.size)]
 
     def missing(self) -> list[tuple[int, int]]:
-        """Return the missing bytes, as (start, end)."""
+        """Return the ranges (start, end) of unknown bytes."""
         gaps, at = [], 0
         for low, high in self.covered:
             if low > at:

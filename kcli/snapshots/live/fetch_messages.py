@@ -15,9 +15,10 @@ Body = dict[str, Any]
 
 
 def find_body(version: int, leader_epoch: int, offset: int, fetched_epoch: int | None) -> Body:
-    """Make a Fetch of the metadata log at an offset that makes a leader name its snapshot.
+    """Return the body of a Fetch of the metadata log. The offset is chosen so that the leader answers with a snapshot's
+    id.
 
-    fetched_epoch: of the record before the offset; None: the leader's.
+    fetched_epoch: the epoch of the record before the offset; None: the leader's
     """
     partition = {
         "partition": 0,
@@ -43,7 +44,7 @@ def find_body(version: int, leader_epoch: int, offset: int, fetched_epoch: int |
 
 
 def download_body(snapshot: SnapshotId, leader_epoch: int, position: int, max_bytes: int) -> Body:
-    """Make a FetchSnapshot of a snapshot's bytes from a position on, at most `max_bytes` of them."""
+    """Return the body of a FetchSnapshot for a snapshot's bytes from a position on, at most `max_bytes` of them."""
     partition = {
         "partition": 0,
         "currentLeaderEpoch": leader_epoch,
@@ -64,7 +65,7 @@ def first_partition(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def offered_id(partition: Mapping[str, Any]) -> SnapshotId | None:
-    """Return the snapshot that a partition of a response names; None if it names none."""
+    """Return the snapshot id in a partition of a response; None if there is none."""
     current = partition.get("snapshotId") or {}
     if current.get("endOffset", -1) < 0 or current.get("epoch", -1) < 0:
         return None

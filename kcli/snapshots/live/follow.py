@@ -17,12 +17,15 @@ from kcli.snapshots.live.fetch_messages import Body, find_body, offered_id
 from kcli.snapshots.live.quorum_reader import Committed, Endpoint, QuorumReader, SnapshotFetchError, Taken
 from kcli.snapshots.reading.framing import Batch, batches
 
-MOST_BYTES = 8 << 20  # of one answer
+MOST_BYTES = 8 << 20  # bytes of one response
 
 
 class LogFollower(QuorumReader):
-    """Follows the log from an offset. offset: the next one to read; last_epoch: of the record before it;
-    high_watermark: as the leader says, -1 until it does. wait_ms: how long the leader may wait for something new."""
+    """Follows the log from an offset.
+
+    offset: the next one to fetch; last_epoch: of the record before it; high_watermark: from the leader's last response,
+    -1 before the first; wait_ms: how long the leader may wait for new records
+    """
 
     FETCHING = "follow"
 
@@ -45,13 +48,17 @@ class LogFollower(QuorumReader):
         return body
 
     def take(self, body: Mapping[str, Any]) -> Taken:
-        """Process the response to `request()`; a quorum without a leader is asked for as long as a node answers."""
+        """Process the response to `request()`. While a quorum has no leader, its nodes are asked again for as long as
+        one of them responds.
+        """
         if self.refusals:
             self.turns = 0
         return super().take(body)
 
     def take_fetch(self, partition: Mapping[str, Any]) -> Committed | None:
-        """Take in batches of the log. Raises SnapshotFetchError: records that were read are not in the leader's."""
+        """Process batches of the log. Raises SnapshotFetchError if records that were read are not in the leader's
+        log.
+        """
         offered = offered_id(partition)
         diverging = partition.get("divergingEpoch") or {}
         if diverging.get("endOffset", -1) >= 0 and offered is None:
@@ -70,12 +77,12 @@ class LogFollower(QuorumReader):
         return self.committed(bytes(partition["records"] or b""))
 
     def take_whole(self) -> None:
-        """Follow the log from the snapshot's end."""
+        """Go on with the log from the snapshot's end."""
         assert self.id is not None
         self.state, self.offset, self.last_epoch = "follow", *self.id
 
     def committed(self, data: bytes) -> Committed:
-        """Return the whole batches of a response that are committed and new."""
+        """Return the whole batches of a response that are committed and were not returned before."""
         begin, first = None, self.offset
         end = 0
         for batch in batches(memoryview(data)):

@@ -1,6 +1,6 @@
 """Reading the metadata log of a KRaft quorum as a state machine without sockets (KIP-630, KIP-595, KIP-853).
 
-A reader sends Fetch to the leader until that names a snapshot, and FetchSnapshot until it has the whole of it. The
+A reader sends Fetch to the leader until a response names a snapshot, then FetchSnapshot until it has all its bytes. The
 fields of Fetch, and the steps after the snapshot, are in `snapshot_fetch` and `follow`. Common to both:
 
     answer                                  to a Fetch                   to a FetchSnapshot
@@ -11,8 +11,8 @@ fields of Fetch, and the steps after the snapshot, are in `snapshot_fetch` and `
     POSITION_OUT_OF_RANGE                   -                            from nothing, once; then -> Fetch
     anything else                           failed                       failed
 
-The caller sends `request(version)` of `api_key` to `target`, passes the answer to `take`, and writes the bytes that it
-returns at their position.
+The caller sends `request(version)` of `api_key` to `target`, passes the response to `take`, and writes the bytes that
+it returns at their position.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from kcli.snapshots.reading.names import SnapshotId
 OTHER_LEADER = (error_code("NOT_LEADER_OR_FOLLOWER"), error_code("BROKER_NOT_AVAILABLE"))
 OTHER_EPOCH = (error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH"))
 SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE = error_code("SNAPSHOT_NOT_FOUND"), error_code("POSITION_OUT_OF_RANGE")
-# So 3.9 to 4.4 answer for a snapshot that is gone: they fail to write the response with SNAPSHOT_NOT_FOUND.
+# The error of 3.9 to 4.4 for a deleted snapshot: they fail to write the response with SNAPSHOT_NOT_FOUND.
 SERVER_ERROR = error_code("UNKNOWN_SERVER_ERROR")
-MOST_TURNS = 60  # answers in a row without a byte of progress
+MOST_TURNS = 60  # responses in a row without a byte of progress
 
 
 class SnapshotFetchError(NetworkError):
-    """The quorum refuses the request, or does not answer."""
+    """The quorum refuses a request, does not respond, or sent what can't be used."""
 
 
 class Endpoint(NamedTuple):
@@ -49,7 +49,7 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes for the file of the current id, at this position."""
+    """Bytes to write at this position of the current snapshot's file."""
 
     position: int
     data: bytes
@@ -57,14 +57,14 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Drop the written part of the current file; `reason` for the user."""
+    """The written part of the current file is to be deleted. reason: a text for the user."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Whole batches after the earlier ones, all below the high watermark; data: empty without new ones."""
+    """Whole batches from `base_offset` on, all below the high watermark. data: b"" if nothing is new."""
 
     base_offset: int
     data: bytes
@@ -76,9 +76,9 @@ Taken = Write | Restart | Committed | None
 class QuorumReader(ABC):
     """Finds the leader, and downloads the snapshot that it names; see the module's table.
 
-    FETCHING: the state in which it sends Fetch; the other one is "download". bootstrap: controllers to ask first;
-    max_bytes: of one answer. id, size: of the snapshot, once known; position: bytes that are safe; leader, epoch: if
-    known.
+    FETCHING: the state in which it sends Fetch; the other state is "download"; bootstrap: controllers to ask first;
+    max_bytes: of one response id, size: of the snapshot, once known; position: number of bytes received; leader, epoch:
+    if known
     """
 
     FETCHING: str
@@ -96,9 +96,9 @@ class QuorumReader(ABC):
         self.current = 0  # index into bootstrap, while no leader is known
         self.turns = 0
         self.restarts = 0
-        self.refusals = 0  # by nodes that don't lead, in a row
+        self.refusals = 0  # in a row, by nodes that don't lead
 
-    # Of each kind of reader
+    # Defined by each kind of reader
 
     @abstractmethod
     def fetch_body(self, version: int) -> Body:
@@ -106,29 +106,31 @@ class QuorumReader(ABC):
 
     @abstractmethod
     def take_fetch(self, partition: Mapping[str, Any]) -> Committed | None:
-        """Take in the leader's answer to a Fetch, which has no error."""
+        """Process the leader's response to a Fetch, which has no error."""
 
     @abstractmethod
     def take_whole(self) -> None:
-        """Leave the state "download": the snapshot is whole."""
+        """Leave the state "download", because the snapshot is complete."""
 
-    # What to send
+    # Requests
 
     @property
     def target(self) -> Endpoint:
-        """The node to ask: the leader where its address is known, else the bootstrap controllers in turn."""
+        """The node for the next request: the leader if its address is known, else one of the bootstrap controllers in
+        turn.
+        """
         if self.leader is not None and self.leader in self.known:
             return self.known[self.leader]
         return self.bootstrap[self.current % len(self.bootstrap)]
 
     @property
     def asked(self) -> str:
-        """The node that was asked, "host:port"."""
+        """The address of `target`, "host:port"."""
         return f"{self.target.host}:{self.target.port}"
 
     @property
     def api_key(self) -> int:
-        """The API of the next request: Fetch, or FetchSnapshot while a snapshot comes."""
+        """The API of the next request: Fetch, or FetchSnapshot in the state "download"."""
         return FETCH if self.state == self.FETCHING else FETCH_SNAPSHOT
 
     def request(self, version: int) -> Body:
@@ -140,10 +142,12 @@ class QuorumReader(ABC):
             body = download_body(self.id, self.epoch, self.position, self.max_bytes)
         return body | ({"clusterId": self.cluster_id} if self.cluster_id else {})
 
-    # What came
+    # Responses
 
     def take(self, body: Mapping[str, Any]) -> Taken:
-        """Process the response to `request()`. Raises SnapshotFetchError: nothing more can be read."""
+        """Process the response to `request()`. Returns bytes to write, or that the file has to be begun again. Raises
+        SnapshotFetchError if nothing more can be read.
+        """
         self.turns += 1
         if self.turns > MOST_TURNS:
             raise SnapshotFetchError(f"no progress in {MOST_TURNS} answers; the last leader known is {self.leader}")
@@ -167,16 +171,17 @@ class QuorumReader(ABC):
         return self.take_fetch(partition)
 
     def lost(self) -> Restart | None:
-        """Ask the next node: the connection to `target` failed, or could not be made. Raises SnapshotFetchError."""
+        """Turn to the next node because the connection to `target` failed, or could not be made. Raises
+        SnapshotFetchError after MOST_TURNS of these.
+        """
         self.turns += 1
         if self.turns > MOST_TURNS:
             raise SnapshotFetchError("no controller answers")
         return self.turn_away()
 
     def take_download(self, partition: Mapping[str, Any], code: int) -> Write | Restart:
-        """Take in the leader's answer to a FetchSnapshot. Restart: it begins anew, elsewhere.
-
-        Raises SnapshotFetchError.
+        """Process the leader's response to a FetchSnapshot. Returns Restart if the download begins again. Raises
+        SnapshotFetchError.
         """
         if code == SNAPSHOT_NOT_FOUND:
             return self.gone()
@@ -187,7 +192,7 @@ class QuorumReader(ABC):
         return self.take_bytes(partition)
 
     def take_bytes(self, partition: Mapping[str, Any]) -> Write | Restart:
-        """Return the bytes to write. Raises SnapshotFetchError: they are not the requested ones."""
+        """Return the bytes to write. Raises SnapshotFetchError if they are not the requested ones."""
         data, position = bytes(partition["unalignedRecords"] or b""), partition["position"]
         said = offered_id(partition)
         if said != self.id or position != self.position:
@@ -208,21 +213,23 @@ class QuorumReader(ABC):
         return Write(position, data)
 
     def download(self, snapshot: SnapshotId | None) -> None:
-        """Go on with this snapshot, from where it was left if it is the current one."""
+        """Fetch this snapshot; of the current one, go on from `position`."""
         if snapshot != self.id:
             self.id, self.position, self.size = snapshot, 0, None
         self.state = "download"
 
-    # Turning
+    # Choosing the node
 
     def learn_nodes(self, nodes: Sequence[Mapping[str, Any]]) -> None:
-        """Take in endpoints of nodes (NodeEndpoints, KIP-853)."""
+        """Remember the addresses of nodes in a response (NodeEndpoints, KIP-853)."""
         for node in nodes:
             if node.get("host"):
                 self.known[node["nodeId"]] = Endpoint(node["host"], node["port"])
 
     def turn_to_leader(self, partition: Mapping[str, Any]) -> Restart | None:
-        """Turn to the leader that the answer names, or to the next controller. Raises SnapshotFetchError."""
+        """Turn to the leader that the response names, or to the next controller. Raises SnapshotFetchError if no
+        response has the leader's address.
+        """
         before, asked = self.leader, self.asked
         self.learn_leader(partition)
         if self.leader is not None and self.leader != before and self.leader in self.known:
@@ -234,30 +241,30 @@ class QuorumReader(ABC):
         return self.turn_away()
 
     def turn_away(self) -> Restart | None:
-        """Ask the next node: this one does not lead."""
+        """Turn to the next node because this one does not lead."""
         self.leader = None
         self.current += 1
         return self.fetch_again("the leader is lost")
 
     def fetch_again(self, reason: str) -> Restart | None:
-        """Send Fetch again. Restart: bytes that were written are of no use."""
+        """Send Fetch again. Returns Restart if written bytes become useless by that."""
         began = self.state == "download" and self.position > 0
         self.start_over()
         return Restart(f"{reason}: another node's file may differ") if began else None
 
     def start_over(self) -> None:
-        """Send Fetch again; a download begins with its first byte."""
+        """Send Fetch again. A later download begins with its first byte."""
         self.state, self.position, self.size = self.FETCHING, 0, None
 
     def learn_leader(self, partition: Mapping[str, Any]) -> None:
-        """Take in the leader that an answer names, unless its epoch is older."""
+        """Remember the leader that a response names, unless its epoch is older than the known one."""
         current = partition.get("currentLeader") or {}
         if current.get("leaderEpoch", -1) >= self.epoch:
             self.epoch = current["leaderEpoch"]
             self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
 
     def learn_epoch(self, partition: Mapping[str, Any]) -> Restart | None:
-        """Take the leader epoch of the response: the requested one was too old, or newer than this node's."""
+        """Take the leader epoch from the response: the requested one was too old, or newer than this node's."""
         current = partition.get("currentLeader") or {}
         if current.get("leaderEpoch", -1) < 0:
             return self.turn_away()
@@ -267,13 +274,15 @@ class QuorumReader(ABC):
         return self.fetch_again(f"node {self.leader} leads now") if changed else None
 
     def gone(self) -> Restart:
-        """Find a newer snapshot: this one was deleted."""
+        """Find a newer snapshot, because this one was deleted."""
         lost, self.id = self.id, None
         self.start_over()
         return Restart(f"snapshot {lost} is gone, a newer one has to be there")
 
     def overshot(self) -> Restart:
-        """Start over: the file so far is longer than the leader's, so it is another one. Raises SnapshotFetchError."""
+        """Start over, because the leader's file is shorter than the part received and so another one. Raises
+        SnapshotFetchError after the third time.
+        """
         self.restarts += 1
         if self.restarts > 1:
             self.state = self.FETCHING

@@ -1,8 +1,8 @@
 """Fetching one snapshot from a KRaft quorum (KIP-630), without sockets.
 
-    find      Fetch at offset 0: the leader answers with the id of its latest snapshot where its log begins later
+    find      Fetch at offset 0: the leader responds with the id of its latest snapshot if its log begins later
               (no snapshot id, no error: the next of PROBES; after the last: failed, none there) -> download
-    download  FetchSnapshot from the position reached, until the whole size has come -> done
+    download  FetchSnapshot from the position reached, until all bytes are received -> done
     done      the file is whole
     (failed)  SnapshotFetchError
 
@@ -18,17 +18,19 @@ from kcli.snapshots.live.fetch_messages import Body, find_body, offered_id
 from kcli.snapshots.live.quorum_reader import Endpoint, QuorumReader, Restart, SnapshotFetchError
 from kcli.snapshots.reading.names import SnapshotId
 
-# (offset, epoch of the record before it; None: the leader's) to ask for, until the leader would rather have the asker
-# begin with a snapshot: where the log begins later; where it begins at 0 with a snapshot of epoch 0 (that of the
-# bootstrap records); where its oldest snapshot is of a later epoch (Kafka's `ReplicatedLog.validateOffsetAndEpoch`).
+# (offset, epoch of the record before it; None: the leader's) of the Fetch requests, until the leader responds with a
+# snapshot's id. It does so for the first if its log begins later; for the second if its log begins at 0 with a snapshot
+# of epoch 0 (that of the bootstrap records); for the third if its oldest snapshot is of a later epoch (Kafka's
+# `ReplicatedLog.validateOffsetAndEpoch`).
 PROBES: tuple[tuple[int, int | None], ...] = ((0, 0), (0, None), (1, 0))
 
 
 class SnapshotFetch(QuorumReader):
     """Fetches one snapshot from the quorum; see the module's table.
 
-    bootstrap: controllers to ask first; wanted: this snapshot and no other; max_bytes: of one answer
-    state: "find", "download" or "done"; id, size: once known; position: bytes that are safe; leader, epoch: if known
+    bootstrap: controllers to ask first; wanted: the id of the snapshot, None for the latest; max_bytes: of one response
+    state: "find", "download" or "done"; id, size: once known; position: number of bytes received; leader, epoch: if
+    known
     """
 
     FETCHING = "find"
@@ -46,11 +48,11 @@ class SnapshotFetch(QuorumReader):
         self.probe = 0  # index into PROBES
 
     def fetch_body(self, version: int) -> Body:
-        """Return the body of a Fetch that makes the leader name a snapshot."""
+        """Return the body of a Fetch to which a leader responds with a snapshot's id."""
         return find_body(version, self.epoch, *PROBES[self.probe])
 
     def take_fetch(self, partition: Mapping[str, Any]) -> None:
-        """Take in the snapshot's id."""
+        """Begin to download the wanted snapshot, or the one in the response."""
         self.learn_leader(partition)
         self.refusals = 0
         offered = offered_id(partition)
@@ -60,9 +62,8 @@ class SnapshotFetch(QuorumReader):
             self.download(self.wanted or offered)
 
     def look_further(self, partition: Mapping[str, Any]) -> None:
-        """Ask next for an offset that only a snapshot can serve: the log reaches back to the one asked for.
-
-        Raises SnapshotFetchError.
+        """Take the next of PROBES, because the log reaches back to the requested offset. Raises SnapshotFetchError
+        after the last.
         """
         self.probe += 1
         if self.probe == len(PROBES):
@@ -74,13 +75,17 @@ class SnapshotFetch(QuorumReader):
         self.state = "done"
 
     def gone(self) -> Restart:
-        """Find a newer snapshot: this one was deleted. Raises SnapshotFetchError if this one alone was wanted."""
+        """Find a newer snapshot, because this one was deleted. Raises SnapshotFetchError if only this one was
+        wanted.
+        """
         if self.wanted is not None:
             raise SnapshotFetchError(f"{self.asked} does not have snapshot {self.wanted} (any more)")
         self.probe = 0
         return super().gone()
 
     def resume(self, position: int) -> None:
-        """Continue behind the first `position` bytes, which an earlier run has of this snapshot from this leader."""
+        """Continue behind the first `position` bytes, which an earlier run received of this snapshot from this
+        leader.
+        """
         assert self.state == "download"
         self.position = position

@@ -1,4 +1,4 @@
-"""Answers of a live quorum's controllers, each on its own port, and the findings that follow."""
+"""The responses of a live quorum's controllers, each asked on its own port, and the findings on them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from kcli.snapshots.quorum.quorum_findings import add_line
 
 @dataclass(slots=True)
 class ControllerAnswer:
-    """address: of the controller; error: why it did not answer; node: its id, if known
+    """A controller's response.
 
-    leader, epoch: from its answer; leader -1: it knows none; quorum: its DescribeQuorum, as the leader
-    cluster_id; controllers: {address: node id} from its answer; is_certificate: the error is about one
+    address: of the controller; error: why it did not respond; is_certificate: the error is about a certificate; node:
+    its id, if known leader, epoch: from its response; leader -1: it knows none; quorum: its DescribeQuorum, if it leads
+    cluster_id; controllers: {address: node id} from its response
     """
 
     address: str
@@ -44,7 +45,7 @@ class ControllerAnswer:
 
 def judge_answers(answers: Sequence[ControllerAnswer]) -> list[Finding]:
     """Return the findings on a live quorum, most important first."""
-    # One that was cut off from the others goes on to say that it leads, in an older epoch, until it gives up.
+    # A leader that is cut off from the others still claims to lead, in an older epoch, until it resigns.
     leader = max((each for each in answers if each.quorum is not None), key=lambda each: each.epoch, default=None)
     found = [*unreachable(answers, leader), *strangers(answers), *other_views(answers, leader)]
     if leader is None:
@@ -59,7 +60,7 @@ def judge_answers(answers: Sequence[ControllerAnswer]) -> list[Finding]:
 
 
 def unreachable(answers: Sequence[ControllerAnswer], leader: ControllerAnswer | None) -> Iterator[Finding]:
-    """Find controllers that do not answer."""
+    """Yield findings on controllers that do not respond."""
     for each in answers:
         if not each.error:
             continue
@@ -77,7 +78,7 @@ def unreachable(answers: Sequence[ControllerAnswer], leader: ControllerAnswer | 
 
 
 def strangers(answers: Sequence[ControllerAnswer]) -> Iterator[Finding]:
-    """Find controllers of another cluster than most."""
+    """Yield findings on controllers of another cluster than most."""
     known = Counter(each.cluster_id for each in answers if each.cluster_id)
     most = known.most_common(1)[0][0] if known else None
     for each in answers:
@@ -89,7 +90,7 @@ def strangers(answers: Sequence[ControllerAnswer]) -> Iterator[Finding]:
 
 
 def other_views(answers: Sequence[ControllerAnswer], leader: ControllerAnswer | None) -> Iterator[Finding]:
-    """Find controllers that do not follow the leader, as in a partitioned network."""
+    """Yield findings on controllers that do not follow the leader, as in a partitioned network."""
     if leader is None or leader.quorum is None:
         return
     true = leader.quorum
@@ -104,8 +105,8 @@ def other_views(answers: Sequence[ControllerAnswer], leader: ControllerAnswer | 
 
 
 def bystanders(answers: Sequence[ControllerAnswer], quorum: Described, bootstrap: str) -> Iterator[Finding]:
-    """Find controllers that answer and do not vote, such as one with a replaced disk after its old voter was
-    removed.
+    """Yield findings on controllers that respond but are no voters, such as one with a replaced disk after its old
+    voter was removed.
     """
     voters = [each.key.id for each in quorum.voters]
     for each in answers:
@@ -117,7 +118,7 @@ def bystanders(answers: Sequence[ControllerAnswer], quorum: Described, bootstrap
 
 
 def no_leader(answers: Sequence[ControllerAnswer]) -> Finding:
-    """Make the finding that no controller says it leads."""
+    """Return the finding that no controller claims to lead."""
     here = [each for each in answers if not each.error]
     evidence: dict[str, Any] = {"answered": len(here), "asked": len(answers)}
     evidence["views"] = {each.address: {"leader": each.leader, "epoch": each.epoch} for each in here}
@@ -133,7 +134,9 @@ def no_leader(answers: Sequence[ControllerAnswer]) -> Finding:
 
 
 def state(quorum: Described, leader: ControllerAnswer, is_wrong: bool) -> Finding:
-    """Return how the quorum is."""
+    """Return the finding that describes the quorum: its leader, epoch and members. is_wrong: there are other findings
+    than this.
+    """
     evidence: dict[str, Any] = {"leader": quorum.leader, "epoch": quorum.epoch, "highWatermark": quorum.high_watermark}
     evidence["voters"] = [each.key.id for each in quorum.voters]
     text = f"node {quorum.leader} leads in epoch {quorum.epoch}, high watermark {quorum.high_watermark}, "

@@ -10,11 +10,11 @@ from kcli.finding import Finding
 from kcli.schemas.definition import ZERO_UUID
 from kcli.snapshots.quorum.quorum_findings import ANYWHERE, add_line, remove_line
 
-STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second
+STALE_MS = 30_000  # since the last fetch; a live replica fetches every half second
 
 
 class ReplicaKey(NamedTuple):
-    """A replica of the metadata log. directory: "" where its node does not say (static quorums)."""
+    """A replica of the metadata log. directory: "" if its node does not report it (static quorums)."""
 
     id: int
     directory: str = ""
@@ -25,7 +25,9 @@ class ReplicaKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A voter or observer. end: of its log, as far as the leader knows; fetched: when it last did, ms, -1: never."""
+    """A voter or observer. end: the end offset of its log, as far as the leader knows; fetched: time of its last fetch
+    in ms, -1: never.
+    """
 
     key: ReplicaKey
     end: int
@@ -34,7 +36,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """now: the leader's time, ms; -1: it does not say (before 3.4)."""
+    """A quorum by its leader's DescribeQuorum response. now: the leader's time in ms; -1 if it does not report it
+    (before 3.4).
+    """
 
     leader: int
     epoch: int
@@ -45,27 +49,33 @@ class Described:
 
     @property
     def end(self) -> int:
-        """The end of the leader's log."""
+        """The highest end offset of the voters' logs, which is the leader's."""
         return max((each.end for each in self.voters), default=-1)
 
     def behind(self, members: Iterable[Member]) -> dict[ReplicaKey, int]:
-        """Return how many records each member lacks."""
+        """Return the number of records that each member lacks."""
         return {each.key: max(self.end - each.end, 0) for each in members}
 
     def is_stale(self, member: Member) -> bool:
-        """Return whether a member has not fetched for long; the leader does not fetch."""
+        """Return whether a member has not fetched for more than STALE_MS. A leader does not fetch and is never
+        stale.
+        """
         if member.key.id == self.leader and member in self.voters:
             return False
         return self.now >= 0 and self.now - member.fetched > STALE_MS
 
     def living(self, node: int) -> Member | None:
-        """Return the present member of a node among those with its id: the one that fetched last."""
+        """Return the member of a node that is in use, if several have the node's id: the one that fetched last. None
+        without any.
+        """
         mine = [each for each in (*self.voters, *self.observers) if each.key.id == node]
         return max(mine, key=lambda each: (not self.is_stale(each), each.fetched, each.end), default=None)
 
 
 def described(answer: Mapping[str, Any]) -> Described | None:
-    """Take the state out of a DescribeQuorum response; None: it has none, as of a node that does not lead."""
+    """Return the state in a DescribeQuorum response; None if it has none, like the response of a node that does not
+    lead.
+    """
     found = [each for topic in answer["topics"] for each in topic["partitions"] if not each["errorCode"]]
     if answer.get("errorCode") or not found:
         return None
@@ -81,14 +91,16 @@ def replica(value: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def member(value: Mapping[str, Any]) -> Member:
-    """Take a member out of a response."""
+    """Return the member that a part of the response describes."""
     directory = value.get("replicaDirectoryId") or ZERO_UUID
     key = ReplicaKey(value["replicaId"], "" if directory == ZERO_UUID else directory)
     return Member(key, value["logEndOffset"], value.get("lastFetchTimestamp", -1))
 
 
 def stale_members(quorum: Described, bootstrap: str = ANYWHERE) -> Iterator[Finding]:
-    """Find voters that do not fetch, nodes that fetch with another directory than they vote with, and old observers."""
+    """Yield findings on voters that do not fetch, nodes that fetch with another directory than they vote with, and old
+    observers.
+    """
     for voter in filter(quorum.is_stale, quorum.voters):
         node, directory = voter.key
         other = next((each for each in quorum.observers if each.key.id == node and not quorum.is_stale(each)), None)

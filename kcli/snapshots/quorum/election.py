@@ -1,6 +1,6 @@
-"""The nodes of a quorum that can be elected, if just these are started as they are.
+"""The nodes of a quorum that can be elected, if only these are started, in their present state.
 
-A voter grants its vote to a candidate with a log not behind its own, by the last epoch and then by the end (KIP-595).
+A voter votes for a candidate whose log is not behind its own, compared by the last epoch and then by the end (KIP-595).
 The candidate asks the voters that it knows, by node id and directory id (KIP-853), in its cluster.
 """
 
@@ -16,9 +16,10 @@ from kcli.snapshots.quorum.voters import VoterKey
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """nodes: the present ones; cluster_id: that of most of them; voters: those of the best log.
+    """A quorum by its present nodes.
 
-    best: the longest log, by epoch, of the cluster's voters, or of all its nodes if no voter is present
+    cluster_id: that of most nodes; voters: as the longest log of the cluster has them, else any other node best: the
+    node with the longest log, by epoch, among the cluster's voters, or among all its nodes if no voter is present
     electable: the ids of nodes that can be elected
     """
 
@@ -30,12 +31,12 @@ class Quorum:
 
     @property
     def is_known(self) -> bool:
-        """Return whether it is known who votes."""
+        """Return whether the voters are known."""
         return bool(self.voters)
 
     @property
     def longest(self) -> QuorumNode:
-        """The longest log by epoch in the cluster, be its node a voter or not; of equal ones a voter's."""
+        """The node with the longest log by epoch in the cluster, voter or not; of equal logs a voter's."""
         members = [node for node in self.nodes if not self.is_stranger(node)]
         return max(members, key=lambda node: (node.place, self.voter(node) is not None))
 
@@ -49,23 +50,25 @@ class Quorum:
         return node.identity.cluster_id not in (None, self.cluster_id) and self.cluster_id is not None
 
     def voter(self, node: QuorumNode) -> VoterKey | None:
-        """Return the voter that a node is."""
+        """Return the voter that this node is; None if it is none."""
         return next((each for each in self.voters if each.is_node(node.id, node.identity.directory_id)), None)
 
     def holders(self, offset: int) -> list[QuorumNode]:
-        """Return the voters with logs that agree with the best one up to an offset."""
+        """Return the voters' nodes with logs that agree with the best one up to an offset."""
         voters = (node for node in self.nodes if self.voter(node) is not None and not self.is_stranger(node))
         return [node for node in voters if common_end(self.best, node) >= offset]
 
     @property
     def on_majority(self) -> int | None:
-        """The offset up to which a majority of the voters has the best log; None: too few of them are there."""
+        """The offset up to which a majority of the voters has the best log; None if fewer than a majority is
+        present.
+        """
         ends = sorted((common_end(self.best, node) for node in self.holders(0)), reverse=True)
         return ends[self.majority - 1] if 0 < self.majority <= len(ends) else None
 
 
 def quorum_of(nodes: Sequence[QuorumNode]) -> Quorum:
-    """Judge a quorum by its nodes, one at least."""
+    """Judge a quorum by its nodes, of which there is at least one."""
     longest = max(nodes, key=lambda node: node.place)
     known = Counter(node.identity.cluster_id for node in nodes if node.identity.cluster_id)
     most = max(known.values(), default=0)
@@ -81,14 +84,16 @@ def quorum_of(nodes: Sequence[QuorumNode]) -> Quorum:
 
 
 def static_voters(members: Sequence[QuorumNode]) -> tuple[VoterKey, ...]:
-    """Return the voters of a quorum below kraft.version 1, which each node has in its properties, be its log empty."""
+    """Return the voters of a quorum below kraft.version 1, which each node has in its properties even if its log is
+    empty.
+    """
     if any(node.logged for node in members):
         return ()
     return next((node.voters for node in members if node.voters), ())
 
 
 def can_win(candidate: QuorumNode, members: Sequence[QuorumNode]) -> bool:
-    """Return whether a majority of the voters that a node knows, itself among them, would vote for it."""
+    """Return whether a majority of the voters that the candidate knows, including itself, would vote for it."""
     voters = candidate.voters or static_voters(members)
     if not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
         return False

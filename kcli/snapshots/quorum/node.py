@@ -1,4 +1,4 @@
-"""A node of a quorum by its log directory: who it says it is, its log by epochs, and the voters that it knows."""
+"""A node of a quorum by its log directory: its identity, its log by epochs, and the voters that it knows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from kcli.snapshots.reading.log_batches import log_batches
 from kcli.snapshots.reading.names import META_PROPERTIES, NOTHING
 from kcli.snapshots.rules.verification import verify
 
-# How the property is named that holds the node's id, by the version of the file (Kafka's MetaProperties).
+# {version of the file: name of the property with the node's id} (Kafka's MetaProperties)
 NODE_NAMES = {0: "broker.id", 1: "node.id"}
-RESERVED = 100  # the uuids below it as a number are none of a directory (Kafka's DirectoryId)
+RESERVED = 100  # uuids below this number are reserved, and name no directory (Kafka's DirectoryId)
 
 
 class Identity(NamedTuple):
-    """A node's identity by its meta.properties; None: it does not say. refusal: why no node starts with this file."""
+    """A node's identity by its meta.properties; None for a missing property. refusal: why no node starts with this
+    file.
+    """
 
     node_id: int | None = None
     directory_id: str | None = None
@@ -32,7 +34,7 @@ class Identity(NamedTuple):
 
 
 class EpochRun(NamedTuple):
-    """The records of a leader epoch: from an offset up to another one, which is not included."""
+    """The records of a leader epoch, from the offset `start` up to `end`, which is not included."""
 
     epoch: int
     start: int
@@ -41,8 +43,9 @@ class EpochRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuorumNode:
-    """path: as it was given. runs: its log by epochs; a snapshot that ends behind the log is an empty run; logged: the
-    voters in the log."""
+    """A node's files. path: as the user wrote it; runs: its log by epochs, in which a snapshot that ends behind the log
+    is an empty run; logged: the voters in the log.
+    """
 
     path: str
     identity: Identity
@@ -62,12 +65,12 @@ class QuorumNode:
 
     @property
     def end(self) -> int:
-        """The offset behind its last record."""
+        """The offset behind the log's last record."""
         return self.runs[-1].end if self.runs else 0
 
     @property
     def epoch(self) -> int:
-        """The leader epoch of its last record; -1: it has none."""
+        """The leader epoch of the log's last record; -1 if it has none."""
         return self.runs[-1].epoch if self.runs else -1
 
     @property
@@ -77,12 +80,12 @@ class QuorumNode:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether its log has no record yet, as after `kafka-storage format`."""
+        """Return whether the log has no record yet, as after `kafka-storage format`."""
         return self.end == 0
 
     @property
     def voters(self) -> tuple[VoterKey, ...]:
-        """The voters that it knows: by its log or, below kraft.version 1, by quorum-state."""
+        """The voters that the node knows: those in its log or, below kraft.version 1, those in its quorum-state."""
         if self.logged:
             return self.logged
         return tuple(VoterKey(each) for each in self.state.voters) if self.state else ()
@@ -114,23 +117,25 @@ def identity_of(log_dir: Path) -> Identity:
 
 
 def directory_in(text: str | None) -> str | None:
-    """Return a directory's uuid in the form of logs, from text that Kafka's `Uuid.fromString` takes; else None."""
+    """Return a directory's uuid as logs write it; None for text that Kafka's `Uuid.fromString` refuses, and for
+    reserved uuids.
+    """
     if text is None or not re.fullmatch("[A-Za-z0-9_-]{22}(==)?", text):
         return None
-    data = urlsafe_b64decode(text[:22] + "==")  # bits behind the last byte count for nothing
+    data = urlsafe_b64decode(text[:22] + "==")  # the unused bits of the last letter are ignored
     low = int.from_bytes(data[8:], signed=True)
     return None if data[:8] == bytes(8) and low < RESERVED else uuid_text(data)
 
 
 def number_in(text: str) -> int | None:
-    """Return the number in a property as Java parses it; None: there is none that is not negative."""
+    """Return the number in a property as Java parses it; None if it is negative or no number."""
     return int(text) if re.fullmatch("[+]?[0-9]{1,10}", text) else None
 
 
 def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     """Read a node's log directory, or the partition's directory in it. Raises InputError, OSError.
 
-    A meta.properties alone is a node, too: without a metadata log it starts with an empty one, and votes.
+    A meta.properties without a metadata log is a node, too: it starts with an empty log, and votes.
     """
     folder = metadata_directory(path)
     listing = listing_of(folder)
@@ -150,7 +155,9 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
 
 
 def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] | None:
-    """Return a node's newest snapshot and the first error that `verify` finds in it; None: there is none."""
+    """Return the name of a node's newest snapshot and the first error that `verify` finds in it; None without a
+    snapshot or an error.
+    """
     folder = metadata_directory(node.path)
     newest = listing_of(folder).newest
     if newest is None:
@@ -158,7 +165,7 @@ def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] |
     try:
         with open_file(str(folder / newest[1])) as file:
             first = next(iter(verify(file.data, newest[1], dialect=dialect, mapped=file.mapped)), None)
-    except FileNotFoundError:  # a running node deletes the old one as soon as it has another
+    except FileNotFoundError:  # a running node deletes the old one once it has a newer one
         return None
     return (newest[1], first.message) if first and first.is_error else None
 
@@ -173,7 +180,7 @@ def logged_files(folder: Path, listing: Listing, log_end: int) -> list[str]:
 
 
 def epoch_runs(segments: list[str]) -> list[EpochRun]:
-    """Return the runs of leader epochs in a log."""
+    """Return the runs of leader epochs in a log's segments."""
     runs: list[EpochRun] = []
     for batch in log_batches(segments):
         if runs and runs[-1].epoch == batch.leader_epoch:
@@ -184,7 +191,7 @@ def epoch_runs(segments: list[str]) -> list[EpochRun]:
 
 
 def quorum_state(folder: Path) -> QuorumState | None:
-    """Read quorum-state; None: it is not there, or can't be read, which is a matter of `verify`."""
+    """Return quorum-state; None if the file is missing or can't be read, which `verify` reports."""
     path = folder / "quorum-state"
     try:
         return parse_quorum_state(path.read_text("utf-8", "replace")) if path.is_file() else None
@@ -193,7 +200,9 @@ def quorum_state(folder: Path) -> QuorumState | None:
 
 
 def common_end(one: QuorumNode, other: QuorumNode) -> int:
-    """Return the offset up to which two logs have the same epochs: where they part, or where the shorter one ends."""
+    """Return the offset up to which two logs have the same epochs: where they diverge, or where the shorter one
+    ends.
+    """
     mine, yours = ({run.epoch: run for run in node.runs} for node in (one, other))
     shared = [epoch for epoch in mine if epoch in yours]
     if not shared:

@@ -17,7 +17,7 @@ ANYWHERE = "HOST:PORT"
 def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = None) -> list[Finding]:
     """Return the findings on a quorum by its nodes' folders, most important first.
 
-    running: their logs grow while they are read, so that one which is behind the others may have been read first.
+    running: the nodes are running, so that a log may seem behind the others only because it was read first
     """
     found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum)]
     found += damaged(quorum, dialect)
@@ -27,7 +27,7 @@ def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = Non
 
 
 def grave(quorum: Quorum) -> str:
-    """Return the severity of a voter that does not take part: critical where none can win."""
+    """Return the severity of a voter that does not take part: critical if no node can be elected."""
     return "warning" if quorum.electable else "critical"
 
 
@@ -36,7 +36,7 @@ def subject_of(node: QuorumNode) -> dict[str, Any]:
 
 
 def strangers(quorum: Quorum) -> Iterator[Finding]:
-    """Find nodes of another cluster."""
+    """Yield findings on nodes of another cluster."""
     for node in filter(quorum.is_stranger, quorum.nodes):
         evidence = {"clusterId": node.identity.cluster_id, "others": quorum.cluster_id}
         text = f"{node.name} is of cluster {node.identity.cluster_id}, the others of {quorum.cluster_id}"
@@ -45,7 +45,7 @@ def strangers(quorum: Quorum) -> Iterator[Finding]:
 
 
 def missing(quorum: Quorum) -> Iterator[Finding]:
-    """Find voters without any files."""
+    """Yield findings on voters without any files."""
     here = {node.id for node in quorum.nodes}
     lost = [voter for voter in quorum.voters if voter.id not in here]
     for voter in lost:
@@ -69,7 +69,7 @@ def missing_advice(quorum: Quorum, voter: VoterKey) -> str:
 
 
 def removal(voter: VoterKey) -> str:
-    """Return the command that removes a voter."""
+    """Return the command that removes a voter; for a static quorum a text on what to do instead."""
     if voter.directory is None:
         return "in a static quorum its place stays: a new node with the same node.id, or other controller.quorum.voters"
     return remove_line(voter.id, voter.directory)
@@ -82,13 +82,13 @@ def remove_line(node: int, directory: str, controller: str = ANYWHERE) -> str:
 
 
 def add_line(controller: str = ANYWHERE) -> str:
-    """Return the command that makes a node a voter, for the node itself; its properties stand before the verb."""
+    """Return the command that makes a node a voter, to be run on the node. Its properties come before the verb."""
     where = f"--bootstrap-controller {controller} --command-config server.properties"
     return f"kafka-metadata-quorum {where} add-controller"
 
 
 def impostors(quorum: Quorum) -> Iterator[Finding]:
-    """Find nodes that are no voter, by their directory or by their id."""
+    """Yield findings on nodes that are no voter, because of their directory id or their node id."""
     for node in quorum.nodes:
         if quorum.is_stranger(node) or not quorum.is_known or quorum.voter(node) is not None:
             continue
@@ -112,7 +112,7 @@ def impostors(quorum: Quorum) -> Iterator[Finding]:
 
 
 def doubles(quorum: Quorum) -> Iterator[Finding]:
-    """Find folders of one and the same voter: a copy, or a meta.properties in the wrong place."""
+    """Yield findings on folders of one and the same voter: a copy, or a meta.properties in the wrong place."""
     seen: dict[VoterKey, QuorumNode] = {}
     for node in quorum.nodes:
         voter = quorum.voter(node)
@@ -127,7 +127,7 @@ def doubles(quorum: Quorum) -> Iterator[Finding]:
 
 
 def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
-    """Return the finding that a folder names no node: Kafka does not start with it."""
+    """Return the finding that a folder names no node, so that Kafka does not start with it."""
     evidence = {"voters": [voter.id for voter in quorum.voters], "logEnd": node.end, "epoch": node.epoch}
     refusal = node.identity.refusal
     lacks = f"/meta.properties has {refusal}" if refusal else " has no meta.properties"
@@ -152,7 +152,7 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
 
 
 def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
-    """Find nodes with an error in their newest snapshot: a node that needs it does not start."""
+    """Yield findings on nodes with an error in their newest snapshot; a node that needs it does not start."""
     for node in quorum.nodes:
         damage = damage_of_newest(node, dialect)
         if damage is None:
@@ -166,7 +166,9 @@ def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
 
 
 def is_broker(quorum: Quorum, node: QuorumNode) -> bool:
-    """Return whether a node is registered as a broker, and as no controller: by its own log, if it has one."""
+    """Return whether a node is registered as a broker and not as a controller: in its own log, or in the longest one if
+    its own is empty.
+    """
     from kcli.snapshots.reading.api import Wanted, load_image
 
     image = load_image(Wanted((quorum.longest if node.is_empty else node).path)).loader.image
@@ -174,7 +176,7 @@ def is_broker(quorum: Quorum, node: QuorumNode) -> bool:
 
 
 def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
-    """Find nodes with logs behind the best one, or diverging from it."""
+    """Yield findings on nodes with logs that are behind the best one, or diverge from it."""
     best = quorum.best
     for node in quorum.nodes:
         if quorum.is_stranger(node) or node.place >= best.place or (node.is_empty and quorum.voter(node) is None):
@@ -196,7 +198,7 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
             wins = node.id in quorum.electable
             advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win"
             advice += f" but by the others' votes: {best.name} drops {lacks} then" if wins else ""
-            # That a node which does not vote is behind is no matter for an election.
+            # A node that does not vote has no effect on an election.
             severity = "info" if running or quorum.voter(node) is None else "warning"
             if node.is_empty:
                 text = f"{node.name} has an empty metadata log, that of {best.name} ends at {best.end}"
@@ -228,7 +230,9 @@ def election(quorum: Quorum, is_wrong: bool) -> Finding:
 
 
 def survivor(quorum: Quorum) -> Finding:
-    """Return the finding on the log to keep of a lost quorum: its uncommitted end, and the losses of other logs."""
+    """Return the finding on the log to keep of a lost quorum: its uncommitted end, and the records that other logs
+    lack.
+    """
     best, safe = quorum.best, quorum.on_majority
     evidence: dict[str, Any] = {"logEnd": best.end, "epoch": best.epoch, "onMajorityUpTo": safe}
     evidence["loses"] = {str(node.id): best.end - common_end(best, node) for node in quorum.nodes if node is not best}

@@ -15,7 +15,7 @@ from kcli.snapshots.reading.walk import opened, walk
 
 
 class VoterKey(NamedTuple):
-    """A voter. directory: None in a quorum of kraft.version 0, which names its voters by id alone."""
+    """A voter. directory: None in a quorum of kraft.version 0, which names its voters only by id."""
 
     id: int
     directory: str | None = None
@@ -27,12 +27,12 @@ class VoterKey(NamedTuple):
 
 
 def logged_voters(files: Sequence[str], dialect: str | None = None) -> tuple[VoterKey, ...]:
-    """Return the last voters in snapshots and segments, in the order of the log. Raises InputError."""
+    """Return the last voters in snapshots and segments, which are in the order of the log. Raises InputError."""
     return last_voters(each for path in files for each in controls(path, dialect, whole=path.endswith(".log")))
 
 
 def last_voters(records: Iterable[tuple[int | None, Mapping[str, Any]]]) -> tuple[VoterKey, ...]:
-    """Return the voters by control records, as (type, value); none below kraft.version 1."""
+    """Return the voters by control records, as (type, value); () below kraft.version 1."""
     kraft_version, voters = 0, tuple[VoterKey, ...]()
     for kind, value in records:
         if kind == ControlType.KRAFT_VERSION:
@@ -43,26 +43,28 @@ def last_voters(records: Iterable[tuple[int | None, Mapping[str, Any]]]) -> tupl
 
 
 def controls(path: str, dialect: str | None, *, whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the control records of a file; whole: else up to its first data batch, where a snapshot has them."""
+    """Yield the control records of a file. whole: read all of it; else up to its first data batch, because a snapshot
+    has them at its start.
+    """
     decoder = Decoder(dialect)
     with open_file(path) as file:
         for batch in batches(file.data):
             if isinstance(batch, Fault) or not (batch.is_control or whole):
                 return
             if batch.is_control and batch.magic == 2:
-                with suppress(DecodeError, InputError):  # a matter of `verify`
+                with suppress(DecodeError, InputError):  # `verify` reports it
                     yield from controls_in(opened(file.data, batch), batch, decoder)
             release(file.mapped, batch.position, batch.end)
 
 
 def controls_in(records: memoryview, batch: Batch, decoder: Decoder) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the records of a control batch that say who votes. Raises DecodeError."""
+    """Yield the records of a control batch about kraft.version and voters, as (type, value). Raises DecodeError."""
     for _, kind, _, start, end, problem in walk(records, batch):
         if kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS) and not problem:
             yield kind, decoder.read_control(kind, records[start:end])
 
 
 def voter_key(value: Mapping[str, Any]) -> VoterKey:
-    """Take a voter out of a VotersRecord."""
+    """Return a voter of a VotersRecord."""
     address = next((f"{each['host']}:{each['port']}" for each in value["endpoints"]), None)
     return VoterKey(value["voterId"], value["voterDirectoryId"], address)

@@ -1,1 +1,1 @@
-"""Snapshots and metadata logs read: files, batches, records, folders."""
+"""Reads snapshots and metadata logs: files, batches, records, folders."""

@@ -16,9 +16,12 @@ from kcli.snapshots.reading.names import NOTHING, SnapshotName, parse_snapshot_n
 
 
 class Wanted(NamedTuple):
-    """path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
-    at_offset: the first log offset that is not wanted; at_time: or the last time that is, ms; before: of a directory no
-    snapshot that ends there or later."""
+    """The image to load.
+
+    path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
+    at_offset: the first log offset that is not included; at_time: instead of it, the last time (ms) that is included;
+    before: of a directory use no snapshot that ends at this offset or later
+    """
 
     path: str | Stream
     log: str | None = None
@@ -28,8 +31,11 @@ class Wanted(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """loader: with the image; sources: the files that were read; seconds it took; note: that the image ends before the
-    offset that was asked for, and why."""
+    """A loaded image.
+
+    loader: has the image; sources: the files that were read; seconds: of loading; note: why the image ends before the
+    requested offset, None if it does not
+    """
 
     loader: Loader
     sources: list[str]
@@ -38,7 +44,7 @@ class Loaded(NamedTuple):
 
 
 def parse_wanted(text: str) -> Wanted:
-    """Parse `PATH`, `PATH@OFFSET` or `PATH@TIME` (where no file has that name)."""
+    """Parse `PATH`, `PATH@OFFSET` or `PATH@TIME`. A text that is a file's name is a path."""
     path, mark, place = text.rpartition("@")
     if not mark or Path(text).exists():
         return Wanted(text)
@@ -66,10 +72,11 @@ def read_snapshot(
 ) -> Image:
     """Return the metadata image of a KRaft snapshot (KIP-630): topics, brokers, configs, ACLs, features.
 
-    file: a snapshot, by path or opened in binary mode, or a directory: its newest snapshot and the log after that. log:
-    a directory of segments to replay after the snapshot. at_offset: the first log offset that is not wanted; an offset
-    inside a batch means the state before that batch, as no node ever had the one in between. Raises InputError at the
-    first thing that can't be read or applied, UsageError for arguments that make no sense.
+    file: a snapshot, by path or opened in binary mode, or a directory, of which the newest snapshot and the log after
+    that are read. log: a directory of segments to replay after the snapshot. at_offset: the first log offset that is
+    not included; an offset inside a batch means the state before that batch, because no node ever had the state in
+    between. Raises InputError at the first thing that can't be read or applied, UsageError for arguments that make no
+    sense.
     """
     found = files_of(file, "read_snapshot")
     if len(found) > 1:
@@ -84,11 +91,11 @@ def read_snapshot(
 
 
 def apart(*both: Wanted) -> list[Wanted]:
-    """Return two sources, neither of which takes its state from the other one's file: a log leads there from before it.
-    Times have become offsets.
+    """Return two sources of which neither reads its state from the other one's snapshot; it is replayed from an earlier
+    state instead. Times are replaced by offsets.
 
-    Raises InputError if there is no other way to a snapshot than the snapshot, or the log does not know a time;
-    Raises UsageError.
+    Raises InputError if nothing leads to a state but that snapshot, or the log does not reach back to a time; raises
+    UsageError if there is no log for a time.
     """
     first, second = map(at_its_offset, both)
     return [apart_from(first, second), apart_from(second, first)]
@@ -109,9 +116,8 @@ def apart_from(wanted: Wanted, other: Wanted) -> Wanted:
 
 
 def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = False) -> Loaded:
-    """Load the image, from the newest snapshot that is not past the offset, and the log after it.
-
-    Raises InputError, Raises UsageError.
+    """Load the image from the newest snapshot that is not past the offset, and the log after it. Raises InputError,
+    UsageError.
     """
     import time
 
@@ -137,7 +143,9 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
 
 
 def at_its_offset(wanted: Wanted) -> Wanted:
-    """Return the same source by an offset, where it is by a time. Raises UsageError."""
+    """Return the source with its time replaced by an offset. Raises UsageError if it has no log, InputError if the log
+    begins after the time.
+    """
     if wanted.at_time is None:
         return wanted
     folder = log_folder(wanted)
@@ -160,9 +168,8 @@ def is_directory(path: str | Stream) -> bool:
 
 
 def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
-    """Return the file itself, or of a directory the newest snapshot that ends at or before the offset.
-
-    Raises UsageError.
+    """Return the file itself, or of a directory the newest snapshot that ends at or before the offset; None if it has
+    none. Raises UsageError if the file ends after the offset.
     """
     if isinstance(wanted.path, Stream) or not is_directory(wanted.path):
         name = parse_snapshot_name(Path(name_of(wanted.path)).name)
@@ -182,7 +189,7 @@ def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
 
 
 def take_snapshot(loader: Loader, path: str | Stream) -> None:
-    """Load one snapshot file. InputError names the file."""
+    """Load one snapshot file. Raises InputError with the file's name."""
     with open_file(path) as file:
         refuse_empty(file)
         name: SnapshotName | None = parse_snapshot_name(file.name)
@@ -194,7 +201,9 @@ def take_snapshot(loader: Loader, path: str | Stream) -> None:
 
 
 def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
-    """Replay the segments of a folder behind the image. Returns the files that were read. Raises InputError."""
+    """Replay the segments of a folder behind the loader's image. Returns the paths of the segments that were read.
+    Raises InputError.
+    """
     listing = listing_of(folder)
     segments = listing.segments
     start = loader.image.provenance.end_offset

@@ -1,8 +1,9 @@
-"""Metadata and control records: names, values and JSON text of their messages, in the layout that fits.
+"""Metadata and control records: names, values and JSON text of their messages.
 
 Kafka's form (`kafka-dump-log --cluster-metadata-decoder`): {"type": "PARTITION_RECORD", "version": 1, "data": {...}}.
-Some releases wrote other layouts under the same version numbers. The newest layout is tried first, then the others; the
-one that reads the record to its last byte is right.
+
+Some releases wrote other layouts under the same version numbers. The newest layout is tried first, then the others,
+until one reads the record to its last byte.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def upper_snake(name: str) -> str:
 
 
 class Decoder:
-    """The records of a metadata log or snapshot by type and version. `dialect` as for `kcli.schemas.catalog`."""
+    """The codecs of a metadata log's or snapshot's records, by type and version. `dialect` as for
+    `kcli.schemas.catalog`.
+    """
 
     def __init__(self, dialect: str | None = None) -> None:
         self.dialect = dialect
@@ -35,12 +38,12 @@ class Decoder:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """apiKey -> message name, of metadata records."""
+        """{apiKey: message name} of metadata records."""
         return dict(catalog(self.dialect).records("metadata"))
 
     @cached_property
     def type_names(self) -> dict[int, str]:
-        """apiKey -> "PARTITION_RECORD"."""
+        """{apiKey: "PARTITION_RECORD"}"""
         return {key: upper_snake(name) for key, name in self.names.items()}
 
     def codec(self, key: int, version: int) -> MessageCodec | None:
@@ -54,7 +57,9 @@ class Decoder:
         return found
 
     def control_codec(self, kind: int, data: memoryview) -> MessageCodec | None:
-        """Return the codec of a control record's value: its version is its first field, an int16."""
+        """Return the codec of a control record's value, whose first field is its version (int16); None for an unknown
+        type or version.
+        """
         name = catalog(self.dialect).records("control").get(kind)
         if name is None or len(data) < 2:
             return None
@@ -65,15 +70,15 @@ class Decoder:
         return self.control_codecs[kind, version]
 
     def why_unknown(self, key: int, version: int) -> str:
-        """Return why there is no codec."""
+        """Return why there is no codec for a metadata record."""
         name = self.names.get(key)
         if name is None:
             return f"unknown record type {key}"
         return f"{name} v{version} is unknown (there are {catalog(self.dialect).message(name).versions})"
 
     def read(self, key: int, version: int, data: memoryview) -> dict[str, Any]:
-        """Decode a metadata record. Raises DecodeError for an unknown type or version, bytes that don't fit, or too
-        many.
+        """Decode a metadata record. Raises DecodeError for an unknown type or version, malformed bytes, or bytes left
+        over.
         """
         codec = self.codec(key, version)
         if codec is None:
@@ -81,14 +86,14 @@ class Decoder:
         return whole(codec, data)
 
     def read_control(self, kind: int, data: memoryview) -> dict[str, Any]:
-        """Decode a control record. Raises DecodeError as `read`."""
+        """Decode a control record. Raises DecodeError for the same reasons as `read`."""
         codec = self.control_codec(kind, data)
         if codec is None:
             raise DecodeError("", 0, self.why_unknown_control(kind, data))
         return whole(codec, data)
 
     def why_unknown_control(self, kind: int, data: memoryview) -> str:
-        """Return why there is no codec for a control record, in words."""
+        """Return why there is no codec for a control record."""
         if kind not in CONTROL_TYPES:
             return f"unknown control record type {kind}"
         if len(data) < 2:
@@ -96,7 +101,7 @@ class Decoder:
         return f"{CONTROL_TYPES[kind]} version {int.from_bytes(data[:2], signed=True)} is unknown"
 
     def read_framed(self, framed: bytes) -> dict[str, Any]:
-        """Read a record's value with its frame, as images keep partitions."""
+        """Decode a record's value with its frame, the form in which images keep partitions."""
         data = memoryview(framed)
         _, at = read_unsigned(data)
         key, at = read_unsigned(data, at)
@@ -112,11 +117,11 @@ class Decoder:
 
 
 def whole(codec: MessageCodec, data: memoryview) -> dict[str, Any]:
-    """Read `data` as one message, to its last byte. Raises DecodeError: bytes are left."""
+    """Decode `data` as one message. Raises DecodeError if bytes are left over."""
     try:
         _, value, end = codec.fit(data, 0)
     except DecodeError as error:
-        error.__context__ = None  # its frames would hold on to the file's map
+        error.__context__ = None  # its frames would keep the file's map open
         raise error.with_traceback(None) from None
     if end != len(data):
         raise DecodeError("", end, f"{len(data) - end} bytes after the end of the message", what=codec.what)

@@ -27,7 +27,10 @@ class EpochEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """A voter's state of elections; -1: no node. voters: ids, in data version 0 only (with 1 they are in the log)."""
+    """A node's state of elections, from the file quorum-state.
+
+    leader_id, voted_id: -1 for no node; voters: ids, only in data version 0 (with 1 the voters are in the log)
+    """
 
     leader_id: int
     leader_epoch: int
@@ -49,12 +52,12 @@ class Listing:
 
     @property
     def newest(self) -> tuple[SnapshotId, str] | None:
-        """The newest finished snapshot: its id and file name."""
+        """The newest finished snapshot as (id, file name); None without any."""
         return max(((name.id, file) for file, name in self.snapshots), default=None)
 
 
 def list_directory(names: Iterable[str]) -> Listing:
-    """Sort a directory's names: snapshots and segments by offset."""
+    """Sort a directory's file names into a Listing, snapshots and segments by offset."""
     listing = Listing()
     for name in sorted(names):
         snapshot, base = parse_snapshot_name(name), segment_offset(name)
@@ -69,7 +72,7 @@ def list_directory(names: Iterable[str]) -> Listing:
 
 
 def parse_quorum_state(text: str) -> QuorumState:
-    """Read the file `quorum-state`. Raises InputError with the missing or wrong field."""
+    """Parse the file `quorum-state`. Raises InputError with the missing or wrong field."""
     raw = jsontext.loads(text, what="a quorum-state file")
     if not isinstance(raw, dict):
         raise InputError("not a quorum-state file: a JSON object expected")
@@ -97,13 +100,13 @@ def whole(raw: dict[str, object], name: str) -> int:
 
 
 def parse_leader_epochs(text: str) -> tuple[EpochEntry, ...]:
-    """Read the file `leader-epoch-checkpoint`. Raises InputError with the line."""
+    """Parse the file `leader-epoch-checkpoint`. Raises InputError with the line."""
     found = parse_text(LEADER_EPOCH_CHECKPOINT, text, "leader-epoch-checkpoint")
     return tuple(EpochEntry(entry["epoch"], entry["startOffset"]) for entry in found["entries"])
 
 
 def parse_partition_metadata(text: str) -> str:
-    """Read the topic id from the file `partition.metadata`. Raises InputError."""
+    """Return the topic id in the file `partition.metadata`. Raises InputError."""
     return str(parse_text(PARTITION_METADATA, text, "partition.metadata")["topicId"])
 
 

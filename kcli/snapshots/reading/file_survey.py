@@ -1,6 +1,6 @@
-"""Surveys a snapshot or a metadata log segment in one pass: its content by type, and whether it is whole.
+"""Surveys a snapshot or a metadata log segment in one pass: its records by type, and whether it can be read completely.
 
-Memory does not grow with the file: frequent types are counted without decoding them.
+Memory does not grow with the file, because frequent types are counted without decoding them.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ MOST_PROBLEMS = 20
 
 
 class Survey:
-    """file: its name; size: bytes; batches: their count, of which `control_batches` hold control records
+    """file: its name; size: bytes; batches: their number, of which `control_batches` hold control records
     records     metadata records; types: {(apiKey, version): [count, bytes, most bytes, its offset]}
     controls    [(offset, name in Kafka's form, value)] (a log's leader changes too), at most 1,000
     facts       {key of partitions.FACTS: count of partitions}; snapshots only
     brokers, fenced, controllers, topics, partitions: counts, of the records in the file
     features    {name: level}; largest: [(topic name or id, partitions, bytes)] the topics with most bytes
-    bad_checksums   positions of batches; problems: what could not be read, the first 20; unread counts them
+    bad_checksums   positions of batches; problems: texts on the first 20 unreadable parts; unread: the number of all
     compressions    {codec: batches}; epochs: (least, most) partitionLeaderEpoch; offsets: (first, last)
     timestamps  (least, most) of the batches, ms
-    seconds     the pass took
+    seconds     duration of the pass
     """
 
     def __init__(self, file: str, size: int) -> None:
@@ -62,12 +62,12 @@ class Survey:
         self.seconds = 0.0
 
     def control(self, name: str) -> Any:
-        """Return the value of the first control record of a name; None if there is none."""
+        """Return the value of the first control record with this name; None if there is none."""
         return next((value for _, kind, value in self.controls if kind == name), None)
 
     @property
     def header_timestamp(self) -> int | None:
-        """lastContainedLogTimestamp, ms."""
+        """lastContainedLogTimestamp in ms; None without a header."""
         header = self.control("SNAPSHOT_HEADER")
         return None if header is None else int(header["lastContainedLogTimestamp"])
 
@@ -85,28 +85,28 @@ class Survey:
 
     @property
     def level(self) -> int | None:
-        """The level of metadata.version; None without one."""
+        """The level of metadata.version; None if the file sets none."""
         return self.features.get(FEATURE)
 
     @property
     def metadata_version(self) -> str | None:
-        """The same by name, "4.0-IV3"."""
+        """The level of metadata.version by name, "4.0-IV3"; None without one."""
         return None if self.level is None else level_name(self.level)
 
     @property
     def whole(self) -> bool:
-        """Return whether every record was decoded, and every checksum is right."""
+        """Return whether every record was decoded, and every checksum was right."""
         return not self.unread and not self.bad_checksums
 
     def count(self, *keys: int) -> int:
-        """Return how many records there are of these types, whatever their version."""
+        """Return the number of records of these types, in any version."""
         return sum(row[0] for (key, _), row in self.types.items() if key in keys)
 
 
 def survey(
     data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None, checksums: bool = True
 ) -> Survey:
-    """Survey the bytes of one file; `mapped` as in `framing.release`."""
+    """Survey the bytes of one file. mapped: as in `framing.release`; checksums: verify them."""
     return Surveyor(Survey(file, len(data)), dialect, checksums).run(data, mapped)
 
 

@@ -1,4 +1,4 @@
-"""Opens snapshots and metadata logs as memory maps, so that memory does not grow with size; lists directories."""
+"""Opens snapshots and metadata logs as memory maps, so that memory does not grow with their size; lists directories."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from kcli.snapshots.reading.directory import Listing
 
 PIECE = 1 << 20
-SMALL = 4 << 20  # bytes of a file that is read, not mapped
-LOOKS, PATIENCE = 3, 30.0  # at a folder that changes; seconds
+SMALL = 4 << 20  # bytes; a file up to this size is read, not mapped
+LOOKS, PATIENCE = 3, 30.0  # how often, and for how many seconds, `steady` reads folders that change
 
 T = TypeVar("T")
 
 
 class OpenFile(NamedTuple):
-    """name: the file's, without its directory; mapped: the map behind `data`, None for a small file."""
+    """An open file. name: without its directory; mapped: the map behind `data`, None for a small file."""
 
     path: str
     name: str
@@ -45,9 +45,9 @@ class OpenFile(NamedTuple):
 
 @contextmanager
 def open_file(path: str | Stream) -> Iterator[OpenFile]:
-    """Open a file. A stream, standard input for "-", or a named pipe is copied to a temporary file first.
+    """Open a file. A stream, standard input ("-") or a named pipe is first copied to a temporary file.
 
-    OSError at the end: another program has truncated the file, as a node does with the end of its log.
+    Raises OSError at the end if another program has truncated the file, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
         given = isinstance(path, Stream)
@@ -66,7 +66,9 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
 
 @contextmanager
 def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
-    """Open a temporary file with a stream's contents. Its name is the stream's, if that has a useful one."""
+    """Open a temporary file with a stream's contents. It gets the stream's name, if that is a snapshot's or
+    segment's.
+    """
     import shutil
 
     with temporary_file() as aside:
@@ -81,14 +83,15 @@ def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
 
 
 def refuse_empty(file: OpenFile) -> None:
-    """Raise InputError for a file without a byte, unless it is a segment of the metadata log: a snapshot never is."""
+    """Check that a file is not empty. Raises InputError if it is, unless it is a log segment, which may be."""
     if not file.data and not file.name.endswith(".log"):
         raise InputError("no snapshot (empty)", file=file.path)
 
 
 def name_of_contents(name: str, start: bytes) -> str | None:
-    """Return a stream's name if it is that of a snapshot or segment; else that of the segment which the bytes begin,
-    None for others."""
+    """Return a stream's name if it is that of a snapshot or segment; else the name of the segment that begins with
+    these bytes; None if neither is known.
+    """
     if parse_snapshot_name(name) is not None or segment_offset(name) is not None:
         return name
     return segment_name(start)
@@ -96,8 +99,8 @@ def name_of_contents(name: str, start: bytes) -> str | None:
 
 @contextmanager
 def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
-    """Open a file mapped into memory, a small one read. Raises InputError where it gets shorter meanwhile, instead of
-    the signal that a map gives.
+    """Open a file mapped into memory; a small one is read. Raises OSError if the file is truncated meanwhile, where a
+    bare map would end the process with a signal.
     """
     if stream.seek(0, 2) <= SMALL:
         stream.seek(0)
@@ -122,12 +125,14 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
 
 
 def readable(data: memoryview, path: str) -> memoryview:
-    """Return a file's bytes; InputError where they are of a release that nothing reads, or of another kind of file."""
+    """Return a file's bytes. Raises InputError if they are of a release that nothing reads, or of another kind of
+    file.
+    """
     from kcli.snapshots.reading.preview import REASON, is_preview
 
     if is_preview(data):
         raise InputError(REASON, file=path)
-    if data[:1].tobytes() != b"\0":  # as most begin: they are spared the import
+    if data[:1].tobytes() != b"\0":  # most files begin with it and save the import
         from kcli.file_kinds import recognized
 
         if kind := recognized(data, certain=True):
@@ -136,14 +141,14 @@ def readable(data: memoryview, path: str) -> memoryview:
 
 
 def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard) -> None:
-    """Raise OSError if a file is shorter than its map: zeros can have been read in place of its contents."""
+    """Raise OSError if a file is shorter than its map, because zeros can have been read in place of its contents."""
     left = os.fstat(stream.fileno()).st_size
     if left < len(data) or guard.was_cut:
         raise OSError(errno.EIO, cut_text(len(data), left), path) from None
 
 
 def close(data: memoryview, mapped: mmap.mmap) -> None:
-    """Unmap; where an error still holds a view of the bytes, leave that to the end of the process."""
+    """Close the map. If an error still holds a view of the bytes, the map stays open until the process ends."""
     try:
         data.release()
         mapped.close()
@@ -152,8 +157,8 @@ def close(data: memoryview, mapped: mmap.mmap) -> None:
 
 
 def metadata_directory(path: str) -> Path:
-    """Return the partition's directory: the one given, or its `__cluster_metadata-0`. Raises InputError without such
-    files.
+    """Return the partition's directory: `__cluster_metadata-0` in the path if there is one, else the path. Raises
+    InputError if it is no directory, or only has the log of KRaft's preview.
     """
     from kcli.snapshots.reading.preview import FOLDER, REASON
 
@@ -184,8 +189,8 @@ def listing_of(folder: Path) -> Listing:
 
 
 def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
-    """Return the files; for a directory its snapshots and, with `logs`, its segments. Raises
-    InputError if it has none.
+    """Return the files; a directory is replaced by its snapshots and, with `logs`, its segments. Raises InputError if
+    it has none.
     """
     chosen: list[str] = []
     for path in paths:
@@ -206,8 +211,10 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
 def steady(
     folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool], is_whole: Callable[[T], bool]
 ) -> T:
-    """Look at folders; look again where that is not fine and a running node wrote or removed files meanwhile: LOOKS
-    times, and for as long as PATIENCE lasts until a look is whole: it has read every file.
+    """Call `look` on folders, and repeat it while its result is not fine and a running node wrote or removed files
+    meanwhile.
+
+    After LOOKS calls a result that is whole (every file was read) is returned, and after PATIENCE seconds any.
     """
     until, left = time.monotonic() + PATIENCE, LOOKS
     while True:
@@ -220,7 +227,7 @@ def steady(
 
 
 def sizes(folders: Sequence[Path]) -> dict[Path, int]:
-    """Return the files in folders, with their sizes."""
+    """Return {path: size in bytes} of the files in folders."""
     found = {}
     for folder in folders:
         for path in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Survey of a metadata log's folder in one pass: the offsets of its files, and the records of its log."""
+"""Surveys a metadata log's folder in one pass: the offsets of its files, and the records of its log."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from kcli.snapshots.reading.names import SnapshotId
 from kcli.snapshots.rules.loss import LogFile
 
 MOST = 20  # problems of a file
-PATIENCE, LOOK = 0.3, 0.02  # seconds: for a batch that is half there to grow; between looks at it
+PATIENCE, LOOK = 0.3, 0.02  # seconds to wait for a half-written batch to grow, and between two checks
 
 
 class FolderSurvey:
-    """ids: of the finished snapshots, in order; files: they and the segments; spans: of the log, with boundaries where
-    files begin and end; log: all of it as one; begin, end: of the log, or of the newest snapshot without one; problems:
-    what could not be read of it; being_written: bytes of a batch at the log's end that its node is writing."""
+    """A survey of a folder.
+
+    ids: of the finished snapshots, in order; files: these snapshots and the segments; spans: of the log, with
+    boundaries where files begin and end; log: all spans as one; begin, end: of the log, or of the newest snapshot
+    without one problems: errors of reading the log; being_written: bytes of a batch at the log's end that its node is
+    writing
+    """
 
     def __init__(self, folder: Path, dialect: str | None = None) -> None:
         self.folder, decoder = folder, Decoder(dialect)
@@ -57,11 +61,11 @@ class FolderSurvey:
 
     @property
     def since(self) -> list[LogSpan]:
-        """The log behind the newest snapshot."""
+        """The spans of the log behind the newest snapshot."""
         return [span for span in self.spans if span.start >= self.latest]
 
     def snapshots(self) -> Snapshots:
-        """Return the sizes and ages of the snapshots."""
+        """Return the number, sizes and ages of the snapshots."""
         known = {each.snapshot: each for each in self.files if each.snapshot is not None}
         if not known:
             return Snapshots()
@@ -70,13 +74,15 @@ class FolderSurvey:
         return Snapshots(len(known), size, last.size, self.time_of(first.name), self.time_of(last.name))
 
     def time_of(self, name: str) -> int | None:
-        """Return when the last record that a snapshot holds was written, ms; None: its header doesn't say."""
+        """Return the timestamp (ms) of the last log record in a snapshot, from its header; None without a readable
+        header.
+        """
         with open_file(str(self.folder / name)) as file:
             return header_time(file.data)
 
 
 def grows(file: OpenFile) -> bool:
-    """Return whether a file is longer than the part that was read, or grows within PATIENCE."""
+    """Return whether a file is longer than the part that was read, or becomes so within PATIENCE."""
     until = time.monotonic() + PATIENCE
     while Path(file.path).stat().st_size <= len(file.data):
         if time.monotonic() > until:

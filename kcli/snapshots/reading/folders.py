@@ -1,4 +1,4 @@
-"""The folder of a node: the states, changes and times that it can show."""
+"""The folder of a node: the states, changes and times that its files can show."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from kcli.snapshots.reading.names import NOTHING
 
 
 class FolderNode:
-    """A node's folder, and the states it can show. name: as it was given; end: the offset behind its last record;
-    epoch: of that one; starts: the ends of its snapshots; log: from where to where its log reaches, None without one.
+    """A node's folder. Raises InputError if it has neither snapshots nor segments.
+
+    name: as the user wrote it; end: the offset behind its last record; epoch: of that record; starts: offsets that an
+    image can begin with; log: (begin, end) offsets of its log, None without one
     """
 
     def __init__(self, name: str, folder: Path, dialect: str | None = None) -> None:
@@ -40,12 +42,12 @@ class FolderNode:
             raise InputError(NOTHING, file=str(folder))
 
     def reach(self) -> int:
-        """Return how many offsets its log has."""
+        """Return the number of offsets in its log; -1 without a log."""
         return self.log[1] - self.log[0] if self.log else -1
 
     @property
     def starts(self) -> list[int]:
-        """The offsets that an image can begin with: ends of snapshots, and 0 for a log from its start."""
+        """The offsets that an image can begin with: the ends of snapshots, and 0 if the log begins there."""
         return sorted({*self.snapshots, *([0] if self.log and self.log[0] == 0 else [])})
 
     def shows(self, offset: int) -> bool:
@@ -57,7 +59,7 @@ class FolderNode:
         return any(self.log[0] <= start <= offset for start in self.starts)
 
     def image(self, offset: int, problems: list[InputError]) -> Image:
-        """Return the state at an offset that it shows; what could not be read is added to `problems`."""
+        """Return the state at an offset for which `shows` is true. Errors of reading are added to `problems`."""
         loader = load_image(Wanted(str(self.folder), None, offset), dialect=self.dialect).loader
         problems += [InputError(text, file=self.name) for _, text in loader.problems]
         return loader.image
@@ -65,9 +67,10 @@ class FolderNode:
     def history(
         self, report: Callable[[Event], None], *, since: int = 0, until: int | None = None, **options: Any
     ) -> Loader:
-        """Report each change of the log up to an offset, from the newest state at or before `since`, or the oldest one.
+        """Report each change of the log up to an offset, from the newest state at or before `since`, or else from the
+        oldest one.
 
-        options: of `HistoryLoader`. Returns the loader: with what could not be read, and the image at the end.
+        options: of `HistoryLoader`. Returns the loader, with the problems of reading and the image at the end.
         """
         loader: Loader = HistoryLoader(report, self.dialect, strict=False, **options)
         first = self.base(since)
@@ -79,8 +82,8 @@ class FolderNode:
         return loader
 
     def base(self, since: int = 0) -> int | None:
-        """Return the newest state at or before an offset that the log continues, else the oldest; None if there is
-        none.
+        """Return the newest state at or before an offset that the log continues, else the oldest that it continues;
+        None if there is none.
         """
         usable = [start for start in self.starts if self.log and self.log[0] <= start <= self.log[1]]
         return max((start for start in usable if start <= since), default=min(usable, default=None))

@@ -1,8 +1,8 @@
 """Batches of a snapshot or a metadata log segment, one header at a time.
 
 A snapshot is a sequence of record batches of magic 2 (Kafka's `RecordsSnapshotWriter`), as a log segment is, and
-nothing else. This module finds them and verifies their checksums. It skips a bad batch with a plausible length, so that
-all sound batches of a damaged file are read.
+nothing else. This module finds the batches and computes their checksums. It skips a bad batch with a plausible length,
+so that all sound batches of a damaged file are read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.codecs import CODECS
 
 HEADER = fixed_layout(BATCH_HEADER).struct
-PIECE = 8 << 20  # bytes read before the pages behind are given back
+PIECE = 8 << 20  # bytes; so much is read before the pages are returned to the system
 
 
 class Batch(NamedTuple):
-    """The header of one batch; `position` and `size` in bytes of the file, timestamps in ms."""
+    """The header of one batch. position, size: bytes in the file; timestamps in ms."""
 
     position: int
     size: int
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position of its end, in bytes."""
+        """The byte position of its end."""
         return self.position + self.size
 
     @property
@@ -60,12 +60,14 @@ class Batch(NamedTuple):
 
     @property
     def append_timestamp(self) -> int:
-        """The time at which the leader wrote it, in ms."""
+        """The batch's maxTimestamp in ms: when the leader wrote it."""
         return self.max_timestamp
 
 
 class Fault(NamedTuple):
-    """Bytes at `position` that are no batch; `left` of them stand behind it in the file. Nothing after can be read."""
+    """Bytes at `position` that are no batch. left: bytes from there to the end of the file, none of which can be read;
+    code: the kind of fault, "cut" or "magic"; reason: the same as a text.
+    """
 
     position: int
     left: int
@@ -74,7 +76,7 @@ class Fault(NamedTuple):
 
 
 def batches(data: memoryview, start: int = 0) -> Iterator[Batch | Fault]:
-    """Yield every batch from `start` on; as the last item a Fault, if other bytes follow."""
+    """Yield every batch from the byte `start` on, and at the end a Fault if other bytes follow."""
     position, end = start, len(data)
     while position < end:
         left = end - position
@@ -110,7 +112,7 @@ def misfit(length: int, magic: int, size: int, left: int, data: memoryview, posi
 
 def checksum(data: memoryview, batch: Batch, mapped: object = None) -> int:
     """Return the CRC-32C of a batch's bytes after its checksum; `mapped` as in `release`."""
-    from kcli.core.records.crc import crc32c  # alone: the other kernels would cost a small file's time
+    from kcli.core.records.crc import crc32c  # not from the package, which loads more kernels
 
     value, at = 0, batch.position + CRC_START
     while at < batch.end:
@@ -128,7 +130,9 @@ def body(data: memoryview, batch: Batch) -> memoryview:
 
 
 def release(mapped: object, start: int, end: int) -> None:
-    """Return the pages between two positions of a memory map to the system. mapped: no map: nothing happens."""
+    """Return the pages between two byte positions of a memory map to the system. mapped: the map; without one nothing
+    happens.
+    """
     advise = getattr(mapped, "madvise", None)
     if advise is None:
         return

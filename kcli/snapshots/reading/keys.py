@@ -14,7 +14,7 @@ def quota_key(value: Value) -> Hashable:
     return quota_entity(value["entity"]), value["key"]
 
 
-# apiKey -> its key, for the types of which a snapshot holds one record an object.
+# {apiKey: function that returns the object's key}, for the types of which a snapshot has one record for each object.
 KEYS: dict[int, Callable[[Value], Hashable]] = {
     0: lambda value: value["brokerId"],
     2: lambda value: value["topicId"],
@@ -30,14 +30,14 @@ KEYS: dict[int, Callable[[Value], Hashable]] = {
     27: lambda value: value["controllerId"],
 }
 
-# Types that a snapshot holds; UnfenceBrokerRecord only those of 3.0 to 3.2, AccessControlRecord none in practice.
+# Types that a snapshot holds. UnfenceBrokerRecord is not among them, though snapshots of 3.0 to 3.2 have it.
 SNAPSHOT_TYPES = frozenset(KEYS)
 
-# Types that only the log holds: a change to an object.
+# Types that only the log holds, because they change an object.
 DELTA_TYPES = frozenset({1, 5, 7, 8, 9, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28, 29})
 
 
 def key_of(key: int, value: Value) -> Hashable | None:
-    """Return the identity of a record's object; None for types that have none."""
+    """Return the key of a record's object; None for types without one."""
     identify = KEYS.get(key)
     return identify(value) if identify else None

@@ -47,16 +47,16 @@ class Loader:
         self.problems: list[tuple[int, str]] = []
         self.held: list[Held] | None = None  # the records of an open transaction
         self.controller: Controller | None = None  # the controller's checks of the records, see `judged`
-        self.refusals: list[tuple[int, str]] = []  # (offset, text) of records that it refuses
+        self.refusals: list[tuple[int, str]] = []  # (offset, text) of records that the controller refuses
         self.records = 0
-        self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
-        self.reached = 0  # the log offset behind the last batch that was seen, sound or not
-        self.table: PartitionTable | None = None  # of the snapshot being read
-        # The state of partitions in the kernel; None: every record is applied here.
+        self.split: tuple[int, int] | None = None  # (first offset, the one after) of the batch `until` lies in
+        self.reached = 0  # the log offset behind the last batch, also if it was bad
+        self.table: PartitionTable | None = None  # of the snapshot that is being read; None at other times
+        # The state of partitions in the kernel; None: every record is applied in Python.
         self.changes: PartitionChanges | None = PartitionChanges(self.image.topics)
 
     def judged(self) -> Self:
-        """Judge each record by a controller's rules, too: those refused go to `refusals`."""
+        """Judge each record by a controller's rules, too, and add those refused to `refusals`. Returns the loader."""
         from kcli.snapshots.image.controller import Controller
 
         def leave(topic: bytes) -> None:
@@ -67,11 +67,11 @@ class Loader:
         return self
 
     def refuse(self, found: Iterable[tuple[int, str]]) -> None:
-        """Note a record that a controller refuses."""
+        """Add records, as (offset, text), to `refusals`."""
         self.refusals += [(offset, f"record {offset}: {text}") for offset, text in found]
 
     def judge_open(self) -> None:
-        """Judge the records of a transaction that comes to nothing."""
+        """Judge the records of a transaction that is aborted or never ends."""
         if self.controller is not None and self.held:
             self.settle()
             self.refuse(self.controller.refusals(self.held))
@@ -92,7 +92,9 @@ class Loader:
         self.finish_snapshot(table, end_offset, epoch)
 
     def finish_snapshot(self, table: PartitionTable, end_offset: int, epoch: int) -> None:
-        """Give each topic the partitions that the kernel kept for it; the snapshot has been read."""
+        """Give each topic the partitions that the kernel kept for it. It is called after the last batch of a
+        snapshot.
+        """
         self.table = None
         self.records += table.count
         provenance = self.image.provenance
@@ -110,9 +112,10 @@ class Loader:
     def segment(self, data: memoryview, *, until: int | None = None, mapped: object = None, more: bool = False) -> None:
         """Replay a log segment's batches from the image's end offset up to `until` (not included).
 
-        A batch is applied whole, as nodes do: where `until` lies inside one, the image ends before it, and `split` says
-        which one it is. Offsets without a batch are a problem: their records are missing from the image.
-        more: another segment follows, and the image's partitions may be brought up to date behind that one.
+        A batch is applied as a whole, as nodes do. If `until` lies inside one, the image ends before it, and `split`
+        names the batch. Offsets without a batch are a problem, because their records are missing from the image.
+
+        more: another segment follows, so that the image's partitions need not be brought up to date yet
         """
         self.replay_batches(data, until, mapped)
         if not more:
@@ -142,19 +145,19 @@ class Loader:
                 return  # the bytes after it can be a write in progress
 
     def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
-        """Replay the records of one batch, from an offset on."""
+        """Replay the records of one batch, from the offset `start` on."""
         fast = self.changes if batch.base_offset >= start else None
         for row in walk(records, batch, changes=fast):
             if row[0] >= start:
                 self.take(row, records, batch)
 
     def settle(self) -> None:
-        """Bring the image's partitions up to date with the segments."""
+        """Bring the image's partitions up to date with the kernel's state."""
         if self.changes is not None:
             self.records += self.changes.settle()
 
     def records_of(self, data: memoryview, batch: Batch) -> memoryview | None:
-        """Return a batch's records; None where they can't be decompressed, which is a problem."""
+        """Return a batch's records; None if they can't be decompressed, which is reported as a problem."""
         try:
             return opened(data, batch)
         except InputError as error:
@@ -162,7 +165,7 @@ class Loader:
             return None
 
     def note_gap(self, batch: Batch) -> None:
-        """Complain of offsets that are missing before a batch or inside it."""
+        """Report offsets that are missing before a batch or inside it."""
         expected = max(self.reached, self.image.provenance.end_offset)
         if batch.base_offset > expected:
             missing = f"offsets {expected} to {batch.base_offset - 1}"
@@ -172,7 +175,7 @@ class Loader:
             self.complain(batch.base_offset, f"the batch of {spanned} has {counted(batch.record_count, 'record')}")
 
     def sound_batches(self, data: memoryview, mapped: object) -> Iterable[Batch]:
-        """Yield the batches of magic 2 with a correct checksum; the others are reported, and passed over."""
+        """Yield the batches of magic 2 with a correct checksum. The others are reported and skipped."""
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.complain(batch.position, f"at byte {batch.position}: {batch.reason}")
@@ -187,7 +190,7 @@ class Loader:
             self.reached = max(self.reached, batch.last_offset + 1)
 
     def complain(self, offset: int, text: str) -> None:
-        """Raise InputError where `strict`, else note the problem."""
+        """Raise InputError if `strict`, else add the text to `problems`."""
         if self.strict:
             raise InputError(text)
         self.problems.append((offset, text))
@@ -243,7 +246,9 @@ class Loader:
             self.apply(offset, name, value)
 
     def check_transaction(self, begins: bool) -> None:
-        """Raise ReplayError where a transaction begins in another one, or one ends that has not begun."""
+        """Check the begin or the end of a transaction. Raises ReplayError if one begins inside another one, or one ends
+        that has not begun.
+        """
         if self.changes is not None:
             self.changes.paused = begins
         if begins and self.held is not None:
@@ -266,7 +271,7 @@ class Loader:
         handler(self.image, value)
 
     def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
-        """Hand over the kernel's state of the partitions that a record touches."""
+        """Bring the partitions that a record touches up to date in the image, and drop the kernel's state of them."""
         if name in TOPICS:
             changes.forget(id_bytes(value["topicId"]))
         elif name in PARTITIONS:

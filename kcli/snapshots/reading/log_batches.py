@@ -12,14 +12,14 @@ from kcli.snapshots.survey_json import instant
 
 
 def log_batches(segments: Sequence[str]) -> Iterator[Batch]:
-    """Yield the headers of whole batches, by the paths of a log's segments in their order."""
+    """Yield the headers of a log's whole batches. segments: paths, in the order of the log."""
     for path in segments:
         with open_file(path) as file:
             yield from (each for each in batches(file.data) if isinstance(each, Batch))
 
 
 def last_batch(segments: Sequence[str]) -> Batch | None:
-    """Return the last whole batch of a log."""
+    """Return the last whole batch of a log; None without any."""
     for path in reversed(segments):
         if last := deque(log_batches([path]), maxlen=1):
             return last[0]
@@ -27,9 +27,9 @@ def last_batch(segments: Sequence[str]) -> Batch | None:
 
 
 def offset_at(segments: Sequence[str], timestamp: int, name: str) -> int:
-    """Return the offset after the last batch that was written at or before a time (ms), by the log.
+    """Return the offset after the last batch that was written at or before a time (ms).
 
-    Raises InputError, of `name`, if the log begins later, or there is none.
+    Raises InputError, with `name` as the file, if the log begins after the time, or there is no log.
     """
     end = None
     for batch in log_batches(segments):

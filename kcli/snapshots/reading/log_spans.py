@@ -17,9 +17,10 @@ FRAME = 3  # bytes before a metadata record: frame version, type and version
 
 @dataclass(slots=True)
 class LogSpan:
-    """The log from an offset on, up to the next span.
+    """The part of the log from an offset up to the next span.
 
-    size: bytes of its batches; records: offsets that they take; types: {"PARTITION_RECORD": [records, bytes]}
+    size: bytes of its batches; records: number of their offsets; types: {"PARTITION_RECORD": [records, bytes]}
+
     first_ms, last_ms: of the batches' timestamps; epoch: of the last batch; end: the offset behind it
     """
 
@@ -34,16 +35,17 @@ class LogSpan:
 
 
 def log_spans(boundaries: Iterable[int]) -> list[LogSpan]:
-    """Make an empty span from each of these offsets on."""
+    """Return empty spans, one from each of these offsets on."""
     return [LogSpan(start) for start in sorted(set(boundaries))]
 
 
 def count_segment(
     spans: Sequence[LogSpan], data: memoryview, decoder: Decoder, problems: list[str], mapped: object = None
 ) -> tuple[int, Fault | None]:
-    """Add the batches of a segment, up to the first fault in the framing, to the spans that they end in. mapped: see
-    `release`. Returns the offset after the last of them, 0 without any, and the fault, None without one. Batches that
-    can't be read are added to `problems`.
+    """Add the batches of a segment to the spans that they end in, up to the first fault in the framing.
+
+    mapped: see `release`; problems: gets a text for each batch that can't be opened. Returns the offset after the last
+    batch, 0 without any, and the fault, None without one.
     """
     starts, end = [span.start for span in spans], 0
     for batch in batches(data):
@@ -78,7 +80,7 @@ def count_types(span: LogSpan, records: memoryview, batch: Batch, decoder: Decod
 
 
 def total(spans: Iterable[LogSpan]) -> LogSpan:
-    """Join several spans, in order."""
+    """Return several spans, in order, joined to one."""
     found = LogSpan(-1)
     for span in spans:
         found.start = span.start if found.start < 0 else found.start
@@ -95,8 +97,8 @@ def total(spans: Iterable[LogSpan]) -> LogSpan:
 
 
 def header_time(data: memoryview) -> int | None:
-    """Return when the last record that a snapshot holds was written (ms), by its header; None without
-    a readable one.
+    """Return the timestamp (ms) of the last log record in a snapshot, from its header; None without a readable
+    header.
     """
     first = next(batches(data), None)
     if not isinstance(first, Batch) or not first.is_control:

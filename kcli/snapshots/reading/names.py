@@ -1,10 +1,10 @@
 """Names of the files in a KRaft partition's directory (`__cluster_metadata-0`).
 
 A snapshot is `<offset>-<epoch>.checkpoint`, the offset in 20 digits, the epoch in 10 (Kafka's `Snapshots.java`). The
-offset is the *end* offset: the first one of the log that the snapshot does not hold. (KIP-630's draft meant the last
-one it holds; no release of Apache Kafka does.) The epoch is that of the last record it holds. A file being written or
-fetched ends in `.checkpoint.part`, with a random number before that (`<offset>-<epoch>-<number>.checkpoint.part`), one
-about to be removed in `.checkpoint.deleted`.
+offset is the *end* offset: the first log offset that is not in the snapshot. (KIP-630's draft meant the last one that
+is; no release of Apache Kafka does.) The epoch is that of the last record in the snapshot. A file being written or
+fetched ends in `.checkpoint.part`, with a random number before that (`<offset>-<epoch>-<number>.checkpoint.part`). One
+about to be removed ends in `.checkpoint.deleted`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ import re
 from typing import NamedTuple
 
 PATTERN = re.compile(r"(\d{20})-(\d{10})(?:-\d{1,20}(?=\.checkpoint\.part))?\.checkpoint(\.part|\.deleted)?")
-LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # of few names: compiled with the first
+LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # rarely needed: compiled at the first use
 SEGMENT = re.compile(r"(\d{20})\.log")
-META_PROPERTIES = "meta.properties"  # beside the directory: who the node is
-NOTHING = "neither a snapshot nor a log segment is here"  # said of a folder
+META_PROPERTIES = "meta.properties"  # in the parent directory: the node's identity
+NOTHING = "neither a snapshot nor a log segment is here"  # a problem of a folder
 STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}
 
 
 class SnapshotId(NamedTuple):
-    """end_offset: the first log offset that is not in the snapshot; epoch: that of the last one that is."""
+    """The id of a snapshot. end_offset: the first log offset that is not in it; epoch: that of the last record in
+    it.
+    """
 
     end_offset: int
     epoch: int
 
     @property
     def file_name(self) -> str:
-        """As Kafka names the file."""
+        """The file's name as Kafka writes it."""
         return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
 
     def __str__(self) -> str:
@@ -36,7 +38,9 @@ class SnapshotId(NamedTuple):
 
 
 class SnapshotName(NamedTuple):
-    """id; state: "ready", "part" or "deleted"; exact: spelled as Kafka spells it, digits and all."""
+    """A snapshot's file name. state: "ready", "part", "deleted" or "other"; exact: spelled as Kafka spells it, with all
+    digits.
+    """
 
     id: SnapshotId
     state: str
@@ -44,7 +48,7 @@ class SnapshotName(NamedTuple):
 
 
 def parse_snapshot_name(name: str) -> SnapshotName | None:
-    """Parse a file's name; None: it is not a snapshot's."""
+    """Parse a file's name; None if it is not a snapshot's."""
     found = PATTERN.fullmatch(name)
     exact = found is not None
     found = found or re.fullmatch(LENIENT, name)
@@ -55,6 +59,6 @@ def parse_snapshot_name(name: str) -> SnapshotName | None:
 
 
 def segment_offset(name: str) -> int | None:
-    """Return the base offset in a log segment's name."""
+    """Return the base offset in a log segment's name; None for other names."""
     found = SEGMENT.fullmatch(name)
     return int(found[1]) if found else None

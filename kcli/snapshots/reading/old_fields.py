@@ -1,4 +1,4 @@
-"""Fields of metadata records that early releases of KRaft named otherwise."""
+"""Fields of metadata records that have other names in early releases of KRaft."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 
 def feature_level(record: Mapping[str, Any]) -> int:
-    """Return the level of a FeatureLevelRecord: before 3.3 the highest of a range."""
+    """Return the level of a FeatureLevelRecord; before 3.3 the record has a range, of which this is the highest."""
     level: int = record["featureLevel"] if "featureLevel" in record else record["maxFeatureLevel"]
     return level
 
 
 def next_producer_id(record: Mapping[str, Any]) -> int:
-    """Return the id that a ProducerIdsRecord leaves for the next block: before 3.2 by the end of its own block."""
+    """Return the first id of the next block after a ProducerIdsRecord; before 3.2 the record has the end of its own
+    block instead.
+    """
     following: int = record["nextProducerId"] if "nextProducerId" in record else record["producerIdsEnd"]
     return following

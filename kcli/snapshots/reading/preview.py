@@ -1,4 +1,4 @@
-"""Recognizes metadata logs of KRaft's preview in 2.8: their records have other frames, which no later release reads."""
+"""Recognizes metadata logs of KRaft's preview in 2.8, whose records have frames that no later release reads."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from itertools import islice
 from kcli.snapshots.reading.framing import Batch, Fault, batches, body, checksum
 from kcli.snapshots.reading.walk import walk
 
-FOLDER = "@metadata-0"  # that of the metadata log in 2.8
+FOLDER = "@metadata-0"  # the metadata log's directory in 2.8
 REASON = "a metadata log of KRaft's preview in 2.8, which neither a later release of Kafka nor kcli reads"
-LOOKED_AT = 4  # batches at the begin, of which one at least holds records
+LOOKED_AT = 4  # so many batches at the begin hold at least one data batch
 FRAME_VERSION = 0
 
 
 def is_preview(data: memoryview) -> bool:
-    """Return whether the first records of a file have the frames of 2.8, and are sound otherwise."""
+    """Return whether the first records of a file have the frames of 2.8 and are sound otherwise."""
     for batch in islice(batches(data), LOOKED_AT):
         if isinstance(batch, Fault) or batch.magic != 2:
             return False
@@ -24,7 +24,7 @@ def is_preview(data: memoryview) -> bool:
 
 
 def has_old_frames(data: memoryview, batch: Batch) -> bool:
-    """Return whether all records of a sound batch, the first two of many, have frames of 2.8."""
+    """Return whether the first two records of an uncompressed batch have frames of 2.8, and its checksum is right."""
     if batch.compression != "none":
         return False
     records = body(data, batch)

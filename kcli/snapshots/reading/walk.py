@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
     from kcli.snapshots.image.partitions import PartitionTable
 
-# The faults of a record outside of its message, and the values that Kafka's reader expects.
+# Faults of a record outside of its message, and what Kafka's reader expects.
 PROBLEMS = {
     "record": "the record's own lengths don't agree with the bytes that are there",
     "surplus": "bytes are left in the batch after its last record",
@@ -28,16 +28,17 @@ PROBLEMS = {
     "control-key": "a control record's key is at least 4 bytes (version and type)",
 }
 SOFT = ("key", "headers", "offset")  # faults that leave the message readable
-COUNTED = "counted"  # no fault: the record went into the table of partitions, and could not be applied by the kernel
+COUNTED = "counted"  # no fault: the kernel added the record to the table of partitions, but could not apply it
 
 
 class Entry(NamedTuple):
-    """One record. offset: in a snapshot a plain count from 0, in a log the log's.
+    """One record of a batch.
 
-    key      apiKey of a metadata record, or type of a control record; None where `problem` hides it
-    version  of the record; for a control record the version in its key
+    offset    in a log its offset; in a snapshot a count from 0
+    key       apiKey of a metadata record, or type of a control record; None where `problem` hides it
+    version   of the record; for a control record the version in its key
     start, end  the message's bytes in the batch's opened body
-    problem  "" or a key of PROBLEMS
+    problem   "" or a key of PROBLEMS
     """
 
     offset: int
@@ -52,7 +53,7 @@ Row = tuple[int, int | None, int | None, int, int, str]
 
 
 def opened(data: memoryview, batch: Batch) -> memoryview:
-    """Return a batch's records, decompressed where need be. Raises InputError when they can't be."""
+    """Return a batch's records, decompressed if necessary. Raises InputError if they can't be."""
     if batch.attributes & 7 == 0:
         return body(data, batch)
     from kcli.records.codecs import decompress
@@ -68,12 +69,13 @@ def walk(
     changes: PartitionChanges | None = None,
     matching: bool = False,
 ) -> Iterator[Row]:
-    """Yield the records of `records` (a batch's opened body) as rows in the shape of Entry.
+    """Yield the records of a batch as rows in the shape of Entry. records: the batch's body, from `opened`.
 
-    With `partitions`, the PartitionRecords that the kernel reads go there and are not yielded. With `changes`, the
-    kernel applies those and PartitionChangeRecords there. With both, records for `partitions` that are not applied are
-    COUNTED. matching: PartitionRecords are not applied, but compared: different ones are COUNTED. mapped: `records`
-    lies in a file's map; its pages can be given back on the way.
+    With `partitions`, the PartitionRecords that the kernel reads are added there and not yielded. With `changes`, the
+    kernel applies these and the PartitionChangeRecords there. With both, records that were added to `partitions` but
+    not applied are yielded as COUNTED. matching: PartitionRecords are compared with `changes`, not applied; those that
+    differ are COUNTED. mapped: `records` lies in a file's map, so that its pages can be returned to the system on the
+    way.
     """
     fast = partitions.fast if partitions is not None else None
     return Walk(
@@ -89,7 +91,7 @@ def walk(
 
 
 def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]]:
-    """Yield every record of a batch with its message's bytes; slower than `walk`."""
+    """Yield every record of a batch with its message's bytes. It is slower than `walk`."""
     records = opened(data, batch)
     for row in walk(records, batch):
         entry = Entry(*row)
@@ -97,7 +99,9 @@ def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]
 
 
 def metadata_rows(data: memoryview, mapped: object = None) -> Iterator[tuple[Row, memoryview]]:
-    """Yield every metadata record of a file with known bounds, and its batch's records; mapped: see `release`."""
+    """Yield (row, its batch's records) of every metadata record of a file, up to the first fault in the framing.
+    Batches that can't be opened are skipped. mapped: see `release`.
+    """
     for batch in batches(data):
         if isinstance(batch, Fault):
             return

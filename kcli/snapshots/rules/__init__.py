@@ -1,1 +1,1 @@
-"""Rules that snapshots and metadata logs are held to, and their findings."""
+"""Rules for snapshots and metadata logs, and their findings."""

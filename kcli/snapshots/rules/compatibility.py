@@ -1,7 +1,7 @@
 """Parts of an image that another metadata.version does not allow: features, records, and lost fields (KIP-778).
 
-Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`; the loss at a level is that which its image writer
-reports (`ImageWriterOptions.handleLoss`).
+Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`. The losses are those that its image writer reports at a
+level (`ImageWriterOptions.handleLoss`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from kcli.snapshots.rules.supported import FEATURES, LEAST, release_of
 from kcli.snapshots.writing.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
 from kcli.topic_names import SHARE_STATE
 
-CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks
+CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that added metadata to that of the level before
 KRAFT = "kraft.version"
 ZOOKEEPER_GONE = 22  # 4.0-IV0
 MIGRATION_ADVICE = "finish it under 3.9, as 4.0 and later leave ZooKeeper's brokers behind"
-STATE_TOPICS = {SHARE_STATE: 26}  # topics in which a feature has its state
+STATE_TOPICS = {SHARE_STATE: 26}  # {topic with a feature's state: first level that has the feature}
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """severity: "error" for lost or unsupported objects, "note" for those written in another form; count: of objects;
-    needs: the level of metadata.version from which on it is allowed."""
+    """Objects that a level does not allow. severity: "error" for lost or unsupported objects, "note" for those written
+    in another form; count: of objects; example: one of them; needs: the first level of metadata.version that allows
+    them.
+    """
 
     severity: str
     what: str
@@ -38,7 +40,7 @@ class Misfit:
 
 
 def parse_level(text: str) -> int:
-    """Return the level of "3.9" (its newest), "3.9-IV0" or "21". Raises UsageError."""
+    """Return the level of "3.9" (the release's newest), "3.9-IV0" or "21". Raises UsageError."""
     exact = next((level for level, name in NAMES.items() if name == text), None)
     newest = max((level for level, name in NAMES.items() if name.partition("-")[0] == text), default=None)
     level = exact or newest or (int(text) if text.isdecimal() and int(text) in NAMES else None)
@@ -49,12 +51,12 @@ def parse_level(text: str) -> int:
 
 
 def refused_by_kafka(source: int, target: int) -> bool:
-    """Return whether Kafka refuses the downgrade as one that may lose metadata, whatever there is of it."""
+    """Return whether Kafka refuses the downgrade because it may lose metadata, even if the image has none to lose."""
     return any(target < level <= source for level in CHANGED)
 
 
 def is_release(text: str) -> bool:
-    """Return whether a text that `parse_level` takes names a release, and no metadata.version."""
+    """Return whether a text that `parse_level` accepts is a release, not a metadata.version."""
     return text in {release_of(level) for level in NAMES}
 
 
@@ -62,7 +64,7 @@ def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Mis
     """Yield the parts of an image that a level does not allow, errors first; then the records written in another
     version.
 
-    renewed: nodes get the software of the level's release before the level is raised.
+    renewed: the nodes get the software of the level's release before the level is raised
     """
     nodes = list(unsupported(image, target, renewed))
     yield from (each for each in nodes if each.severity == "error")
@@ -80,7 +82,7 @@ def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Mis
 
 
 def unsupported(image: Image, target: int, renewed: bool) -> Iterator[Misfit]:
-    """Yield nodes with software that lacks the level."""
+    """Yield nodes with software that does not support the level."""
     for nodes, kind in ((image.brokers, "broker"), (image.controllers, "controller")):
         for number, node in sorted(nodes.items()):
             spans = {each["name"]: each for each in node["features"]}
@@ -101,11 +103,11 @@ def unfinished_migration(image: Image) -> str | None:
 
 
 def features(image: Image, target: int) -> Iterator[Misfit]:
-    """Yield finalized features that releases of the level do not have."""
+    """Yield finalized features that releases of the level do not support."""
     known = {name: level for name, level in image.features.items() if name != FEATURE}
     kraft = known.pop(KRAFT, 0)
     if kraft and not image.kraft_version and target >= FEATURES[KRAFT][1]:
-        # Of a static quorum, as 3.9 writes it: nodes before 3.9 stop at it.
+        # 3.9 writes this record in a static quorum; nodes before 3.9 stop at it.
         yield Misfit("note", f"a FeatureLevelRecord of {KRAFT} does not make the voters dynamic: nodes pass it over", 1)
     elif kraft or image.kraft_version:
         known[KRAFT] = image.kraft_version or kraft
@@ -118,7 +120,7 @@ def features(image: Image, target: int) -> Iterator[Misfit]:
 
 
 def record_versions(image: Image, target: int) -> Iterator[Misfit]:
-    """Yield records that a snapshot of the level has in another version."""
+    """Yield records that a snapshot of the level has in another version than the image's level."""
     counts = (len(image.brokers), image.partition_count())
     for name, versions, count in zip(
         ("RegisterBrokerRecord", "PartitionRecord"), (BROKER_VERSIONS, PARTITION_VERSIONS), counts, strict=True
@@ -142,7 +144,7 @@ def with_elr(image: Image) -> Iterator[str]:
     for topic in image.sorted_topics():
         for number, raw in sorted(topic.partitions.items()):
             facts, leader, _, _ = image.summary(raw)
-            # The last known one is kept where no replica is eligible and none leads.
+            # A partition without leader and eligible replicas keeps the last known ones.
             if facts & FACTS["with-elr"] or (leader < 0 and image.decoded(raw)["lastKnownElr"]):
                 yield partition_name(topic, number)
 
@@ -159,7 +161,7 @@ def configs_of(kind: int) -> Callable[[Image], Iterator[str]]:
     return lambda image: (name for (each, name), _ in sorted(image.configs.items()) if each == kind)
 
 
-# (the first level that holds it, its name, a function that finds it)
+# (the first level that has the metadata, a text, a function that yields the objects with it)
 HELD: tuple[tuple[int, str, Callable[[Image], Iterator[str]]], ...] = (
     (8, "lost: that brokers migrate from ZooKeeper", brokers_with("isMigratingZkBroker")),
     (11, "lost: SCRAM credentials", lambda image: (user for users in image.scram.values() for user in sorted(users))),

@@ -1,7 +1,7 @@
 """Rules about a partition's directory: whether its files agree.
 
-The files are given as evidence (snapshots, segments) and as parsed values (quorum-state, leader-epoch-checkpoint); a
-rule names the file it finds wrong.
+Snapshots and segments come as evidence, quorum-state and leader-epoch-checkpoint as parsed values. A finding names the
+wrong file.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from kcli.topic_names import METADATA_ID
 
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ
 NO_SNAPSHOT = SnapshotId(-1, -1)
-COMMIT = 1000  # ms after which a batch is committed, unless its leader has lost its followers or hangs
+COMMIT = 1000  # ms; a batch is committed by then, unless its leader has lost its followers or hangs
 
 
 @dataclass(slots=True)
 class DirectoryEvidence:
-    """segments in order, with the batches where snapshots end (`Evidence.ends`); epochs, quorum, topic_id: None where
-    the file is missing; unread: (file, reason); identity: by the meta.properties around the directory."""
+    """The evidence of a directory.
+
+    segments: in order, with the batches where snapshots end (`Evidence.ends`); epochs, quorum, topic_id: None where the
+    file is missing; unread: (file, reason); identity: from the meta.properties in the parent directory
+    """
 
     listing: Listing
     snapshots: list[Evidence] = field(default_factory=list)
@@ -46,12 +49,14 @@ class DirectoryEvidence:
 
     @property
     def log_begin(self) -> int | None:
-        """The first segment's base offset: the log begins there, or later."""
+        """The first segment's base offset, at or after which the log begins; None without segments."""
         return self.listing.segments[0][1] if self.listing.segments else None
 
     @property
     def log_end(self) -> int | None:
-        """The offset after the log's last record; that of the last segment's name where it is empty."""
+        """The offset after the log's last record; if the last segment is empty, the base offset in its name. None
+        without segments.
+        """
         if not self.segments:
             return None
         last = self.segments[-1]
@@ -59,7 +64,7 @@ class DirectoryEvidence:
 
     @property
     def voters(self) -> tuple[VoterKey, ...]:
-        """The voters that the log ends with (KIP-853); none below kraft.version 1."""
+        """The voters by the last record about them (KIP-853); () below kraft.version 1."""
         newest = max(self.snapshots, key=lambda each: each.name.id if each.name else NO_SNAPSHOT, default=None)
         files = [*self.segments]
         if newest is not None:
@@ -68,7 +73,7 @@ class DirectoryEvidence:
         return last_voters((each.kind, each.value) for file in files for each in file.controls if each.value)
 
     def epoch_starts(self) -> list[tuple[int, int]]:
-        """Return (epoch, first offset) of each leader epoch in the log."""
+        """Return [(epoch, first offset)] of the leader epochs in the log."""
         starts: list[tuple[int, int]] = []
         for segment in self.segments:
             for epoch, first in segment.epochs.items():
@@ -85,7 +90,7 @@ rule = registering(DIRECTORY_RULES)
 
 
 def judge_directory(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Yield findings on how the files of a directory agree, not on each file by itself."""
+    """Yield findings on files of a directory that do not agree, not on each file by itself."""
     for function in DIRECTORY_RULES.values():
         yield from function(found)
 
@@ -110,8 +115,8 @@ def judge_invariant(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """Check KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its
     end).
 
-    A copy of a running node can lack it: the snapshot came, and the log before it went, between the copying of
-    snapshots and of segments. Such a copy is of no use to a replica either.
+    A copy of a running node's folder can lack it, if the node wrote the snapshot and deleted the log before it between
+    the copying of snapshots and of segments. Such a copy is of no use to a replica either.
     """
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None:
@@ -158,7 +163,7 @@ def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 
 def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
-    """Return the leader epoch of a log offset; None where the log does not have it."""
+    """Return the leader epoch of a log offset; None if the log does not have the offset."""
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None or not begin <= offset < end:
         return None
@@ -171,9 +176,10 @@ def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
 
 @rule("contradiction")
 def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Check that a snapshot ends between two batches of the log, and its header has the time of the one before it.
+    """Check that a snapshot ends between two batches of the log, and that its header has the time of the batch before.
 
-    Only the header shows another state, or another cluster, under a fitting name: no record has a cluster's id.
+    Nothing but the header shows that a snapshot with a fitting name is of another state or cluster, because no record
+    has a cluster's id.
     """
     logged = {offset: batch for segment in found.segments for offset, batch in segment.ends.items()}
     for snapshot in found.snapshots:
@@ -194,12 +200,12 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 
 def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
-    """Return whether a header of a snapshot that ends with this batch of the log may say that time.
+    """Return whether a header of a snapshot that ends with this batch of the log may have that time (ms).
 
-    A leader's may say a later time: the leader asks a batch for it when that is committed, in memory that has been used
-    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4), for a later batch or to
-    write an earlier snapshot, which may be gone if the commit was quick. Where a transaction begins after the snapshot,
-    the time is that of the batch which begins it (MetadataBatchLoader).
+    A leader's header may have a later time, because the leader reads a batch's time when the batch is committed, from
+    memory that has been reused since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4):
+    for a later batch, or to write an earlier snapshot. These may be gone if the commit was quick. If a transaction
+    begins after the snapshot, the time is that of the batch that begins it (MetadataBatchLoader).
     """
     if logged_at <= batch.max_timestamp:
         return logged_at == batch.max_timestamp
@@ -217,14 +223,15 @@ def ends_before(snapshot: Evidence, batch: Batch) -> bool:
 
 
 def is_within(time: int, snapshot: Evidence) -> bool:
-    """Return whether the snapshot was being written then."""
+    """Return whether a time is one at which the snapshot was being written."""
     first, last = snapshot.first, snapshot.last
     return first is not None and last is not None and first.max_timestamp <= time <= last.max_timestamp
 
 
 def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
-    """Return whether it may be the time of a batch that was lost with the leader which wrote this one, or is not in the
-    log yet: newer than the log's last of the epoch, and not newer than the next epoch's first, by other nodes' clocks.
+    """Return whether it may be the time of a batch that is not in the log: lost with the leader that wrote this batch,
+    or not written yet. Such a time is not before the log's last of the epoch, and not after the next epoch's first, by
+    other nodes' clocks.
     """
     lasts = filter(None, (segment.last_of(batch.leader_epoch) for segment in found.segments))
     firsts = (first for segment in found.segments for first in segment.epochs.values())
@@ -236,9 +243,9 @@ def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
 
 @rule("leader-epochs")
 def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Check that epochs and offsets in leader-epoch-checkpoint grow, and are those of the log.
+    """Check that epochs and offsets in leader-epoch-checkpoint grow, and agree with the log.
 
-    A node that has moved the log's start, to the end of a snapshot, drops earlier epochs from it at once, and whole
+    A node that moves the log's start, to the end of a snapshot, drops earlier epochs from the file at once, but whole
     segments later.
     """
     file = "leader-epoch-checkpoint"
@@ -268,8 +275,8 @@ def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("identity")
 def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Check that a node starts with its meta.properties, and its directory id: a node with another one than the voters
-    have for its id does not vote, and is never elected.
+    """Check that a node starts with its meta.properties, and that its directory id is the one that the voters have for
+    its node id; otherwise it does not vote, and is never elected.
     """
     me, file = found.identity, "../meta.properties"
     if me.refusal is not None:
@@ -293,7 +300,7 @@ def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("quorum-state")
 def judge_quorum(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Check that a node's epoch is never behind that of its log."""
+    """Check that the epoch in quorum-state is not behind that of the log."""
     if found.quorum is None:
         return
     newest = max([epoch for epoch, _ in found.epoch_starts()] + [each.epoch for each in found.ids], default=0)

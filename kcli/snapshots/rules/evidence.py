@@ -1,6 +1,6 @@
-"""Evidence of one pass over a snapshot or metadata log segment, for the rules of `verify` to judge.
+"""The evidence that one pass over a snapshot or metadata log segment collects, for the rules of `verify` to judge.
 
-Lists are bounded (`Noted`), so that a file with a million faults costs no more memory than a sound one.
+Lists are bounded (`Noted`), so that a file with a million faults takes no more memory than a sound one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MOST = 100  # items of a kind
 
 
 class Noted:
-    """Keeps the first MOST items, and counts all."""
+    """Keeps the first MOST items, and counts all. `len` returns the number of all."""
 
     def __init__(self) -> None:
         self.items: list[tuple[Any, ...]] = []
         self.count = 0
 
     def add(self, *item: Any) -> None:
-        """Add an item."""
+        """Count an item, and keep it if there is room."""
         self.count += 1
         if len(self.items) < MOST:
             self.items.append(item)
@@ -42,7 +42,9 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A control record. batch: its batch's index; place: its index in the batch; value: None where it can't be read."""
+    """A control record. batch: index of its batch; place: its index in the batch; value: None if it can't be read, with
+    the reason.
+    """
 
     offset: int
     batch: int
@@ -60,22 +62,26 @@ class Control:
 
 @dataclass(slots=True)
 class Evidence:
-    """file, size (bytes), name (of a snapshot, None for others), base (in a segment's name)
+    """The evidence of one file.
 
-    Framing: fault; batches (count); first, last (batch headers); control_batches (indices); data_after (index of the
-    first data batch behind a control batch that is not the first batch)
+    file, size (bytes), name (of a snapshot, None for others), base (in a segment's name) Framing: fault; batches
+    (count); first, last (batch headers); control_batches (indices); data_after (index of the first data batch behind a
+    control batch that is not the first batch)
+
     Noted: bad_checksums (position, stored, computed), gaps (position, expected offset, offset), counts (position,
-    record count, offsets spanned), magics (position, magic), epochs_back (position, epoch before, epoch),
-    unopened (position, reason), odd (offset, key, problem), undecoded (offset, key, version, reason),
-    duplicates (offset, key, what), repeats (offset of a repeated TopicRecord, topic),
-    strays (offset of a config, topic)
-    epochs: {partitionLeaderEpoch: its first batch}; epoch_lasts: {epoch: its last batch}, where another one follows
-    compressed: {codec: position of the first batch}; timestamps: append timestamp of the last batch, ms
-    types: {(apiKey, version): [count, first offset]}; unknown_tags: (count, first offset)
-    ends: {offset asked for: header of the batch that holds the record before it}, of a log segment
-    timed: {(time asked for, epoch): base offset of its last batch with that time}
-    brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)}
-    partitions: the closed PartitionTable; rescan: reads the file's records again
+    record count, offsets spanned), magics (position, magic), epochs_back (position, epoch before, epoch), unopened
+    (position, reason), odd (offset, key, problem), undecoded (offset, key, version, reason), duplicates (offset, key,
+    what), repeats (offset of a repeated TopicRecord, topic), strays (offset of a config, topic)
+
+    epochs: {partitionLeaderEpoch: its first batch}; epoch_lasts: {epoch: its last batch}, if another epoch follows
+    compressed: {codec: position of the first batch}; types: {(apiKey, version): [count, first offset]} unknown_tags:
+    offsets of records with unknown tagged fields, at most MOST
+
+    ends: {offset looked up: header of the batch that holds the record before it}, of a log segment timed: {(time looked
+    up, epoch): base offset of its last batch with that time}
+
+    brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)} partitions: the
+    closed PartitionTable; rescan: reads the file's records again
     """
 
     file: str
@@ -117,22 +123,22 @@ class Evidence:
 
     @property
     def is_snapshot(self) -> bool:
-        """Return whether the file is a snapshot: by its name, or else by its first control record."""
+        """Return whether the file is a snapshot, by its name or by its first control record."""
         return self.name is not None or any(each.kind == ControlType.SNAPSHOT_HEADER for each in self.controls[:1])
 
     @property
     def logged_at(self) -> int | None:
-        """The write time of the last log record in a snapshot, from its header (ms); None: no header."""
+        """The timestamp (ms) of the last log record in a snapshot, from its header; None without a header."""
         found = next((each.value for each in self.controls[:1] if each.kind == ControlType.SNAPSHOT_HEADER), None)
         return found["lastContainedLogTimestamp"] if found else None
 
     def last_of(self, epoch: int) -> Batch | None:
-        """Return the last batch of a leader epoch; None if it has none."""
+        """Return the last batch of a leader epoch; None if the file has none."""
         if self.last is not None and self.last.leader_epoch == epoch:
             return self.last
         return self.epoch_lasts.get(epoch)
 
     @property
     def end_offset(self) -> int | None:
-        """The offset after the last batch."""
+        """The offset after the last batch; None without batches."""
         return None if self.last is None else self.last.last_offset + 1

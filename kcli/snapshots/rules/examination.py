@@ -20,7 +20,7 @@ from kcli.snapshots.rules.evidence import MOST, Control, Evidence
 
 
 class Lookups(NamedTuple):
-    """The offsets and times to look up in a log's segments. ends: offsets where snapshots end; times: those of their
+    """Offsets and times to find in a log's segments. ends: offsets where snapshots end; times: in the snapshots'
     headers, ms.
     """
 
@@ -29,15 +29,17 @@ class Lookups(NamedTuple):
 
 
 class Follower(Protocol):
-    """Does something of its own with the batches that are examined. store: see `PartitionTable`."""
+    """Reads the batches in place of `walk` while they are examined, and does something of its own with them. store: see
+    `PartitionTable`.
+    """
 
     store: dict[bytes, Any] | None
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
-        """Return what `walk` gives of a batch."""
+        """Return the rows that `walk` yields for a batch."""
 
     def give_up(self) -> None:
-        """Stop examining, as a batch can't be read."""
+        """Note that a batch can't be read."""
 
 
 def examine(
@@ -49,7 +51,9 @@ def examine(
     asked: Lookups | None = None,
     follower: Follower | None = None,
 ) -> Evidence:
-    """Examine every byte of a file. file: its name; mapped: see `framing.release`."""
+    """Examine every byte of a file. file: its name; mapped: see `framing.release`; asked: offsets and times to find, in
+    a segment.
+    """
     decoder = Decoder(dialect)
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
     if follower is not None:
@@ -69,7 +73,7 @@ class Examiner:
         self.decoder = decoder
         self.ends, self.times = (sorted(asked.ends), asked.times) if asked else ([], ())
         self.seen = HashSet().add
-        self.configured: dict[str, int] = {}  # topic -> offset of its first config
+        self.configured: dict[str, int] = {}  # {topic: offset of its first config}
         self.names: set[str] = set()
 
     def run(self, data: memoryview, mapped: object) -> Evidence:
@@ -90,7 +94,7 @@ class Examiner:
         return self.found
 
     def batch(self, data: memoryview, batch: Batch, mapped: object) -> None:
-        """Examine a batch, and go on behind it: of a wrong magic, checksum or codec the records are not judged."""
+        """Examine a batch. If its magic, checksum or codec is wrong, its records are not judged."""
         found = self.found
         self.place(batch)
         if batch.magic != 2:
@@ -120,7 +124,7 @@ class Examiner:
             self.follower.give_up()
 
     def place(self, batch: Batch) -> None:
-        """Note faults in the batch's offsets, epoch and position."""
+        """Note the batch, and faults in its offsets and epoch."""
         found, last = self.found, self.found.last
         index, found.batches = found.batches, found.batches + 1
         expected = (found.base or 0) if last is None else last.last_offset + 1
@@ -141,7 +145,7 @@ class Examiner:
         found.first, found.last = found.first or batch, batch
 
     def note_kind(self, batch: Batch, index: int) -> None:
-        """Note the control batches, and the first data batch after those at the beginning of the file."""
+        """Note the control batches, and the first data batch behind a control batch that is not the first."""
         found = self.found
         if batch.is_control and len(found.control_batches) < 1000:
             found.control_batches.append(index)
@@ -149,7 +153,7 @@ class Examiner:
             found.data_after = index
 
     def note_ends(self, batch: Batch) -> None:
-        """Note the batch where snapshots end in it, or bear its time."""
+        """Note the batch if a snapshot ends in it, or a snapshot's header has its time."""
         if not self.ends:
             return
         first = bisect_right(self.ends, batch.base_offset)
@@ -171,8 +175,8 @@ class Examiner:
                 self.found.controls.append(Control(offset, index, place, kind, version, value, reason))
 
     def rows(self, rows: Iterable[Row], records: memoryview) -> None:
-        """Count records by type and version, and judge the readable ones. Damage that is not `SOFT` keeps a record
-        from being counted.
+        """Count records by type and version, and judge the readable ones. A record with a problem that is not `SOFT` is
+        not counted.
         """
         found = self.found
         for offset, key, version, start, end, problem in rows:
@@ -210,14 +214,16 @@ class Examiner:
             self.remember(offset, key, value)
 
     def again(self, offset: int, key: int, identity: object, value: dict[str, Any]) -> None:
-        """Note a second record of one object; a topic repeated with the same id and name is a lesser finding."""
+        """Note a second record of one object. A repetition of a topic with the same id and name is noted as a repeat,
+        which is only a note of `verify`.
+        """
         if key == RecordType.TOPIC and self.found.topics.get(id_bytes(value["topicId"]), ("",))[0] == value["name"]:
             self.found.repeats.add(offset, value["name"])
         else:
             self.found.duplicates.add(offset, key, identity)
 
     def remember(self, offset: int, key: int, value: dict[str, Any]) -> None:
-        """Keep what other records may refer to: topics, brokers, controllers, features."""
+        """Keep the objects that other records may refer to: topics, brokers, controllers, features."""
         found = self.found
         if key == RecordType.TOPIC:
             if value["name"] in self.names:

@@ -11,7 +11,7 @@ from kcli.snapshots.reading.walk import PROBLEMS
 from kcli.snapshots.rules.evidence import Control, Evidence
 from kcli.snapshots.rules.findings import Judged, more, rule
 
-STANDARD_INPUT = name_of(STDIN)  # which has no name to be wrong
+STANDARD_INPUT = name_of(STDIN)  # its name is not judged
 STATES = {
     "part": "the name says that it is unfinished (.part)",
     "deleted": "the name says that it is about to be deleted (.deleted)",
@@ -79,7 +79,9 @@ def judge_offsets(found: Evidence) -> Iterator[Judged]:
 
 @rule("epoch")
 def judge_epoch(found: Evidence) -> Iterator[Judged]:
-    """Check partitionLeaderEpoch, which lies outside the checksum; a snapshot's is that of its name."""
+    """Check partitionLeaderEpoch, which the checksum does not cover. In a snapshot it is that of the name; in a log it
+    never decreases.
+    """
     if found.name is not None:
         for epoch, first in list(found.epochs.items())[:5]:
             if epoch != found.name.id.epoch:
@@ -153,7 +155,7 @@ def judge_snapshot_controls(found: Evidence) -> Iterator[Judged]:
 def judge_voters(found: Evidence) -> Iterator[Judged]:
     """Check KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not.
 
-    Before its first record a node may know none: `kafka-storage format --no-initial-controllers` writes such a file.
+    A snapshot that ends at 0 may have none: `kafka-storage format --no-initial-controllers` writes such a file.
     """
     if not found.is_snapshot:
         return

@@ -1,7 +1,7 @@
 """Findings of `verify`, and the registry of its rules.
 
-A rule is a function that yields findings on the evidence, registered under a name. An error: Kafka would refuse the
-file, misread it, or load another state than was written. A note is unusual but valid.
+A rule is a function that yields findings on the evidence, registered under a name. A finding is an error if Kafka would
+refuse the file, misread it, or load another state than was written. A note is unusual but valid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from kcli.snapshots.rules.evidence import Evidence, Noted
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFinding:
-    """offset: byte position in the file, or with `record` a record's offset; None: the file as a whole."""
+    """A finding of `verify`. offset: byte position in the file; None: the finding is about the file as a whole or a
+    record, which the message names.
+    """
 
     severity: str
     rule: str
@@ -36,10 +38,10 @@ R = TypeVar("R")
 
 
 def registering(rules: dict[str, R]) -> Callable[[str], Callable[[R], R]]:
-    """Make a decorator that puts a rule among `rules`."""
+    """Return a decorator factory: `rule(name)` registers the function as a rule in `rules`."""
 
     def named(name: str) -> Callable[[R], R]:
-        """Register a rule under the name that its findings carry."""
+        """Return a decorator that registers a rule under the name that its findings have."""
         return lambda function: rules.setdefault(name, function)
 
     return named
@@ -49,5 +51,5 @@ rule = registering(RULES)
 
 
 def more(noted: Noted, shown: int = 5) -> str:
-    """Return " (and 12 more like it)" for the findings not shown."""
+    """Return " (and 12 more like it)" if more than `shown` were noted, else ""."""
     return f" (and {noted.count - shown:,} more like it)" if noted.count > shown else ""

@@ -1,7 +1,7 @@
 """metadata.version: feature level <-> name <-> release (Kafka's `MetadataVersion`; KIP-778).
 
-The feature level determines the release of the records that the log can hold. Levels below 7 (3.3) are not in the log:
-a file without a level is read as one of 2.8 to 3.2.
+The feature level determines which release's records the log can have. Levels below 7 (3.3) are not in the log, so that
+a file without a level is taken as one of 2.8 to 3.2.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ NAMES = {
 
 
 def level_name(level: int) -> str:
-    """Return "4.3-IV0"; the bare number for a level that kcli has no name for."""
+    """Return the name "4.3-IV0"; for a level without a known name its number as text."""
     return NAMES.get(level, str(level))
 
 
 def level_release(level: int | None) -> str | None:
-    """Return the first release with a level ("4.3"); None for no level, or an unknown one."""
+    """Return the first release with a level ("4.3"); None for None, or for an unknown level."""
     name = NAMES.get(level) if level is not None else None
     return name.partition("-")[0] if name else None

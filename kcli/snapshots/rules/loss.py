@@ -1,4 +1,4 @@
-"""The loss of one file of a metadata log: the part of the state that goes with it."""
+"""The part of the state that is lost if one file of a metadata log is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ MOST = 1000  # files
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A snapshot (its id; start: 0) or a segment (None). end: the offset behind its last record; size: bytes."""
+    """A snapshot or a segment. start, end: offsets of its first record (0 for a snapshot) and behind its last; size:
+    bytes; snapshot: its id, None for a segment.
+    """
 
     name: str
     size: int
@@ -24,10 +26,12 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """file: the lost one; covered: the newest other snapshot that holds all of it, None without one.
+    """The consequence of losing a file.
 
-    reach: the offset up to which the other files lead, None: to nothing at all; offsets: from there to where all files
-    lead, None: the same; records: {type: count} of those offsets, as far as the log has them
+    file: the lost one; covered: the newest other snapshot that includes all its records, None without one
+
+    reach: the offset up to which the other files lead, None if they lead to no state; offsets: (from there, end of what
+    all files lead to), None if nothing is lost; records: {type: count} of those offsets, as far as the log has them
     """
 
     file: LogFile
@@ -38,8 +42,9 @@ class Loss:
 
 
 def reach(files: Sequence[LogFile]) -> int | None:
-    """Return the end of the last state that the files lead to: a snapshot's, or that of a log that continues one, or
-    begins at offset 0, without a gap; None if there is no state.
+    """Return the end offset of the last state that the files lead to; None if there is none.
+
+    It is a snapshot's end, or that of a log that continues a snapshot, or begins at offset 0, without a gap.
     """
     segments = sorted((each.start, each.end) for each in files if each.snapshot is None)
     starts = [each.end for each in files if each.snapshot is not None]
@@ -54,7 +59,7 @@ def reach(files: Sequence[LogFile]) -> int | None:
 
 
 def losses(files: Sequence[LogFile], spans: Sequence[LogSpan]) -> Iterator[Loss]:
-    """Yield the consequence of losing each of the newest MOST files. spans: the log's, with a boundary at each file's
+    """Yield the consequence of losing each of the newest MOST files. spans: of the log, with a boundary at each file's
     start and end.
     """
     whole = reach(files) or 0

@@ -1,7 +1,7 @@
-"""KIP-630's rules as plain functions: when to take a snapshot, how far the log may begin, which snapshots may go.
+"""KIP-630's rules as plain functions: when to take a snapshot, where the log may begin, which snapshots may be deleted.
 
-Offsets follow Apache Kafka: a snapshot's id holds its end offset E, so it includes E - 1. The KIP's draft wrote the
-last offset included; "a snapshot includes X - 1" is then E >= X, and "below LBO - 1" is E < LBO.
+Offsets follow Apache Kafka: a snapshot's id has its end offset E, so that it includes E - 1. The KIP's draft used the
+last included offset. Its "a snapshot includes X - 1" is E >= X here, and "below LBO - 1" is E < LBO.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kcli.snapshots.reading.names import SnapshotId
 @dataclass(frozen=True, slots=True)
 class Policy:
     """minimum_records          controller.snapshot.minimum.records (the KIP's rule)
-    max_bytes                metadata.log.max.record.bytes.between.snapshots (Apache's; 20 MiB), None: not asked
-    max_interval_ms          metadata.log.max.snapshot.interval.ms (Apache's; one hour), None: not asked
-    max_replication_lag_ms   max.replication.lag.ms: after that long the log moves on without the slowest replica
+    max_bytes                metadata.log.max.record.bytes.between.snapshots (Apache's; 20 MiB), None: no such rule
+    max_interval_ms          metadata.log.max.snapshot.interval.ms (Apache's; one hour), None: no such rule
+    max_replication_lag_ms   max.replication.lag.ms: after that time the log's begin ignores the slowest replica
     """
 
     minimum_records: int | None = None
@@ -29,15 +29,15 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision, and the figures that it rests on, in words."""
+    """A decision, and the figures behind it as texts."""
 
     yes: bool
     reasons: tuple[str, ...]
 
 
 def due(policy: Policy, *, records: int, size: int, age_ms: int | None) -> Decision:
-    """Return whether a snapshot is due. records, size (bytes): committed, but not in the latest one; age_ms: of that
-    one.
+    """Return whether a snapshot is due. records, size (bytes): committed since the latest snapshot; age_ms: of that
+    snapshot.
     """
     reasons = []
     if policy.minimum_records is not None and records > policy.minimum_records:
@@ -63,8 +63,9 @@ def advance(
 ) -> int:
     """Return the highest offset that the log may begin at.
 
-    replicas: {id: the offset up to which it has replicated} of every live voter and observer but the leader.
-    log_begin_age_ms: how long ago the log began there; None: unknown, taken as young.
+    replicas: {id: the offset up to which it has replicated} of every live voter and observer but the leader
+
+    log_begin_age_ms: how long ago the log began at `log_begin`; None: unknown, treated as recent
     """
     reach = max((each.end_offset for each in snapshots), default=log_begin)
     waited = log_begin_age_ms is not None and log_begin_age_ms >= policy.max_replication_lag_ms
@@ -74,21 +75,21 @@ def advance(
 
 
 def followed(log_begin: int, leader_begin: int, snapshots: Sequence[SnapshotId]) -> int:
-    """Return the offset at which a follower's log can begin if its leader's begins at `leader_begin`: that one, once a
-    snapshot of its own covers the records before it; until then its present one.
+    """Return the offset at which a follower's log can begin if its leader's begins at `leader_begin`: that offset, if a
+    snapshot of the follower covers the records before it; else its present begin.
     """
     covered = any(each.end_offset >= leader_begin for each in snapshots)
     return max(log_begin, leader_begin) if covered else log_begin
 
 
 def deletable(snapshots: Sequence[SnapshotId], log_begin: int) -> list[SnapshotId]:
-    """Return the snapshots that the log no longer needs: all that end before it begins."""
+    """Return the snapshots that the log no longer needs, which are those that end before it begins."""
     return [each for each in sorted(snapshots) if each.end_offset < log_begin]
 
 
 def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int) -> list[str]:
-    """Return where KIP-630's invariant does not hold: a log that begins past 0 needs a snapshot between its begin - 1
-    and the high watermark (by the last offset included).
+    """Return a text if KIP-630's invariant does not hold, else []: a log that begins past 0 needs a snapshot that ends
+    between its begin and the high watermark.
     """
     if log_begin <= 0:
         return []
@@ -102,8 +103,8 @@ def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: 
 
 
 def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, end: int, epoch: int) -> tuple[int, int]:
-    """Return (last offset, its epoch) with which a voter stands for election: its log's, or (-1, -1) where a snapshot
-    that it needs is missing or unfinished, as if it had nothing.
+    """Return (last offset, its epoch) with which a voter stands for election: its log's, or (-1, -1), as if it had
+    nothing, if a snapshot that it needs is missing or unfinished.
     """
     if violations(snapshots, log_begin, high_watermark):
         return -1, -1
@@ -114,8 +115,8 @@ def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, e
 class Replication:
     """The cost of one broker's loss for the metadata log, in bytes.
 
-    changed         written into each log, where every partition's ISR change is a record
-    changed_sent    the same, replicated to every other broker
+    changed       written into each log, if every partition's ISR change is a record
+    changed_sent  these bytes, replicated to every other broker
     fenced          one fence record instead
     fenced_sent     replicated to every other broker
     """
@@ -129,8 +130,8 @@ class Replication:
 
 
 def estimate(partitions: int, brokers: int) -> Replication:
-    """Compute KIP-630's estimate: an IsrChange takes 40 bytes (partition 4, topic id 16, ISR 8, leader 4, epoch 4,
-    apiKey 2, version 2), a FenceBroker 8; `brokers` others replicate it.
+    """Compute KIP-630's estimate. An IsrChange takes 40 bytes (partition 4, topic id 16, ISR 8, leader 4, epoch 4,
+    apiKey 2, version 2), a FenceBroker 8. brokers: the number of others, which replicate it.
     """
     changed, fenced = 40 * partitions, 8
     return Replication(partitions, brokers, changed, changed * brokers, fenced, fenced * brokers)

@@ -1,4 +1,4 @@
-"""Finds records that keep a node of another release from starting: it must replay them, and can't.
+"""Finds records that keep a node of another release from starting, because it must replay them and can't.
 
 A node replays every record of its newest snapshot and the log behind it, also superseded ones: a level that was raised
 and lowered again, an old registration, a record of a type that the release lacks.
@@ -31,7 +31,9 @@ FINE, LOOK, UNKNOWN = "", "look", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A record that keeps nodes of a release from starting. features: the levels that it sets, {name: level}."""
+    """A record that keeps nodes of a release from starting. features: (name, level) of the feature that it sets, None
+    for other records.
+    """
 
     file: str
     offset: int
@@ -40,19 +42,19 @@ class Obstacle:
 
     @property
     def is_bootstrap(self) -> bool:
-        """Return whether the obstacle stands beside the log, so that no snapshot cures it."""
+        """Return whether the obstacle is in the bootstrap.checkpoint, so that a new snapshot does not remove it."""
         return Path(self.file).name == BOOTSTRAP
 
 
 class Preflight:
-    """Records as nodes of a release read them, by their type and version. release: "3.7"."""
+    """Judges records as nodes of a release read them, by their type and version. release: "3.7"."""
 
     def __init__(self, release: str, dialect: str | None = None) -> None:
         self.release, self.decoder = release, Decoder(dialect)
         self.verdicts: dict[tuple[int, int], str] = {}
 
     def obstacles(self, paths: Iterable[str], since: int = 0) -> Iterator[Obstacle]:
-        """Yield the records in these files that stop a node, from a log offset on in segments."""
+        """Yield the records in these files that stop a node. since: in segments skip records before this log offset."""
         for path in paths:
             is_log = path.endswith(".log")
             with open_file(path) as file:
@@ -69,10 +71,10 @@ class Preflight:
             yield from self.obstacles([str(path)])
 
     def judge(self, path: str, row: Row, records: memoryview) -> Obstacle | None:
-        """Return the obstacle that a record is, if it is one."""
+        """Return a record's obstacle; None if it is none."""
         offset, key, version, start, end, problem = row
         if key is None or version is None or (problem and problem not in SOFT):
-            return None  # a matter of `verify`
+            return None  # `verify` reports it
         verdict = self.verdicts.get((key, version))
         if verdict is None:
             verdict = self.verdicts[key, version] = self.verdict(key, version)
@@ -89,22 +91,22 @@ class Preflight:
         return None
 
     def verdict(self, key: int, version: int) -> str:
-        """Return whether a record can be read by its type and version alone."""
+        """Return FINE, UNKNOWN (the release has no such type), or LOOK (the version is newer: its contents decide)."""
         if self.decoder.codec(key, version) is None:
-            return FINE  # no release knows it: `verify` says so
+            return FINE  # no release knows it: `verify` reports it
         newest = self.newest(key)
         return UNKNOWN if newest is None else LOOK if version > newest else FINE
 
     def newest(self, key: int) -> int | None:
-        """Return the newest version of a type that the release has."""
+        """Return the newest version of a type that the release has; None if it does not have the type."""
         spans = catalog(self.decoder.dialect).message(self.decoder.names[key]).releases
         return next((each.versions.hi for each in spans if self.release in each), None)
 
     def takes(self, key: int, version: int, data: memoryview) -> bool:
-        """Return whether the release reads a record of a version that it does not have.
+        """Return whether the release can read a record of a version that is newer than its own.
 
-        Kafka reads it as the newest version that it has. Tagged fields pass unseen; a struct is refused by its version,
-        and bytes that are left over are refused, too.
+        Kafka reads the record as the newest version that it has. It ignores new tagged fields, but refuses a struct by
+        its version, and bytes that are left over.
         """
         newest = self.newest(key)
         if newest is None or has_structs(self.decoder.read(key, version, data)):
@@ -116,7 +118,9 @@ class Preflight:
         return True
 
     def feature(self, path: str, offset: int, value: dict[str, Any]) -> Obstacle | None:
-        """Return the obstacle that the level of a feature is, if the release does not support it."""
+        """Return the obstacle of a FeatureLevelRecord whose level the release does not support; None for a supported
+        one.
+        """
         name, level = value["name"], feature_level(value)
         least, most = supported_levels(name, self.release)
         if least <= level <= most:
@@ -128,6 +132,6 @@ class Preflight:
 
 
 def has_structs(value: dict[str, Any]) -> bool:
-    """Return whether a field is an array of structs that is not empty; unknown tags are ignored."""
+    """Return whether a field is a non-empty array of structs; unknown tagged fields are ignored."""
     fields = (each for name, each in value.items() if name != UNKNOWN_TAGS)
     return any(isinstance(each, list) and each and isinstance(each[0], dict) for each in fields)

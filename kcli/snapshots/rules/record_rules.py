@@ -16,9 +16,9 @@ from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.findings import Judged, more, rule
 from kcli.snapshots.rules.levels import FEATURE, level_name, level_release
 
-LAWFUL_BREAKS = ("elr",)  # Kafka leaves it so after a reassignment
-TAKEN_BREAKS = ("elr", "isr", "leader")  # odd, but a controller takes them from a log
-RESERVED_DIRECTORIES = 100  # DirectoryId keeps the first ids for itself: migrating, unassigned, lost
+LAWFUL_BREAKS = ("elr",)  # Kafka leaves such partitions after a reassignment
+TAKEN_BREAKS = ("elr", "isr", "leader")  # odd, but a controller accepts them from a log
+RESERVED_DIRECTORIES = 100  # DirectoryId reserves the first ids: migrating, unassigned, lost
 
 
 @rule("record")
@@ -40,7 +40,7 @@ def judge_unknown(found: Evidence) -> Iterator[Judged]:
 
 @rule("dropped-type")
 def judge_dropped(found: Evidence) -> Iterator[Judged]:
-    """Find types that the release of the file's own metadata.version no longer knew."""
+    """Find types that the release of the file's own metadata.version no longer has."""
     release = level_release(found.features.get(FEATURE))
     tables = catalog(found.decoder.dialect)
     if release is None or release not in tables.releases:
@@ -57,7 +57,7 @@ def judge_dropped(found: Evidence) -> Iterator[Judged]:
 
 @rule("delta")
 def judge_deltas(found: Evidence) -> Iterator[Judged]:
-    """Find changes in a snapshot, which holds only objects."""
+    """Find records that change an object; a snapshot has only whole objects."""
     if not found.is_snapshot:
         return
     old = FEATURE not in found.features
@@ -105,7 +105,7 @@ def judge_tags(found: Evidence) -> Iterator[Judged]:
 
 @rule("orphan-partition")
 def judge_orphans(found: Evidence) -> Iterator[Judged]:
-    """Find partitions before their topic: Kafka stops loading there."""
+    """Find partitions that come before their topic; Kafka stops loading there."""
     if not found.is_snapshot:
         return
     for topic, row in found.partitions.topics.items():
@@ -123,7 +123,7 @@ def judge_orphans(found: Evidence) -> Iterator[Judged]:
 
 @rule("duplicate-partition")
 def judge_partition_ids(found: Evidence) -> Iterator[Judged]:
-    """Check that a topic of n partitions has those from 0 to n - 1, each once."""
+    """Check that a topic of n partitions has each id from 0 to n - 1 once."""
     if not found.is_snapshot:
         return
     suspects = [topic for topic, row in found.partitions.topics.items() if not is_plain(row)]
@@ -138,7 +138,7 @@ def judge_partition_ids(found: Evidence) -> Iterator[Judged]:
 
 
 def is_plain(row: list[int]) -> bool:
-    """Return whether these are the sums of the ids 0 to count - 1, each once."""
+    """Return whether the sums of a topic's row are those of the ids 0 to count - 1, each once."""
     count, _, highest, total, squares, _ = row
     expected = (count - 1) * count * (2 * count - 1) // 6 & 0xFFFFFFFFFFFFFFFF
     return highest == count - 1 and total == count * (count - 1) // 2 and squares == expected
@@ -183,7 +183,9 @@ def judge_partitions(found: Evidence) -> Iterator[Judged]:
 
 @rule("replica")
 def judge_replicas(found: Evidence) -> Iterator[Judged]:
-    """Report replicas on brokers that are not registered: valid (the broker was unregistered), but worth a look."""
+    """Report replicas on brokers that are not registered. That is valid (the broker was unregistered), but worth a
+    look.
+    """
     if not found.is_snapshot:
         return
     first: dict[int, int] = {}
@@ -196,7 +198,9 @@ def judge_replicas(found: Evidence) -> Iterator[Judged]:
 
 @rule("directory")
 def judge_directories(found: Evidence) -> Iterator[Judged]:
-    """Report directories that their broker does not have: valid (the broker changed its log.dirs), but worth a look."""
+    """Report directories that their broker does not have. That is valid (the broker changed its log.dirs), but worth a
+    look.
+    """
     if not found.is_snapshot:
         return
     owned = {
@@ -223,7 +227,7 @@ def judge_configs(found: Evidence) -> Iterator[Judged]:
 
 @rule("metadata-version")
 def judge_level(found: Evidence) -> Iterator[Judged]:
-    """Check that the first record says which release's records follow, as since 3.3."""
+    """Check that a snapshot with objects has a metadata.version, which those since 3.3 have as the first record."""
     keyed = sum(count for (key, _), (count, _) in found.types.items() if key in KEYS) + found.partitions.count
     if found.is_snapshot and keyed and FEATURE not in found.features:
         yield "note", None, "there is no metadata.version: taken as of a release before 3.3"
@@ -231,7 +235,7 @@ def judge_level(found: Evidence) -> Iterator[Judged]:
 
 @rule("broker-epoch")
 def judge_broker_epochs(found: Evidence) -> Iterator[Judged]:
-    """Check that a broker's epoch, the log offset of its registration, lies before the snapshot's end."""
+    """Check that a broker's epoch, which is the log offset of its registration, is before the snapshot's end."""
     if found.name is None:
         return
     end = found.name.id.end_offset

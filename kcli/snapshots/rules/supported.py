@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kcli.snapshots.rules.levels import FEATURE, NAMES
 
-ZOOKEEPER_GONE = 4  # from 4.0 on releases begin with the first level that a log can state
-LEAST = 7  # 3.3-IV3: that level
+ZOOKEEPER_GONE = 4  # major release from which on LEAST is the lowest supported level
+LEAST = 7  # 3.3-IV3, the first level that a log can have
 OLDEST = 1
 
-# From which level of metadata.version on the releases have a level of a feature.
+# {feature: {level: first level of metadata.version whose releases support it}}
 FEATURES = {
     "kraft.version": {1: 21},
     "transaction.version": {1: 24, 2: 24},
@@ -17,7 +17,7 @@ FEATURES = {
     "share.version": {1: 28, 2: 31},
     "streams.version": {1: 29},
 }
-AHEAD = {"4.4": 34}  # levels that a release has beyond those with its name
+AHEAD = {"4.4": 34}  # the newest level of releases that support more than the levels named after them
 
 
 def release_of(level: int) -> str:
@@ -26,7 +26,7 @@ def release_of(level: int) -> str:
 
 
 def newest_level(release: str) -> int:
-    """Return the highest level of metadata.version that a release has."""
+    """Return the highest level of metadata.version that a release supports."""
     return AHEAD.get(release, max(level for level in NAMES if release_of(level) == release))
 
 

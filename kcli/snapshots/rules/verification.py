@@ -1,4 +1,4 @@
-"""Verifies a snapshot, a log segment, or a partition's directory: applies the rules to the evidence."""
+"""Verifies a snapshot or a log segment: applies the rules to its evidence."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def judge(found: Evidence) -> Iterator[SnapshotFinding]:
 
 
 def verify(data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None) -> list[SnapshotFinding]:
-    """Examine and judge one file by its bytes and its name; errors first."""
+    """Examine and judge one file by its bytes and its name. Returns the findings, errors first."""
     found = list(judge(examine(data, file, dialect=dialect, mapped=mapped)))
     return sorted(found, key=lambda finding: not finding.is_error)

@@ -1,1 +1,1 @@
-"""Snapshots written, and new quorums started with them."""
+"""Writes snapshots, and starts new quorums with them."""

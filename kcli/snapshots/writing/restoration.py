@@ -1,8 +1,8 @@
-"""The fitness of a metadata image to start a new quorum, and that image with the new quorum's voters.
+"""Judges whether a metadata image can start a new quorum, and puts the new quorum's voters into the image.
 
-A controller that finds a snapshot and no log begins its log where the snapshot ends (KIP-630). Who votes is said by
-`controller.quorum.voters` while kraft.version is 0, and by the VotersRecord from kraft.version 1 on (KIP-853): there
-other hosts need another record.
+A controller that finds a snapshot and no log begins its log where the snapshot ends (KIP-630). While kraft.version is
+0, the property `controller.quorum.voters` names the voters. From kraft.version 1 on the VotersRecord names them
+(KIP-853), so that voters on other hosts need another record.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from kcli.snapshots.rules.compatibility import (
 from kcli.snapshots.rules.levels import level_name
 
 VOTER = re.compile(r"([0-9]{1,10})@(\[[0-9A-Fa-f:.%]+\]|[^\s:@\[\],]+):([0-9]{1,5})(?::([A-Za-z0-9_-]{22}))?")
-DYNAMIC_LEVEL = 21  # 3.9-IV0, the first metadata.version that kraft.version 1 goes with
+DYNAMIC_LEVEL = 21  # 3.9-IV0, the first metadata.version that allows kraft.version 1
 MOST_ID, MOST_PORT = (1 << 31) - 1, 65535
 LISTENER = "CONTROLLER"
 
 
 class Voter(NamedTuple):
-    """directory: the id of its metadata log's directory, None: not known, or (kraft.version 0) of no interest."""
+    """A voter of the new quorum. directory: the id of its metadata log's directory; None if not known, or not needed
+    (kraft.version 0).
+    """
 
     id: int
     host: str
@@ -40,7 +42,7 @@ class Voter(NamedTuple):
 
     @property
     def address(self) -> str:
-        """As Kafka's properties have it, "h:9093"."""
+        """The address as in Kafka's properties, "h:9093"."""
         return host_port(self.host, self.port)
 
     def __str__(self) -> str:
@@ -48,15 +50,18 @@ class Voter(NamedTuple):
 
 
 class Fitness(NamedTuple):
-    """severity: "error" if it keeps the quorum from starting, or from being the same cluster; else "note"."""
+    """A statement about an image. severity: "error" if it keeps the quorum from starting, or from being the same
+    cluster; else "note".
+    """
 
     severity: str
     what: str
 
 
 def parse_voters(text: str) -> list[Voter]:
-    """Parse `ID@HOST:PORT,...`, as in `controller.quorum.voters`, each with `:DIRECTORY_ID` as for kafka-storage's
-    `--initial-controllers`. Raises UsageError."""
+    """Parse `ID@HOST:PORT,...`, as in `controller.quorum.voters`, each perhaps with `:DIRECTORY_ID` as in
+    kafka-storage's `--initial-controllers`. Raises UsageError.
+    """
     voters = []
     for part in text.split(","):
         found = VOTER.fullmatch(part.strip())
@@ -74,7 +79,7 @@ def release_level(text: str) -> int:
 
 
 def voters_of(image: Image) -> list[Voter]:
-    """Return the voters in an image (KIP-853), by their first endpoint."""
+    """Return the voters in an image (KIP-853), each with its first endpoint."""
     found = []
     for each in image.voters or () if image.kraft_version else ():
         host, port = next(((end["host"], end["port"]) for end in each["endpoints"]), ("?", 0))
@@ -83,10 +88,10 @@ def voters_of(image: Image) -> list[Voter]:
 
 
 def new_voters(image: Image, given: Sequence[Voter]) -> list[Voter]:
-    """Return the voters of the new quorum: those given, or the image's. A voter keeps the directory id that it has
-    there.
+    """Return the voters of the new quorum: those given, or else the image's. A given voter without a directory id keeps
+    the one that it has in the image.
 
-    With a directory id in any of them the quorum is a dynamic one; with none, the properties say who votes.
+    If any voter has a directory id, the quorum is dynamic; if none has, the properties name the voters.
     """
     known = {each.id: each for each in voters_of(image)}
     if not given:
@@ -102,7 +107,7 @@ def is_dynamic(image: Image, voters: Sequence[Voter]) -> bool:
 
 
 def with_voters(image: Image, voters: Sequence[Voter]) -> bool:
-    """Add the voters to a dynamic quorum's image; return whether that changes it."""
+    """Put the voters into a dynamic quorum's image. Returns whether that changes the image."""
     if not is_dynamic(image, voters) or voters == voters_of(image):
         return False
     listener = next((end["name"] for each in image.voters or () for end in each["endpoints"]), LISTENER)
@@ -120,9 +125,9 @@ def with_voters(image: Image, voters: Sequence[Voter]) -> bool:
 
 
 def fitness(image: Image, voters: Sequence[Voter], release: int | None = None) -> Iterator[Fitness]:
-    """Yield what to know about an image before a quorum of these voters starts with it.
+    """Yield notes and errors on an image before a quorum of these voters starts with it.
 
-    release: the newest level of metadata.version that the new nodes have.
+    release: the newest level of metadata.version that the new nodes support
     """
     yield from levels(image, release)
     if is_dynamic(image, voters):
@@ -146,7 +151,7 @@ def levels(image: Image, release: int | None) -> Iterator[Fitness]:
 
 
 def dynamic(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
-    """Check the voters in the records: whether each is complete, and who they were."""
+    """Check the voters in the records: whether each is complete, and how they differ from the former ones."""
     if image.level is not None and image.level < DYNAMIC_LEVEL:
         text = f"voters with directory ids need kraft.version 1, which needs metadata.version {level_name(21)}"
         yield Fitness("error", text)
@@ -169,7 +174,7 @@ def dynamic(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
 
 
 def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
-    """Yield notes on nodes with registrations that stay in the image."""
+    """Yield notes on registrations of nodes that stay in the image."""
     alive = [number for number, each in sorted(image.brokers.items()) if not each["fenced"]]
     if alive:
         text = f"alive in the snapshot: {counted(len(alive), 'broker')} ({named(alive)}); a broker that starts anew is "
@@ -180,5 +185,5 @@ def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
 
 
 def named(numbers: Sequence[int], most: int = 8) -> str:
-    """Format "1, 2, ..." of many numbers."""
+    """Format numbers as "1, 2, ...", at most `most` of them."""
     return ", ".join(map(str, numbers[:most])) + (", ..." if len(numbers) > most else "")

@@ -21,12 +21,12 @@ from kcli.snapshots.reading.names import SnapshotId
 from kcli.snapshots.rules.levels import FEATURE
 
 MOST_BATCH = 8 << 20  # KafkaRaftClient.MAX_BATCH_SIZE_BYTES
-RECORD_OVERHEAD = 30  # more than a record takes around its value
+RECORD_OVERHEAD = 30  # bytes; no record needs more around its value
 MIGRATION_LEVELS = range(8, 22)  # 3.4 to 3.9 write a ZkMigrationStateRecord
 
-OWNED_PRODUCER_IDS = 7  # up to 3.3 the record keeps the broker that it was made for
+OWNED_PRODUCER_IDS = 7  # up to 3.3 the record names the broker that the ids were assigned to
 
-# Record versions: from a feature level on, the highest that holds.
+# (feature level, record version), highest first: the version is written from that level on.
 BROKER_VERSIONS = ((30, 4), (17, 3), (8, 2), (7, 1))
 PARTITION_VERSIONS = ((23, 2), (17, 1))
 
@@ -35,7 +35,9 @@ Value = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """id; size in bytes; records: metadata records; batches: all of them."""
+    """A written snapshot. size: bytes; records: number of metadata records; batches: number of all batches, also
+    control batches.
+    """
 
     id: SnapshotId
     size: int
@@ -44,7 +46,7 @@ class Written:
 
 
 def version_at(level: int | None, versions: tuple[tuple[int, int], ...]) -> int:
-    """Return the record version that a metadata level writes."""
+    """Return the record version that Kafka writes at a level of metadata.version."""
     return next((version for least, version in versions if level is not None and level >= least), 0)
 
 
@@ -72,7 +74,7 @@ def fitting(name: str, version: int, value: Value) -> Value:
 
 
 def topic_records(image: Image, decoder: Decoder, version: int) -> Iterator[bytes]:
-    """Yield each topic with its partitions; an unchanged partition keeps its bytes."""
+    """Yield each topic with its partitions. A partition that is still framed in this version keeps its bytes."""
     head = bytes((1, 3, version))
     for topic in image.topics.values():
         identity = topic.id_text
@@ -87,7 +89,7 @@ def topic_records(image: Image, decoder: Decoder, version: int) -> Iterator[byte
 
 
 def partition_value(topic: str, number: int, partition: Partition, version: int) -> Value:
-    """Return the value of a PartitionRecord: tagged fields only where they differ from their default."""
+    """Return the value of a PartitionRecord, with tagged fields only if they differ from their default."""
     value: Value = {"partitionId": number, "topicId": topic}
     for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderEpoch", "partitionEpoch"):
         value[name] = partition[name]
@@ -127,9 +129,10 @@ def other_records(image: Image, decoder: Decoder) -> Iterator[bytes]:
 def write_snapshot(
     image: Image, write: Callable[[bytes], object], *, now_ms: int, most_batch: int = MOST_BATCH
 ) -> Written:
-    """Write the image under the id of its provenance. now_ms: the timestamp of its batches.
+    """Write the image; its snapshot's id is that of its provenance.
 
-    most_batch: bytes of one data batch, at most (one record larger than that gets a batch of its own).
+    now_ms: the timestamp of its batches; most_batch: the most bytes of one data batch (a larger record gets a batch of
+    its own)
     """
     identity = SnapshotId(image.provenance.end_offset, image.provenance.epoch)
     writer = BatchWriter(write, identity.epoch, now_ms, most_batch)
@@ -142,7 +145,9 @@ def write_snapshot(
 
 
 def header_records(image: Image) -> list[tuple[int, bytes]]:
-    """Return the header, and the voters of a quorum that keeps them in the log (KIP-853)."""
+    """Return the header and, if the quorum keeps its voters in the log (KIP-853), the records with these, as (type,
+    value).
+    """
     header = {"version": 0, "lastContainedLogTimestamp": image.provenance.timestamp}
     start = messages.data("SnapshotHeaderRecord", 0).write(header)
     records: list[tuple[int, bytes]] = [(ControlType.SNAPSHOT_HEADER, start)]
@@ -156,7 +161,7 @@ def header_records(image: Image) -> list[tuple[int, bytes]]:
 
 
 class BatchWriter:
-    """Gathers records into batches, offsets running on from 0."""
+    """Gathers records into batches, with offsets from 0 on."""
 
     def __init__(self, write: Callable[[bytes], object], epoch: int, now_ms: int, most: int) -> None:
         self.write, self.epoch, self.now_ms, self.most = write, epoch, now_ms, most
@@ -172,7 +177,7 @@ class BatchWriter:
         self.waiting_size += needed
 
     def finish(self) -> int:
-        """Write the pending records. Returns the number of records so far."""
+        """Write the pending records. Returns the number of metadata records up to now."""
         if self.waiting:
             rows = [(self.now_ms, None, record, ()) for record in self.waiting]
             self.put(build_batch(rows, self.offset, partition_leader_epoch=self.epoch), len(rows))
@@ -181,7 +186,7 @@ class BatchWriter:
         return self.records
 
     def control(self, records: list[tuple[int, bytes]]) -> None:
-        """Write a control batch of (type, value)."""
+        """Write a control batch of (type, value) records."""
         rows = [(struct.pack(">hh", 0, kind), value) for kind, value in records]
         batch = build_control_batch(rows, self.now_ms, self.offset, partition_leader_epoch=self.epoch)
         self.put(batch, len(rows))
