@@ -16,7 +16,7 @@ from kcli.rules.judgement import NAMELESS
 from kcli.schemas.errors import COORDINATOR_ERRORS
 
 SHORTEST_S = 0.5  # a block: in less there are too few answers
-BLOCKS, MOST_BLOCKS = 16, 240  # of the shorter capture; of the longer
+BLOCKS, MOST_BLOCKS = 32, 240  # of the shorter capture; of the longer
 Key = tuple[str | None, ...]  # values of KEYS
 
 ROLES = """
@@ -91,9 +91,15 @@ class Captured:
         self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}
         self.topics = {row["topic"]: row["records"] for row in store.ask(TOPICS)}
 
+    @property
+    def has_exchanges(self) -> bool:
+        """Return whether there is an exchange to compare."""
+        return self.diagnosis.overview.exchanges > 0
+
     def execute(self, *statements: str) -> None:
         """Execute statements in the capture's store, one after another."""
         for each in statements:
+            self.store.provide(each)  # of several clusters no table is left
             self.store.execute(each)
 
     def cut(self, seconds: float) -> None:
@@ -113,10 +119,11 @@ class Captured:
         for row in self.store.ask(measure.sql):
             if row["value"] is not None:
                 found.setdefault(tuple(row.get(kind) for kind in KEYS), {})[row["block"]] = float(row["value"])
-        of_time = measure.name not in OF_CONNECTIONS
         made = {}
         for key, by_block in found.items():
-            values = {block: value for block, value in by_block.items() if not of_time or 0 <= block < self.blocks}
+            values = {
+                block: value for block, value in by_block.items() if not measure.by_time or 0 <= block < self.blocks
+            }
             if measure.counts:
                 made[key] = numpy.array([values.get(block, 0.0) for block in range(self.blocks)])
             elif values:
@@ -157,9 +164,6 @@ def idle_sql(delays: Sequence[tuple[int, int]], before: int = 0) -> str:
     return (
         f"CASE WHEN ns < {at} THEN {idle_sql(delays[:middle], before)} ELSE {idle_sql(delays[middle + 1 :], idle)} END"
     )
-
-
-OF_CONNECTIONS = frozenset({"round-trip", "resent"})  # measures whose values are of a connection each
 
 
 def block_seconds(one: float, other: float) -> float:

@@ -11,18 +11,20 @@ from typing import Any
 
 from kcli.compare.capture_side import Captured, Key, block_seconds
 from kcli.compare.measures import KEYS, MEASURED, MEASURES, RATED, Measure
-from kcli.compare.ranks import beyond_chance, noise_of, rank_test
+from kcli.compare.ranks import beyond_chance, inner_range, rank_test
 from kcli.diagnose import INFO, Diagnosis, Finding
 from kcli.diagnose.diagnosis import diagnose_together
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
-from kcli.diagnose.telling import lacking_text
+from kcli.diagnose.telling import lacking_text, unjudged_text
 from kcli.errors import InputError
 
 WORSE, BETTER, CHANGED, UNLIKE, SAME = "worse", "better", "changed", "not comparable", "same"
 FEWEST = 6  # values of a side; with fewer any order is chance
 FEW_STEADY = 5  # ... of a steady measure
+FEWEST_SHOWN = 3  # ... of one that is shown as too short to tell
 CHANCE = 0.01  # of a comparison in which one difference is called a change, and is none
+UNSTEADY = 1.5  # a side whose noise, so many times, is more than the change
 DIFFERENT_LOAD = 2.0  # times
 OTHER_TOPICS = 0.5  # share of the records that is of other topics
 SHOWN_VERSIONS = 6
@@ -30,20 +32,46 @@ SHOWN_VERSIONS = 6
 
 @dataclass(slots=True)
 class Change:
-    """A measure of both captures. key: what it is of. noise: how far parts of a capture differ by themselves.
-    chance: that samples of one distribution differ so. values: of each side. apart: all of one side are larger than all
-    of the other. reason: why it is not comparable."""
+    """A measure of both captures. key: what it is of. ranges: of the values of parts of each side. chance: that samples
+    of one distribution differ so. values: of each side. apart: all of one side are larger than all of the other.
+    reason: why it is not comparable."""
 
     measure: Measure
     key: Key
     before: float
     after: float
-    noise: float
+    ranges: tuple[tuple[float, float], tuple[float, float]]
     chance: float
     values: tuple[int, int]
     apart: bool = False
     verdict: str = SAME
     reason: str = ""
+
+    @property
+    def noises(self) -> tuple[float, float]:
+        """The noise of each side: the differences between its own parts."""
+        (low, high), (lowest, highest) = self.ranges
+        return high - low, highest - lowest
+
+    @property
+    def noise(self) -> float:
+        """The noise that a change is measured by: that of the better side. A change for the worse that also makes
+        things unsteady is no smaller for that."""
+        if not self.measure.worse:
+            return max(self.noises)
+        return self.noises[0 if (self.after - self.before) * self.measure.worse > 0 else 1]
+
+    @property
+    def gap(self) -> float:
+        """The gap between the parts of both sides; below 0: they overlap."""
+        lower, higher = sorted(self.ranges)
+        return higher[0] - lower[1]
+
+    @property
+    def least_gap(self) -> float:
+        """The gap that a change needs. Where a side is unsteady, its calm parts, too, have to be changed by what counts."""
+        unsteady = bool(self.measure.worse) and max(self.noises) * UNSTEADY > abs(self.after - self.before)
+        return max(self.measure.apart * self.noise, self.measure.least if unsteady else 0.0)
 
     @property
     def title(self) -> str:
@@ -68,6 +96,7 @@ class Change:
             "verdict": self.verdict, "measure": self.measure.name, "of": key, "text": self.title,
             "before": round(self.before, 4), "after": round(self.after, 4), "unit": self.measure.unit,
             "noise": round(self.noise, 4), "p": self.chance, "values": list(self.values),
+            "ranges": [[round(value, 4) for value in each] for each in self.ranges],
         }  # fmt: skip
         return made | ({"reason": self.reason} if self.reason else {})
 
@@ -143,7 +172,10 @@ def compared(before: Captured, after: Captured) -> Comparison:
     judge(changes, partial(excuse, before, after))
     order = (WORSE, BETTER, UNLIKE, CHANGED, SAME)
     changes.sort(key=lambda each: (order.index(each.verdict), -(each.times or 1e9)))
-    differences = [*differences_of(before, after), *offers_of(before, after), *findings_of(before, after, changes)]
+    differences = []
+    if before.has_exchanges and after.has_exchanges:  # of nothing read nothing is gone
+        differences += [*differences_of(before, after), *offers_of(before, after)]
+        differences += findings_of(before, after, changes)
     return Comparison(before.diagnosis, after.diagnosis, changes, differences, seconds, unlike)
 
 
@@ -154,6 +186,9 @@ def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
             yield f"{name}: {lacking_text(side.diagnosis.unknown)}"
         elif side.blocks < FEWEST:
             yield f"{name} is {side.seconds:.1f} s long, too short to tell changes from noise"
+        for part in side.diagnosis.unjudged:
+            if part.unread:
+                yield f"{name}, not read: {unjudged_text(part)}"
     apart = topics_apart(before.topics, after.topics)
     if apart > OTHER_TOPICS:
         yield f"{apart:.0%} of the records are of other topics"
@@ -180,13 +215,14 @@ def changes_of(measure: Measure, before: Captured, after: Captured) -> Iterator[
     for key in sorted({*one, *other}, key=str):
         values = [found.get(key, numpy.zeros(side.blocks if measure.counts else 0))
                   for found, side in ((one, before), (other, after))]  # fmt: skip
-        if min(map(len, values)) < (FEW_STEADY if measure.steady else FEWEST) or not both_know(key, before, after):
+        if min(map(len, values)) < FEWEST_SHOWN or not both_know(key, before, after):
             continue
-        noise = max(noise_of(each, steady_mean if measure.counts else numpy.median) for each in values)
+        first, second = (inner_range(each, steady_mean if measure.counts else numpy.median) for each in values)
         sizes = (len(values[0]), len(values[1]))
         was, is_now = (float(centre(each)) for each in values)
         apart = bool(values[0].max() < values[1].min() or values[1].max() < values[0].min())
-        yield Change(measure, key, was, is_now, noise, rank_test(*values), sizes, apart)
+        chance = rank_test(values[0], values[1], by_time=measure.by_time)
+        yield Change(measure, key, was, is_now, (first, second), chance, sizes, apart)
 
 
 def steady_mean(values: Any) -> float:
@@ -206,17 +242,19 @@ def both_know(key: Key, before: Captured, after: Captured) -> bool:
 
 def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
     """Set the verdict of each change: whether it is one, and in which direction."""
-    held = beyond_chance([each.chance for each in changes], CHANCE)
-    for each, real in zip(changes, held, strict=True):
+    judged = [each for each in changes if min(each.values) >= fewest(each.measure)]
+    held: dict[int, bool] = {}
+    for directed in (True, False):  # what may be worse is tested apart from what is told alone
+        alike = [each for each in judged if bool(each.measure.worse) == directed]
+        held |= zip(map(id, alike), beyond_chance([each.chance for each in alike], CHANCE), strict=True)
+    for each in changes:
         shift, measure = each.after - each.before, each.measure
-        clear = measure.steady and each.apart
-        if (
-            not (real or clear)
-            or abs(shift) < max(measure.least, measure.apart * each.noise)
-            or (each.times or 1e9) < measure.times
-        ):
+        if abs(shift) < measure.least or (each.times or 1e9) < measure.times or each.gap < each.least_gap:
             continue
-        each.reason = excuse(each)
+        sure = held.get(id(each), False) or (measure.steady and each.apart and id(each) in held)
+        if not (sure or (each.apart and measure.worse and each.chance <= CHANCE)):
+            continue
+        each.reason = excuse(each) or ("" if sure else too_short(each))
         ways = {0: CHANGED, 1: WORSE, -1: BETTER}
         way = (1 if shift > 0 else -1) * measure.worse
         each.verdict = UNLIKE if each.reason else ways[way]
@@ -224,6 +262,20 @@ def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
     for each in changes:
         if each.measure.follows and verdicts.get((each.measure.follows, each.key)) == each.verdict:
             each.verdict = SAME
+
+
+def fewest(measure: Measure) -> int:
+    """Return how many values of a measure each side needs."""
+    return FEW_STEADY if measure.steady else FEWEST
+
+
+def too_short(change: Change) -> str:
+    """Return why all values of one side may be larger than all of the other by chance."""
+    what = "blocks of time" if change.measure.by_time else "connections"
+    one, other = change.values
+    if min(change.values) < fewest(change.measure):
+        return f"too short to tell: {one} and {other} {what} have it, {fewest(change.measure)} of each are needed"
+    return f"too short to tell: {one} and {other} {what} differ so by chance in one of so many measures"
 
 
 def excuse(before: Captured, after: Captured, change: Change) -> str:

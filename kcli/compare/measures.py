@@ -23,10 +23,11 @@ HIGHER, LOWER = 1, -1  # where worse is; 0: a change, and neither
 @dataclass(frozen=True, slots=True)
 class Measure:
     """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
-    do not count, nor those by less than `times`, nor those by less than `apart` times the noise. counts: blocks without
-    a row have 0, and means are compared; else medians. excuse: what explains a change: "load", "size" of requests and
-    responses, "topics". follows: a measure of whose change this is a consequence. steady: each value is the best of
-    many, so that few suffice where none of one side comes near those of the other."""
+    do not count, nor those by less than `times`, nor where the sides come nearer to each other than `apart` times the
+    noise. counts: blocks without a row have 0, and means are compared; else medians. excuse: what explains a change:
+    "load", "size" of requests and responses, "topics". follows: a measure of whose change this is a consequence.
+    steady: each value is the best of many, so that few suffice where none of one side comes near those of the other.
+    by_time: a value a block of time; else one a connection."""
 
     name: str
     title: str
@@ -35,11 +36,12 @@ class Measure:
     worse: int = 0
     least: float = 0.0
     times: float = 1.5
-    apart: float = 1.0
+    apart: float = 0.0
     counts: bool = False
     excuse: tuple[str, ...] = ()
     follows: str = ""
     steady: bool = False
+    by_time: bool = True
 
 
 LATENCY = """
@@ -55,12 +57,12 @@ GROUP BY ALL HAVING count(*) >= {least}
 MEASURES = (
     Measure(
         "latency", "median latency of {api} of {role}{topic}, without the waits asked for", "ms",
-        LATENCY.format(share=0.5, least=1), HIGHER, least=1.0, apart=1.5,
+        LATENCY.format(share=0.5, least=1), HIGHER, least=1.0, apart=0.5,
         excuse=("load", "size", "topics"),
     ),
     Measure(
         "latency-p95", "95 % latency of {api} of {role}{topic}, without the waits asked for", "ms",
-        LATENCY.format(share=0.95, least=5), HIGHER, least=2.0, times=2.0, apart=2.0,
+        LATENCY.format(share=0.95, least=5), HIGHER, least=2.0, times=2.0, apart=1.0,
         excuse=("load", "size", "topics"), follows="latency",
     ),
     Measure(
@@ -135,7 +137,7 @@ WITH parts AS (SELECT topic, partition, block_of(ns) AS block, sum(size_in_bytes
                  FROM (SELECT topic, partition, sum(bytes) AS bytes FROM parts GROUP BY ALL) AS p GROUP BY topic)
 SELECT p.topic, block, sum(CASE WHEN p.partition = f.partition THEN bytes ELSE 0 END) / sum(bytes) AS value
 FROM parts p JOIN fullest f USING (topic) GROUP BY ALL
-""", HIGHER, least=0.2, apart=1.5,
+""", HIGHER, least=0.2, apart=0.5,
     ),
     Measure(
         "connections", "connections that a {role} opens a minute", "/min", """
@@ -170,14 +172,14 @@ SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        least(syn_ms, CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms END)
        + least(ack_ms, CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms END) AS value
 FROM conns JOIN roles USING (client_id) WHERE alive(first_ns, last_ns)
-""", HIGHER, least=1.0, times=2.0, steady=True,
+""", HIGHER, least=1.0, times=2.0, steady=True, by_time=False,
     ),
     Measure(
         "resent", "segments of {role} and its brokers sent again in 1,000, a connection each", "", """
 SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        1000.0 * (c_resent + s_resent) / (c_data_segments + s_data_segments) AS value
 FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments >= 50 AND alive(first_ns, last_ns)
-""", HIGHER, least=5.0, times=3.0,
+""", HIGHER, least=5.0, times=3.0, by_time=False,
     ),
 )  # fmt: skip
 # Findings of diagnose that measures judge better: a limit that one of two like captures just passes says little.

@@ -20,11 +20,13 @@ SHORT_S = 5.0  # what happens again and again, or changes, needs longer
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """what: in words, with counts. remedy: what to do about it. see: a command that shows more; "": none."""
+    """what: in words, with counts. remedy: what to do about it. see: a command that shows more; "": none. unread: its
+    exchanges are among no others."""
 
     what: str
     remedy: str
     see: str = ""
+    unread: bool = False
 
 
 # Where no name is known, the id stands for it.
@@ -56,7 +58,8 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
     """Name the part of damaged files that could not be read."""
     if damage is None or isinstance(damage, NothingReadError):
         return []
-    return [Unjudged(f"a part of a damaged file: {damage}", "a whole copy of it; what could be read is judged here")]
+    remedy = "a whole copy of it; what could be read is judged here"
+    return [Unjudged(f"a part of a damaged file: {damage}", remedy, unread=True)]
 
 
 def second_hop(hop: SecondHop) -> Unjudged:
@@ -106,6 +109,7 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
             yield Unjudged(
                 f"{row['bytes']:,} bytes on {links} that are not in the capture",
                 "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
+                unread=True,
             )
         elif row["kind"] == "unreadable" and row["bytes"]:
             yield Unjudged(
@@ -134,7 +138,7 @@ def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
         links[spoken] += row["connections"]
     for spoken, named in servers.items():
         what = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
-        yield Unjudged(what, "--key-log FILE with the secrets of TLS")
+        yield Unjudged(what, "--key-log FILE with the secrets of TLS", unread=True)
 
 
 def tls_text(spoken: Iterable[str]) -> str:

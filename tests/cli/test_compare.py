@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from kcli.cli.main import main
 
@@ -21,7 +22,7 @@ def test_a_change_is_a_line_and_the_end_says_what_was_compared(capsys: Capture) 
     assert any(
         line.startswith("better          records of a Produce to orders: 1.03 -> 2.89 records") for line in lines
     )
-    assert lines[-1].endswith("2 better, 2 changed; the rest within noise.")
+    assert lines[-1].endswith("2 better, 1 changed; the rest within noise.")
 
 
 def test_worse_is_exit_code_1_and_each_format_says_so(capsys: Capture) -> None:
@@ -43,9 +44,44 @@ def test_where_nothing_can_be_compared_the_exit_code_says_so(capsys: Capture, sa
     short = str(samples / "java44-txn.pcap")
     assert main(["compare", short, short, "-q"]) == 3
     said = capsys.readouterr()
-    assert "too short" in said.out and said.err.startswith("kcli: nothing could be compared: before is 2.1 s long")
+    assert "too short" in said.out and "\nkcli: nothing could be compared: before is 2.1 s long" in said.err
 
 
 def test_a_file_that_is_not_there_is_one_line(capsys: Capture) -> None:
     assert main(["compare", BEFORE, "none.pcap", "-q"]) == 3
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_of_a_side_without_an_exchange_nothing_is_gone(capsys: Capture, tmp_path: Path, samples: Path) -> None:
+    bare = tmp_path / "bare.pcap"
+    bare.write_bytes((samples / "java44-txn.pcap").read_bytes()[:24])
+    assert main(["compare", BEFORE, str(bare), "-q"]) == 3
+    said = capsys.readouterr()
+    [before, after, why, end] = said.out.splitlines()
+    assert after.endswith("0.0 s, 0 exchanges, 0 brokers, 0 clients") and "5 clients" in before
+    assert why.startswith("not comparable  after is 0.0 s long") and end.startswith("No measure could be compared")
+    assert said.err == f"kcli: {bare}: no Kafka request in it, nothing to judge: no packet\n"
+
+
+def test_connections_that_are_not_read_are_named(capsys: Capture, samples: Path) -> None:
+    """TLS without its keys, on one side alone."""
+    main(["compare", BEFORE, str(samples / "tls.pcap"), "-q"])
+    said = capsys.readouterr().out
+    assert "not comparable  after, not read: 14 connections of TLS" in said and "before, not read" not in said
+
+
+def test_what_a_damaged_side_lacks_is_said(capsys: Capture, tmp_path: Path) -> None:
+    """It is compared all the same."""
+    path = tmp_path / "damaged.pcap"
+    with zstandard.open(BEFORE) as file:
+        whole = file.read()
+    path.write_bytes(whole[:-100])
+    assert main(["compare", BEFORE, str(path), "-q"]) == 3
+    said = capsys.readouterr()
+    assert "not comparable  after, not read: a part of a damaged file: " in said.out
+    assert "no change beyond noise" in said.out and said.err.startswith(f"kcli: {path}: the file ends")
+
+
+def test_one_file_for_both_sides_is_noted(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["compare", BEFORE, BEFORE, "-q"]) == 0
+    assert capsys.readouterr().err == f"kcli: before and after have the same file: {BEFORE}\n"

@@ -13,19 +13,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy
 import pytest
 
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
-from kcli.compare.comparison import CHANGED, Change, excuse, findings_of, judge
+from kcli.compare.comparison import CHANGED, Change, changes_of, excuse, findings_of, judge
 from kcli.compare.measures import MEASURES
 from kcli.diagnose import Finding, Scope
 from kcli.diagnose.scope import ALL
 from kcli.errors import InputError
-from tests.capture.wires import pcap, rotated
+from tests.capture.wires import packets_of, pcap, rotated
 from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk
+from tests.rules.test_clusters import clusters, elsewhere
 
 DATA = Path(__file__).parent / "data"
+STEADY = ((1.0, 1.1), (9.0, 9.1))  # ranges of both sides
 
 
 @cache
@@ -93,7 +96,7 @@ def test_other_topics_and_another_load_are_said() -> None:
     latency = next(each for each in MEASURES if each.name == "latency")
     before, after = (cast(Any, SimpleNamespace(load=each, sizes={}, topics={})) for each in (10.0, 100.0))
     for measure, said in ((latency, True), (replace(latency, excuse=()), False)):
-        change = Change(measure, ("FETCH", "consumer", "t", None, None), 1.0, 9.0, 0.1, 0.01, (9, 9))
+        change = Change(measure, ("FETCH", "consumer", "t", None, None), 1.0, 9.0, STEADY, 0.01, (9, 9))
         assert excuse(before, after, change).startswith("the load is 10.0 times as large") == said
 
 
@@ -109,12 +112,14 @@ def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
     by_name = {each.name: each for each in MEASURES}
     trips, latency = by_name["round-trip"], by_name["latency"]
     key = (None, "consumer", None, None, None)
-    for measure, apart, noise, verdict in (
-        (trips, True, 0.6, WORSE), (trips, False, 0.6, SAME), (trips, True, 30.0, SAME), (latency, True, 0.6, SAME),
+    like = Change(latency, key, 1.0, 1.0, ((1.0, 1.0), (1.0, 1.0)), 1.0, (9, 9))
+    for measure, apart, highest, verdict in (
+        (trips, True, 1.0, WORSE), (trips, False, 1.0, SAME), (trips, True, 30.0, SAME), (latency, True, 1.0, UNLIKE),
     ):  # fmt: skip
-        change = Change(measure, key, 0.4, 24.0, noise, 0.008, (6, 6), apart)
-        judge([change, *(Change(latency, key, 1.0, 1.0, 0.0, 1.0, (9, 9)) for _ in range(30))], lambda each: "")
+        change = Change(measure, key, 0.4, 24.0, ((0.4, highest), (23.0, 25.0)), 0.008, (6, 6), apart)
+        judge([change, *(replace(like) for _ in range(30))], lambda each: "")
         assert change.verdict == verdict
+        assert change.reason.startswith("too short to tell: 6 and 6 blocks of time") == (verdict == UNLIKE)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +129,42 @@ def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
 def test_a_rate_that_just_passes_a_limit_is_no_worse(verdict: str, api: str, grave: bool) -> None:
     """What both sides ask as often is a finding of one by chance; without that rate the finding counts."""
     rate = next(each for each in MEASURES if each.name == "rate")
-    change = Change(rate, (api, "other", None, None, None), 9.8, 10.1, 0.2, 0.5, (9, 9), verdict=verdict)
+    change = Change(rate, (api, "other", None, None, None), 9.8, 10.1, STEADY, 0.5, (9, 9), verdict=verdict)
     storm = Finding("metadata-storm", "warning", {"client": "a"}, {"n": 1}, "cache it", "a asks", "", "", "", 1.0)
     one, other = (cast(Any, SimpleNamespace(diagnosis=SimpleNamespace(findings=each))) for each in ([], [storm]))
     [found] = findings_of(one, other, [change])
     assert (found.verdict, found.grave) == ("new", grave)
+
+
+UNSTEADY = (2.1, 30.0, 5.0, 48.0, 3.3, 12.0, 70.0, 4.0)  # ms
+DRIFT = (*(1.0,) * 12, *(1.2,) * 12, *(3.0,) * 12)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ((1.0, 1.2), UNSTEADY, WORSE),  # each part of it is beyond all that was before
+        (UNSTEADY, (1.0, 1.2), BETTER),
+        ((1.0, 1.2), (1.0, 30.0, 1.1, 48.0, 1.2, 1.0), SAME),  # some of it is as it was
+        (UNSTEADY, (3.0, 40.0, 9.0, 25.0), SAME),
+        (DRIFT, (3.5, 3.8), SAME),  # beyond, and by less than half of what before differs from itself
+    ],
+)
+def test_a_change_that_makes_things_unsteady_is_no_smaller_for_it(
+    before: tuple[float, ...], after: tuple[float, ...], verdict: str
+) -> None:
+    """The noise that counts is that of the better side; what the other shows by itself is a part of the change."""
+    latency = next(each for each in MEASURES if each.name == "latency")
+    key = ("PRODUCE", "producer", "orders", None, None)
+    values = [numpy.array([each[at % len(each)] for at in range(36)]) for each in (before, after)]
+    sides = [
+        cast(Any, SimpleNamespace(samples=lambda of, v=each: {key: v} if of is latency else {}, known={}, blocks=36))
+        for each in values
+    ]
+    [change] = changes_of(latency, *sides)
+    judge([change], lambda each: "")
+    assert change.verdict == verdict
+    assert change.as_json()["ranges"] == [[*map(float, each)] for each in change.ranges]
 
 
 def written(path: Path, weight: int) -> list[str]:
@@ -225,3 +261,13 @@ def test_a_time_that_one_side_has_not_is_told() -> None:
     path = str(DATA / "twin-a.pcap.zst")
     found = compare([path], [path], scopes=(Scope(since=2 * 10**18), ALL))
     assert not found.compared and found.unlike[0].startswith("before: no packet since 2033-")
+
+
+def test_captures_of_two_clusters_are_compared(tmp_path: Path) -> None:
+    """Each cluster is judged alone; what both sides are compared by is of all."""
+    here, there = DATA.parent.parent / "diagnose" / "data" / "duplicates-seats.pcap.zst", tmp_path / "there.pcap"
+    [cluster] = clusters(here)
+    there.write_bytes(pcap([*elsewhere(packets_of(here), cluster)]))
+    both = [str(here), str(there)]
+    found = compare(both, both)
+    assert found.compared and {each.verdict for each in found.changes} == {SAME} and not found.differences

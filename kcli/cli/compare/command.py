@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from os.path import realpath
 from typing import Any
 
 import click
@@ -69,6 +70,8 @@ def compare(before: str, after: str, **options: Any) -> int:
         for line in FORMATS[options["format_"]](found, (before, after), options):
             write(line)
         out.flush()
+    if same := [path for path in sides[1] if realpath(path) in set(map(realpath, sides[0]))]:
+        print_note("kcli: before and after have the same file: ", same[0])
     if found.damage is not None:
         raise found.damage
     if found.is_worse or found.compared:

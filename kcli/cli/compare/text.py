@@ -63,7 +63,7 @@ def change_text(each: Change) -> str:
     times = f"{each.times:,.1f} times, " if each.times else ""
     text = (
         f"{each.title}: {figure(each.before)} -> {figure(each.after)}{unit} "
-        f"({times}noise {figure(each.noise)}{unit}, p {each.chance:.0e})"
+        f"({times}noise {' -> '.join(map(figure, each.noises))}{unit}, p {each.chance:.0e})"
     )
     return f"{text}: {each.reason}" if each.reason else text
 
