@@ -69,7 +69,7 @@ class Change:
 
     @property
     def least_gap(self) -> float:
-        """The gap that a change needs. Where a side is unsteady, its calm parts, too, have to be changed by what counts."""
+        """The gap that a change needs. Of an unsteady side the calm parts, too, have to be changed by what counts."""
         unsteady = bool(self.measure.worse) and max(self.noises) * UNSTEADY > abs(self.after - self.before)
         return max(self.measure.apart * self.noise, self.measure.least if unsteady else 0.0)
 
