@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import gzip
 import io
 import re
 import zlib
 
+from kcli.base64_text import unbase64
 from kcli.errors import InputError, KcliError
 
 LOOKED_AT = 1 << 18  # bytes: a block of zstd is smaller
@@ -16,7 +16,7 @@ ENOUGH = 64  # bytes inside gzip or zstd
 LEAST_REQUEST = 10  # bytes: API key, version, correlation id, length of the client id
 LARGEST_BATCH = 1 << 30  # bytes
 HEX_TEXT = re.compile(rb"(?:0x|\\x)?[0-9a-fA-F]{2}[0-9a-fA-FxX\\:,\s]{6,}")
-BASE64_TEXT = re.compile(rb"[0-9A-Za-z+/\s]{12,}={0,2}")
+BASE64_TEXT = re.compile(rb"[0-9A-Za-z+/_-]{12,}={0,2}")
 TEXT = re.compile(rb"[\t\n\r\x1b -\x7e\x80-\xff]++")
 ESCAPED = re.compile(rb"(?:0x|\\x)[0-9a-fA-F]")
 # The columns of xxd (`00000000: 0003 0001  ....`), hexdump -C and tshark -x (`00000000  00 03 00 01  |....|`).
@@ -80,7 +80,7 @@ def kind_of_source(start: bytes) -> str | None:
 def kind_of_base64(start: bytes) -> str | None:
     """Return the kind of base64 of what begins as a request or as a record batch: words of plain text are neither."""
     text = b"".join(start.split())
-    data = base64.b64decode(text[: len(text) // 4 * 4]) if BASE64_TEXT.fullmatch(text) else b""
+    data = unbase64(text[: len(text) // 4 * 4]) if BASE64_TEXT.fullmatch(text) else b""
     return text_kind("base64 text", data, start)
 
 

@@ -39,8 +39,13 @@ STRING = re.compile(
 )
 LITERAL = re.compile(r"(['\"])((?:\\.|(?!\1)[^\\\n])*+)\1")
 # Escapes without quotation marks, with plain characters among them: pairs alone are digits with \x in front.
-ESCAPES = re.compile(r"\\x[0-9a-fA-F]{2}(?:\\.|[^\\\n])*+")
-PAIRS_OF_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}[\s,:;]*+)++")
+# C, Go and protobuf have octal ones too, Java and JSON those of Unicode.
+ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u00[0-9a-fA-F]{2})"
+ESCAPES, ANY_ESCAPE = re.compile(rf"{ESCAPE}(?:\\.|[^\\\n])*+"), re.compile(ESCAPE)
+UNICODE = re.compile(r"((?<!\\)(?:\\\\)*\\)u00([0-9a-fA-F]{2})")
+# Also as PostgreSQL writes bytes: one \x, then digits.
+PAIRS_OF_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}[\s,:;]*+)++|\\x(?:[0-9a-fA-F]{2})++")
+SQL = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*+)';?")
 BARE_QUOTE = re.compile(r"((?:[^\\\"]|\\.)*+)\"")
 NODE_JSON = re.compile(r'\{\s*"type"\s*:\s*"Buffer"\s*,\s*"data"\s*:\s*(\[[^\]]*+\])\s*\}')
 CAST = re.compile(r"\(byte\)\s*|\.toByte\(\)")  # of Java and Kotlin, for numbers above 127
@@ -69,6 +74,7 @@ def unhex(data: bytes) -> bytes:
     text = CAST.sub("", without_frame(text_of(data)))
     if node := NODE_JSON.fullmatch(text.strip()):
         text = node[1]
+    text = UNICODE.sub(r"\1x\2", text)
     for read in (decimal_bytes, array_bytes, string_bytes, formatted_bytes):
         if (found := read(text)) is not None:
             return found
@@ -192,9 +198,11 @@ def array_bytes(text: str) -> bytes | None:
 
 
 def string_bytes(text: str) -> bytes | None:
-    """Return the bytes of strings of source code with escapes, or of escapes alone; None if it is none."""
+    """Return the bytes of strings of source code with escapes, of escapes alone, or of SQL; None if it is none."""
     text = text.strip()
-    if "\\x" not in text:
+    if found := SQL.fullmatch(text):
+        return bytes.fromhex(found[1])
+    if not ANY_ESCAPE.search(text):
         return None
     if literals := STRING.fullmatch(text):
         strings = [found[0] for found in LITERAL.finditer(literals[1])]

@@ -95,6 +95,12 @@ FORMS = {
     + f"\n          ------ {'-' * 47} -----\n"
     + "".join(f"{at:016X} {row.hex(' ').upper():<47} 01 AB\n" for at, row in ROWS)
     + "\n",
+    "octal escapes": "".join(f"\\{each:03o}" for each in DATA),
+    "protobuf's text": '"' + "".join(chr(each) if each in b"app" else f"\\{each:03o}" for each in DATA) + '"',
+    "Java's string": '"' + "".join(f"\\u{each:04x}" for each in DATA) + '"',
+    "JSON's string": '"' + "".join(chr(each) if each in b"app" else f"\\u{each:04X}" for each in DATA) + '"',
+    "PostgreSQL": f"\\x{DATA.hex()}",
+    "SQL": f"X'{DATA.hex()}'",
     "comments": "-- header\n" + DATA[:4].hex(" ") + " -- key, version\n" + DATA[4:].hex(" ") + " // the rest\n",
 }
 

@@ -17,7 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kcli.cli.options.inputs import refuse_two_forms, unbase64
+from kcli.base64_text import unbase64
+from kcli.cli.options.inputs import refuse_two_forms
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted

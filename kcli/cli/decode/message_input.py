@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kcli.base64_text import unbase64
 from kcli.cli.options.file_type import is_batch, refuse_others
-from kcli.cli.options.inputs import read_text, refuse_two_forms, unbase64
+from kcli.cli.options.inputs import read_text, refuse_two_forms
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.request_start import CLIENT_ID, PREFIX, chain

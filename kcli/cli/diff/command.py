@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kcli.base64_text import unbase64
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.diff.sides import DecodedSide, batch_side, message_side, unframed
@@ -18,7 +19,6 @@ from kcli.cli.options.inputs import (
     read_text,
     secrets_option,
     text_format_option,
-    unbase64,
 )
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError

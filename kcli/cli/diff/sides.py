@@ -12,7 +12,7 @@ from kcli.grammar.codec import TRAILING
 from kcli.grammar.difference import FieldDifference, core_batch_differences, core_differences, differences, in_order
 from kcli.grammar.request_start import PREFIX, starts_with_length
 from kcli.grammar.secrets import hide_header, hide_span
-from kcli.grammar.words.trace import Span
+from kcli.grammar.words.trace import FAULT, Span
 
 
 class DecodedSide(NamedTuple):
@@ -50,7 +50,8 @@ def message_side(data: bytes, options: dict[str, Any]) -> DecodedSide:
         problem = str(error)
         spans = hide_header(spans) if codec.guarded and not options["secrets"] else spans
     form = {"records": "full", "secrets": options["secrets"]}
-    return DecodedSide(data, with_batches(spans, form, codec.what)[0], problem)
+    fields = [span for span in with_batches(spans, form, codec.what)[0] if span.type != FAULT]
+    return DecodedSide(data, fields, problem)
 
 
 def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[FieldDifference] | None:

@@ -34,7 +34,6 @@ SUFFIXES = {
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # For errors, and compiled there.
-NOT_BASE64 = rb"[^A-Za-z0-9+/=]|=(?=[^=])"
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -293,6 +292,7 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if not hex_ and not base64_:
         return data
+    from kcli.base64_text import unbase64
     from kcli.hex_text import unhex
 
     try:
@@ -329,19 +329,3 @@ def read_json(file: str) -> bytes:
 def read_text(file: str) -> bytes:
     """Read a text file's bytes, or standard input's for "-"."""
     return read_bytes(file)
-
-
-def unbase64(data: bytes) -> bytes:
-    """Decode base64 text, white space in it or not. Raises InputError."""
-    import base64
-    import binascii
-
-    text = b"".join(data.split())
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
-        if found := re.search(NOT_BASE64, text):
-            why = f"character {found.start() + 1} is {chr(found[0][0])!r} (letters, digits, + and / expected, then =)"
-        else:
-            why = f"{counted(len(text), 'character')} (groups of four expected, the last filled up with = or ==)"
-        raise InputError(f"not base64: {why}") from None

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.options.inputs import Format, format_option, read_bytes, unbase64
+from kcli.cli.options.inputs import Format, format_option, read_bytes
 from kcli.errors import InputError, UsageError
 from kcli.hex_text import unhex
 from tests.capture.wires import SAMPLES
@@ -115,21 +115,6 @@ def test_what_is_no_hex_is_named(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
         unhex(text.encode())
     assert said in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("AA A-", "character 4 is '-' (letters, digits, + and / expected, then =)"),
-        ("AA=A", "character 3 is '='"),
-        ("AAA", "3 characters (groups of four expected, the last filled up with = or ==)"),
-        ("AAAAA===", "8 characters"),
-    ],
-)
-def test_what_is_no_base64_is_named(text: str, said: str) -> None:
-    with pytest.raises(InputError) as raised:
-        unbase64(text.encode())
-    assert str(raised.value).startswith(f"not base64: {said}")
 
 
 def test_files(tmp_path: Path) -> None:
