@@ -3,12 +3,12 @@
 scan(data)                     the batches of a records field or segment in memory, records lazily
 build_batch(records, ...)      a batch of magic 2 from values; build_marker, build_control_batch, build_message_set
 batches_json(data, mode)       JSON text of a records field's batches, straight from the bytes
-decode_control(key, value)     what a control record says
+decode_control(key, value)  the fields of a control record
 encode_batch(row)              a batch from its JSON form
 down_convert(data, magic)      chunks of older messages (KIP-283); FetchSend: exactly what a broker sends for a fetch
 compress, decompress           the codecs
 
-Names are imported when they are asked for.
+Each name's module is imported when the name is first used.
 """
 
 from __future__ import annotations

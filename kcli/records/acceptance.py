@@ -1,18 +1,19 @@
 """Acceptance of record batches by Kafka's rules, and the error codes of their refusal.
 
-The rules, in the order in which a broker asks them (Kafka 4.4: ProduceRequest.validateRecords, UnifiedLog's
+The rules, in the order in which a broker applies them (Kafka 4.4: ProduceRequest.validateRecords, UnifiedLog's
 analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecordBatch):
 
 - One batch of magic 2 a partition, from Produce v3 on; zstd from v7 on. Bytes behind it that are no whole batch are
-  passed over, unless they say a size below 14 or an unknown magic.
+  ignored, unless they have a size field below 14 or an unknown magic.
 - The base offset is 0; the batch has at most max.message.bytes; its checksum is right; its codec is one of 0 to 4.
-- As many records as offsets, one at least; no control batch; a producer id comes with a base sequence.
-- Every record is whole, none is missing, and nothing follows the last. In a compressed batch nobody looks at the
-  lengths of records, but the offsets must run on from 0: else the broker fails, as where a payload does not unfold.
+- The batch has as many records as offsets, at least one. It is no control batch. A producer id needs a base sequence.
+- Every record is whole, none is missing, and nothing follows the last. In a compressed batch the lengths of records
+  are not checked, but the offsets must run on from 0. Otherwise the broker fails, as it does for a payload that does
+  not decompress.
 - No record's timestamp is more than an hour (message.timestamp.after.max.ms) ahead of the broker's clock, nor further
   behind it than message.timestamp.before.max.ms. In a compacted topic every record has a key.
 
-The embedded broker and `kcli check` use it; `record_faults` finds faults of batches of any origin.
+The embedded broker and `kcli check` use this module; `record_faults` finds faults of batches of any origin.
 """
 
 from __future__ import annotations
@@ -34,17 +35,19 @@ from kcli.records.codecs import CODECS, decompress
 from kcli.schemas.errors import error_code
 
 MAGIC_2_SINCE, ZSTD_SINCE = 3, 7  # versions of Produce
-MOST_BYTES = 1048588  # of a batch: max.message.bytes by default
+MOST_BYTES = 1048588  # the default of max.message.bytes, the limit of a batch
 AHEAD_MS, LONGEST_AGO_MS = 3_600_000, (1 << 63) - 1  # message.timestamp.after.max.ms, and before
 GZIP, ZSTD = CODECS.index("gzip"), CODECS.index("zstd")
-GZIP_START, GZIP_HEADER = b"\x1f\x8b\x08\0", 10  # and its bytes, as Kafka writes it
+GZIP_START, GZIP_HEADER = b"\x1f\x8b\x08\0", 10  # the size in bytes of a header as Kafka writes it
 NO_EPOCH = -1
 LONGEST = (1 << 31) - 1
 VARINT, VARLONG = Zigzag(32), Zigzag(64)
 
 
 class RefusedError(KcliError):
-    """Records that are not taken, with Kafka's name for why. records: the faults of single records, by index."""
+    """Records that a broker refuses. error: Kafka's name of the error code; records: {index: fault} of single
+    records.
+    """
 
     def __init__(self, error: str, text: str, records: Mapping[int, str] | None = None) -> None:
         super().__init__(text)
@@ -56,18 +59,18 @@ class RefusedError(KcliError):
 
 
 class TimeLimits(NamedTuple):
-    """The timestamps (ms) that a topic takes: so far before and after the broker's time."""
+    """The limits of timestamps that a topic accepts, in ms: `before` and `after` the broker's time `now`."""
 
     now: int
     before: int = LONGEST_AGO_MS
     after: int = AHEAD_MS
 
     def takes(self, earliest: int, latest: int) -> bool:
-        """Return whether records between these times are taken."""
+        """Return whether records between these times are accepted."""
         return self.now - self.before <= earliest <= latest <= self.now + self.after
 
     def fault(self, timestamp: int) -> str:
-        """Return why a timestamp is not taken, "" where it is."""
+        """Return why a timestamp is refused; "" if it is accepted."""
         if self.takes(timestamp, timestamp):
             return ""
         late = timestamp > self.now + self.after
@@ -85,8 +88,7 @@ def accepted(
 ) -> Batch:
     """Return the batch of magic 2 in the records field of a Produce request, v3 or newer. Raises RefusedError.
 
-    most: max.message.bytes. times: None: any timestamp is taken. keyed: every record needs a key, as in a compacted
-    topic.
+    most: max.message.bytes; times: None accepts any timestamp; keyed: every record needs a key, as in a compacted topic
     """
     first = whole_size(records, 0)
     if first is None:
@@ -114,8 +116,8 @@ def is_transactional(records: bytes | memoryview) -> bool:
 
 
 def whole_size(records: bytes | memoryview, at: int) -> int | None:
-    """Return the size in bytes of the batch at `at`; None if it is not whole. Raises RefusedError for bytes that can't
-    begin one.
+    """Return the size in bytes of the batch at `at`; None if it is not whole. Raises RefusedError if the bytes can't
+    begin a batch.
     """
     left = len(records) - at
     if left < LENGTH_END:
@@ -156,7 +158,9 @@ def check_batch(batch: Batch, most: int = MOST_BYTES) -> None:
 
 
 def count_problem(batch: Batch) -> str:
-    """Check the counts of a producer's batch: as many offsets as records, and one at least. Return the fault, or ""."""
+    """Return the fault in the counts of a producer's batch, or "": it has at least one record, and as many offsets as
+    records.
+    """
     takes = batch.last_offset - batch.base_offset + 1
     if batch.count <= 0:
         return f"recordCount {batch.count}: 1 or more expected"
@@ -168,7 +172,7 @@ def count_problem(batch: Batch) -> str:
 
 
 def check_keys(batch: Batch) -> None:
-    """Refuse a record without a key, which a compacted topic can't keep. Raises RefusedError."""
+    """Check that every record has a key, without which a compacted topic can't keep it. Raises RefusedError."""
     said = "a compacted topic cannot accept a message without key"
     lacking = [number for number, each in enumerate(batch.records()) if each.key is None]
     if lacking:
@@ -176,7 +180,7 @@ def check_keys(batch: Batch) -> None:
 
 
 def check_records(batch: Batch, times: TimeLimits | None) -> None:
-    """Check the records of a batch. Raises RefusedError."""
+    """Check the records of a batch, and with `times` their timestamps. Raises RefusedError."""
     damage = ""
     try:
         data = decompress(batch.codec, batch.payload or b"", batch.magic)
@@ -201,7 +205,7 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
 
 
 def salvaged(codec: int, data: memoryview | bytes) -> bytes:
-    """Return the records that a broker reads from a damaged payload, as a stream, before the damage."""
+    """Return the bytes of records that a broker reads from the stream of a damaged payload before the damage."""
     with contextlib.suppress(zlib.error):
         if codec == GZIP and data[: len(GZIP_START)] == GZIP_START:
             return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data[GZIP_HEADER:], MOST_BYTES)
@@ -214,8 +218,10 @@ def salvaged(codec: int, data: memoryview | bytes) -> bytes:
 
 
 def skim(data: memoryview, count: int) -> tuple[str, bool, bool]:
-    """Skim the records by what their fields take, whatever their lengths say, as a broker reads a compressed batch
-    (PartialDefaultRecord). Return (fault, whether the bytes end there, whether offset deltas count up from 0).
+    """Skim the records by their fields and ignore their lengths, as a broker reads a compressed batch
+    (PartialDefaultRecord).
+
+    Returns (fault or "", whether the fault is that the bytes end, whether offset deltas count up from 0).
     """
     source, steady = ByteSource(data), True
     for index in range(count):

@@ -1,4 +1,4 @@
-"""Record batches as Python values: the header at once, the records on demand.
+"""Record batches as Python values: the header is decoded at once, the records on demand.
 
 Kafka classes: RecordBatch, DefaultRecordBatch (magic 2), AbstractLegacyRecordBatch (magic 0 and 1).
 """
@@ -26,7 +26,7 @@ CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
 
 
 class Record(NamedTuple):
-    """A record of any magic. timestamp: milliseconds since 1970, -1: none. headers: (key, value) pairs, in order."""
+    """A record of any magic. timestamp: ms since 1970, -1 for none; headers: (key, value) pairs, in order."""
 
     offset: int
     timestamp: int
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 def text_of(data: bytes | None) -> str:
-    """Format a key or value; of one with a secret, as records of the metadata log may have, only its size."""
+    """Format a key or value. Of a secret, which records of the metadata log may have, only the size is shown."""
     from kcli.records.secrets import is_secret_value
 
     if data is None:
@@ -54,9 +54,9 @@ _record: Callable[[record_values.Row], Record] = partial(tuple.__new__, Record)
 class Batch:
     """A batch of magic 2, or a message of magic 0 or 1 with its wrapped messages.
 
-    position, size: bytes, in `data`, the buffer that was scanned. Timestamps are milliseconds. crc_valid: None where
-    checksums were not computed. Fields that magic 0 and 1 lack are -1; their base and last
-    offset are both the message's own (a wrapper's: that of its last message, usually).
+    position, size: bytes in `data`, the scanned buffer; timestamps in ms; crc_valid: None if checksums were not
+    computed. Fields that magic 0 and 1 lack are -1. Their base and last offset are both the message's own, which in a
+    wrapper is usually that of its last message.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class Batch:
     )
 
     def __init__(self, data: memoryview, frame: core.Frame, base: int = 0) -> None:
-        """Wrap a batch. base: where `data` begins in the file that it is a chunk of."""
+        """Wrap a batch. base: the position of `data` in the file of which it is a chunk."""
         self.data = data
         self.base = base
         (
@@ -136,7 +136,7 @@ class Batch:
 
     @property
     def file_position(self) -> int:
-        """Bytes from the start of the file, or of the buffer that was scanned."""
+        """The position in bytes from the start of the file or, if `base` is 0, of the scanned buffer."""
         return self.base + self.position
 
     @property
@@ -151,7 +151,7 @@ class Batch:
 
     @property
     def is_append_time(self) -> bool:
-        """Return whether the broker set the timestamps (LogAppendTime), and not the producer (CreateTime)."""
+        """Return whether the broker set the timestamps (LogAppendTime) instead of the producer (CreateTime)."""
         return self.magic > 0 and bool(self.attributes & APPEND_TIME)
 
     @property
@@ -168,12 +168,12 @@ class Batch:
 
     @property
     def is_control(self) -> bool:
-        """Return whether its records are control records: ends of transactions, and KRaft's."""
+        """Return whether its records are control records: markers of transactions, and KRaft's."""
         return self.magic >= 2 and bool(self.attributes & CONTROL)
 
     @property
     def delete_horizon(self) -> int | None:
-        """Return the delete horizon, in ms (KIP-534), in the place of the base timestamp; None: not set."""
+        """Return the delete horizon in ms (KIP-534), which is stored as the base timestamp; None if it is not set."""
         return self.base_timestamp if self.magic >= 2 and self.attributes & HORIZON else None
 
     @property
@@ -183,26 +183,28 @@ class Batch:
 
     @property
     def last_sequence(self) -> int:
-        """-1 without a producer; sequences begin again at 0 behind 2147483647."""
+        """The sequence of the last record; -1 without a producer. After 2147483647 sequences go on with 0."""
         if self.base_sequence < 0 or self.magic < 2:
             return -1
         return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
 
     @property
     def bytes(self) -> memoryview:
-        """Return the whole batch."""
+        """Return all bytes of the batch."""
         return self.data[self.position : self.position + self.size]
 
     @property
     def payload(self) -> memoryview | None:
-        """Magic 2: the records as they are stored, compressed or not. Magic 0 and 1: the value; None: null."""
+        """The stored bytes: of magic 2 the records, compressed or not; of magic 0 and 1 the value, None if it is
+        null.
+        """
         if self.payload_size < 0:
             return None
         return self.data[self.payload_position : self.payload_position + self.payload_size]
 
     def records(self) -> Iterator[Record]:
-        """Yield the records, also a control batch's. Raises DecodeError at the first that can't be read, after those
-        before it.
+        """Yield the records, also those of a control batch. Raises DecodeError at the first unreadable one, after the
+        records before it.
         """
         rows, problem = self._read()
         yield from map(_record, rows)
@@ -238,10 +240,10 @@ def problem_text(problem: record_values.Problem) -> tuple[str, str]:
 
 
 def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:
-    """Yield the batches of a records field or of a log segment held in memory, magic 0 to 2 mixed as they are.
+    """Yield the batches of a records field, or of a log segment in memory; magic 0 to 2 may be mixed.
 
     check: compute checksums (else `crc_valid` is None). An incomplete batch at the end ends the scan silently, as in
-    Kafka. Other bytes that are no batch are skipped up to the next sound one and added to `damages`; without such a
+    Kafka. Other bytes that are no batch are skipped up to the next sound batch and added to `damages`. Without such a
     list they raise DecodeError after the batches before them.
     """
     view = memoryview(data).cast("B")
@@ -252,7 +254,7 @@ def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = Non
             yield Batch(view, row)
         if status == core.END:
             return
-        from kcli.records.damage import Damage, assess  # here, as sound batches need neither
+        from kcli.records.damage import Damage, assess  # only damage needs them
 
         damage = assess(view, len(view), stopped, status, True)
         assert isinstance(damage, Damage)
@@ -264,10 +266,12 @@ def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = Non
 
 
 def is_covered(batch: Batch) -> bool:
-    """Return whether nothing of a batch is shown: its checksum is wrong and a secret may be anywhere in it."""
+    """Return whether all of a batch's contents are hidden, because its checksum is wrong and a secret may be anywhere
+    in it.
+    """
     if batch.crc_valid is not False:
         return False
-    from kcli.records.secrets import holds_secret  # here, as sound batches need none of it
+    from kcli.records.secrets import holds_secret  # only damage needs it
 
     data: Buffer = batch.bytes
     if batch.codec:

@@ -1,4 +1,4 @@
-"""Builds record batches from values: those of producers, control batches, and old messages."""
+"""Builds record batches from values: batches of producers, control batches, and messages of magic 0 and 1."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def build_batch(  # noqa: PLR0913
 ) -> bytes:
     """Build one batch of magic 2 from (timestamp ms, key, value, headers); offsets run on from base_offset.
 
-    append_time: the batch's time is the broker's (LogAppendTime), in ms. offsets: absolute ones, with gaps as after
-    compaction. Raises EncodeError: no record, or more than a batch can hold.
+    append_time: the broker's time of all records (LogAppendTime), in ms; offsets: absolute ones, with gaps as after
+    compaction. Raises EncodeError for no record, or more than a batch can hold.
     """
     rows = [
         (base_offset + index if offsets is None else offsets[index], time, key, value, header_rows(headers))
@@ -64,7 +64,7 @@ def build_batch(  # noqa: PLR0913
 
 
 def write_rows(rows: Iterable[OldRow], base_offset: int, base_timestamp: int) -> bytes:
-    """Write records of magic 2 from rows. Raises EncodeError for a number that has no room."""
+    """Write records of magic 2 from rows. Raises EncodeError for a number out of range."""
     try:
         return record_values.write_records(rows, base_offset, base_timestamp)
     except OverflowError as error:
@@ -79,8 +79,8 @@ def header_rows(headers: Headers) -> list[tuple[bytes, bytes | None]]:
 def build_control_batch(
     records: Iterable[tuple[bytes, bytes]], timestamp: int, base_offset: int = 0, *, partition_leader_epoch: int = -1
 ) -> bytes:
-    """Build a control batch without a producer (leader change, snapshot header and footer, KRaft's),
-    from (key, value).
+    """Build a control batch without a producer (leader change, snapshot header and footer, KRaft's) from (key, value)
+    pairs.
     """
     rows: list[NewRecord] = [(timestamp, key, value, ()) for key, value in records]
     return build_batch(rows, base_offset, control=True, partition_leader_epoch=partition_leader_epoch)
@@ -119,10 +119,10 @@ def build_message_set(
     offsets: Sequence[int] | None = None,
 ) -> bytes:
     """Build messages of magic 0 or 1 from (timestamp ms, key, value): one after another, or wrapped in a compressed
-    one.
+    message.
 
-    Inner offsets are absolute in magic 0, and from 0 on in magic 1 (KIP-31); the wrapper's own is that of the last one.
-    Raises EncodeError.
+    Inner offsets are absolute in magic 0, and relative from 0 on in magic 1 (KIP-31); the wrapper's offset is that of
+    the last one. Raises EncodeError.
     """
     number = codec_id(codec)
     if number > 3:

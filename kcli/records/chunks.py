@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kcli.core.records import batches as core
 
-# Bytes; small enough to stay in a core's cache between reading and decoding.
+# Bytes; few enough to stay in a core's cache between reading and decoding.
 CHUNK_BYTES = 1 << 20
 
 # read(into, position) -> bytes read, 0 at the end: os.preadv, or a stream that is read in order.
@@ -16,7 +16,9 @@ ReadInto = Callable[[memoryview, int], int]
 
 @dataclass(slots=True)
 class Chunk:
-    """data[:stop] are entries to work on, data[stop:size] what follows them; data[0] is at `base` of its file."""
+    """A part of a source. data[:stop]: whole entries to decode; data[stop:size]: bytes that follow them; base: position
+    of data[0] in the file; last: the source ends with it.
+    """
 
     data: bytearray
     size: int
@@ -31,11 +33,11 @@ Wish = tuple[int, bool] | None
 def cut_chunks(
     read: ReadInto, position: int = 0, chunk_bytes: int = CHUNK_BYTES, spare: list[bytearray] | None = None
 ) -> Generator[Chunk, Wish, None]:
-    """Cut the source into chunks, from `position` to its end. The last whole batch of a chunk is also the first of the
-    next, so that each batch is seen together with the one behind it. A batch that is longer makes its chunk longer.
+    """Yield the source as chunks, from `position` to its end.
 
-    `send((position, True))` repeats from a place in the last chunk, with more bytes behind it. spare: buffers that may
-    be used again; the caller puts them back.
+    The last whole batch of a chunk is also the first of the next, so that each batch is seen together with the one
+    behind it. A longer batch makes its chunk longer. `send((position, True))` repeats from a position in the last
+    chunk, with more bytes behind it. spare: buffers to reuse, which the caller returns.
     """
     own = spare is None
     spare = [] if spare is None else spare
@@ -70,7 +72,9 @@ def take_buffer(spare: list[bytearray], size: int) -> bytearray:
 
 
 def fill(read: ReadInto, data: bytearray, have: int, position: int) -> tuple[int, bool]:
-    """Read until the buffer is full or the source ends. Returns (bytes in the buffer, whether the source has ended)."""
+    """Read until the buffer is full or the source ends. Returns (number of bytes in the buffer, whether the source has
+    ended).
+    """
     view = memoryview(data)
     while have < len(data):
         n = read(view[have:], position + have)

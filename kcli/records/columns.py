@@ -1,4 +1,4 @@
-"""Records as Arrow columns, made by the kernels, and as Parquet. Needs pyarrow (the "parquet" extra)."""
+"""Records as Arrow columns, made by the kernels, and as Parquet. pyarrow is needed (the "parquet" extra)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from kcli.tables.parquet import parquet_file
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# Most records of a row group, and most bytes of log that its records come from.
+# The most records of a row group, and the most bytes of log that they come from.
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 25
 CHUNK_BYTES = 4 << 20
 
-# Bytes that batches decompress to, behind which a record batch ends; the memory of a group, behind which it is written.
+# A record batch ends when its batches decompress to this; a row group is written when it takes this memory. Bytes.
 PART_BYTES = 1 << 25
 GROUP_MEMORY = 1 << 26
 
@@ -77,11 +77,12 @@ def schema(pa: Any) -> Any:
 def arrow_batches(
     data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None, secrets: bool = False
 ) -> Iterator[Any]:
-    """Yield the records of the whole batches in `data` as Arrow record batches of the schema above, a row each.
+    """Yield the records of the whole batches in `data` as Arrow record batches of the schema above, one row for each
+    record.
 
-    Control batches are left out. A timestamp of -1 (none) is null, one that no calendar has is a number alone
-    (timestampMs). problems: takes (position, record, reason) for what
-    can't be read. secrets: show them; else a value's JSON form `{"redacted": bytes}` stands for it.
+    Control batches are left out. A timestamp of -1 (none) is null; one outside of the calendar is only a number
+    (timestampMs). problems: gets (position, record, reason) for what can't be read; secrets: show them; else a value's
+    JSON form `{"redacted": bytes}` stands for it.
     """
     pa = pyarrow()
     made = schema(pa)
@@ -92,7 +93,7 @@ def arrow_batches(
 
 
 def within_calendar(times: Any) -> Any:
-    """Make times (ms) null that no calendar has."""
+    """Return times (ms) with null for those outside of the calendar."""
     import numpy as np
 
     bits, data = times.buffers()
@@ -114,11 +115,11 @@ def record_arrays(
     *,
     whole: bool = True,
 ) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield the columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
+    """Yield ({column: Arrow array}, number of each record's batch in `data` as numpy int32), in parts.
 
-    In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with a number for each
-    batch, of the message that it came in, within whose budget it unfolds; None: each batch came alone. whole: with the
-    columns of a record that describe its batch.
+    A part has whole batches that decompress to PART_BYTES together, or one batch. messages: an array with the number of
+    each batch's message, whose batches share a budget of decompression; None: each batch has its own. whole: add the
+    columns that describe a record's batch.
     """
     import numpy as np
 
@@ -150,14 +151,14 @@ def record_arrays(
             arrays |= batch_arrays(np, batches, of_batch, file)
         count, at = columns.batches, columns.stopped
         done += count
-        del columns  # and what was decompressed, which has been copied
+        del columns  # also frees the decompressed bytes, which have been copied
         yield arrays, of_batch
         if not count:
             return
 
 
 def part_arrays(pa: Any, np: Any, data: memoryview, columns: Any, secrets: bool) -> dict[str, Any]:
-    """Return the columns with values of the records themselves."""
+    """Return the columns with values of the records themselves, as {name: array}."""
     extra = columns.extra
     times = np.frombuffer(columns.column("timestamp"), np.int64)
     return {
@@ -170,7 +171,7 @@ def part_arrays(pa: Any, np: Any, data: memoryview, columns: Any, secrets: bool)
 
 
 def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: bool) -> Any:
-    """Return a binary column with its secrets hidden."""
+    """Return a binary column of values, with secrets hidden unless `secrets`."""
     import numpy as np
 
     made = binary(pa, data, extra, places, sizes)
@@ -191,7 +192,7 @@ def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: b
 
 
 def hide_rows(pa: Any, arrays: dict[str, Any], rows: list[int]) -> None:
-    """Hide all that these records hold, in place."""
+    """Hide keys, values and headers of these rows, in place."""
     for name in ("key", "value", "headers") if rows else ():
         shown = arrays[name].to_pylist()
         for row in rows:
@@ -200,7 +201,7 @@ def hide_rows(pa: Any, arrays: dict[str, Any], rows: list[int]) -> None:
 
 
 def hidden_form(value: Any) -> Any:
-    """Return what stands for a key, a value, or headers."""
+    """Return the redacted form of a key, a value, or headers."""
     if isinstance(value, list):
         return [{name: hidden_form(each) for name, each in pair.items()} for pair in value]
     return value if value is None else dumps(redacted(len(value))).encode()
@@ -229,7 +230,7 @@ def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
 
 
 def batch_arrays(np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
-    """Return the columns with values of the batch."""
+    """Return the columns with values of each record's batch, as {name: array}."""
 
     def numbers(kind: str, value: Callable[[Batch], int | bool]) -> Any:
         taken = np.array([value(batch) for batch in batches], kind)
@@ -256,11 +257,10 @@ def batch_arrays(np: Any, batches: list[Batch], of_batch: Any, file: str) -> dic
 
 @contextmanager
 def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
-    """Yield a Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
+    """Open a Parquet file of records; yields append(read, file name, progress), which adds a log.
 
-    out: a file, to which nothing is written where an error comes before the first record.
-    secrets: show them.
-    DecodeError from `append` where a log breaks off or records can't be read, behind the rest of it.
+    out: a file, to which nothing is written if an error comes before the first record; secrets: show them. `append`
+    raises DecodeError if a log breaks off or records can't be read, after it has added the rest of the log.
     """
     pa = pyarrow()
     held: list[Any] = []

@@ -1,7 +1,7 @@
-"""Control records: the markers of transactions, of leader changes and of KRaft's own state (Kafka's ControlRecordType).
+"""Control records: markers of transactions, of leader changes and of KRaft's state (Kafka's ControlRecordType).
 
 The key is `version` int16, `type` int16. The value of a commit or abort marker is `version` int16, `coordinatorEpoch`
-int32 (EndTransactionMarker); the values of the others are messages of Kafka's schemas, led by their version.
+int32 (EndTransactionMarker). The values of the others are messages of Kafka's schemas, which begin with their version.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MESSAGES: Mapping[int, str] = {
 
 
 def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    """Return {"type", "version", "data"}: for an unknown record type None, with "apiKey" and "reason".
+    """Return {"type", "version", "data"}; for an unknown type {"type": None, "apiKey", "version", "data", "reason"}.
 
-    `data` has the fields of the value; for what cannot be read it is {"base64": ...}, with a "reason".
+    `data` has the fields of the value; if it can't be read, it is {"base64": ...}, with a "reason".
     """
     if fault := key_fault(key):
         return unknown(None, None, value, fault)
@@ -57,7 +57,7 @@ def key_fault(key: bytes | None) -> str:
 
 
 def control_fault(key: bytes | None, value: bytes | None) -> str:
-    """Return why Kafka can't read a control record, if so. It passes over types to come.
+    """Return why Kafka can't read a control record, or "". Kafka ignores unknown types.
 
     Kafka's ControlRecordUtils reads the messages as version 0, whatever version their value begins with.
     """
@@ -77,7 +77,7 @@ def control_fault(key: bytes | None, value: bytes | None) -> str:
 
 
 def control_name(row: Mapping[str, Any]) -> str:
-    """Name a control record by what `decode_control` made of it."""
+    """Return the name of a control record. row: from `decode_control`."""
     number = row.get("apiKey")
     if number is None:
         return row.get("type") or "unreadable"
@@ -108,14 +108,14 @@ def control_members(key: bytes | None, value: bytes | None) -> bytes:
 
 
 def end_transaction_key(commit: bool) -> bytes:
-    """Return the key of a transaction's marker: version and type, int16 each (EndTransactionMarker)."""
+    """Return the key of a transaction's marker: version 0 and type, int16 each (EndTransactionMarker)."""
     from kcli.grammar.batches import CONTROL_KEY
 
     return CONTROL_KEY.build({"version": 0, "type": int(commit)})
 
 
 def end_transaction_value(coordinator_epoch: int) -> bytes:
-    """Return the value of a transaction's marker: version, and the coordinator's epoch."""
+    """Return the value of a transaction's marker: version 0, and the coordinator's epoch."""
     from kcli.grammar.batches import END_TRANSACTION_MARKER
 
     return END_TRANSACTION_MARKER.build({"version": 0, "coordinatorEpoch": coordinator_epoch})

@@ -1,4 +1,4 @@
-"""Down-conversion of batches to magic 0 or 1, lazily and in chunks (KIP-283).
+"""Down-converts batches to magic 0 or 1, lazily and in chunks (KIP-283).
 
 This module cuts the source into chunks. core/records/downconvert.h converts a batch (Kafka's RecordsUtil.downConvert).
 """
@@ -27,12 +27,14 @@ UNSUPPORTED = "UNSUPPORTED_COMPRESSION_TYPE (76)"
 
 
 class UnsupportedCompressionError(InputError):
-    """A zstd batch: magic 0 and 1 have no such codec, and batches are not compressed again with another one."""
+    """A zstd batch can't be converted: magic 0 and 1 have no such codec, and batches are not compressed again with
+    another one.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """`size` bytes of a source from `start`; read(into, position) -> bytes read."""
+    """`size` bytes of a source from `start` on. read(into, position): returns the number of bytes read."""
 
     read: ReadInto
     start: int
@@ -51,7 +53,9 @@ class Slice:
         return cls(read, 0, len(view))
 
     def read_at(self, into: memoryview, position: int) -> int:
-        """Read into a buffer from a position in the slice. Returns the number of bytes read, 0 at its end."""
+        """Read into a buffer from a position in the source, up to the slice's end. Returns the number of bytes read, 0
+        at the end.
+        """
         left = self.start + self.size - position
         return self.read(into[: max(left, 0)], position) if left > 0 else 0
 
@@ -64,7 +68,7 @@ class Conversion:
     magic: int
     first_offset: int = 0
     chunk_bytes: int = CHUNK_BYTES
-    counting: bool = False  # nothing is written: `converter.planned` and `most_held` take the bytes there would be
+    counting: bool = False  # nothing is written: `converter.planned` and `most_held` count the bytes
     converter: core.Converter = field(init=False)
     position: int = field(init=False)
     data: bytearray = field(init=False)
@@ -78,11 +82,11 @@ class Conversion:
         self.data = bytearray(max(min(self.chunk_bytes, self.source.size), 64))
 
     def chunks(self, chunk_bytes: int | None = None) -> Iterator[memoryview]:
-        """Convert chunk after chunk: whole batches of at most `chunk_bytes`, but at least one.
+        """Yield the converted chunks, each made of whole batches of at most `chunk_bytes`, but at least one.
 
-        A chunk's bytes are valid until the next chunk. A chunk without a record is left out.
-        Raises UnsupportedCompressionError, DecodeError; `converter.text()` has the text of the chunk until then.
-        A batch that is cut at the end is left out; `trailing` says so.
+        A chunk's bytes are valid until the next chunk. A chunk without a record is left out. A batch that is cut at the
+        end is left out; `trailing` says so. Raises UnsupportedCompressionError, DecodeError; then `converter.text()`
+        has the part of the chunk that was converted.
         """
         limit = self.chunk_bytes if chunk_bytes is None else chunk_bytes
         while end := self.next_chunk(limit):
@@ -98,7 +102,9 @@ class Conversion:
                 yield self.converter.text()
 
     def next_chunk(self, limit: int) -> int:
-        """Fill the buffer. Returns the number of bytes of the next chunk in it, 0 at the end."""
+        """Fill the buffer. Returns the number of bytes of the next chunk in it, 0 at the end. Raises DecodeError for
+        bytes that are no batch.
+        """
         while True:
             whole = self.fill()
             status, end = core.chunk_end(self.data, 0, self.have, limit)
@@ -130,7 +136,7 @@ class Conversion:
         self.data[: self.have] = self.data[size : size + self.have]
 
     def error(self, status: int, at: int) -> InputError:
-        """Return the DecodeError for a batch that the kernel could not convert, with its position in the source."""
+        """Return the error for a batch that the kernel could not convert, with its position in the source."""
         where = self.position + at
         if status == core.UNSUPPORTED:
             has = f"compressed with zstd, which magic {self.magic} does not have"
@@ -150,10 +156,10 @@ class Conversion:
 def down_convert(
     data: Buffer | Slice, magic: int, *, chunk_bytes: int = CHUNK_BYTES, first_offset: int = 0
 ) -> Iterator[bytes]:
-    """Yield the batches of a buffer or slice as messages of `magic` 0 or 1, in chunks made as they are asked for.
+    """Yield the batches of a buffer or slice as messages of `magic` 0 or 1, chunk by chunk.
 
-    first_offset: records below it are left out of uncompressed batches. UnsupportedCompressionError at a zstd batch,
-    DecodeError at a damaged one; the batches before it in the same chunk are given first.
+    first_offset: records below it are left out of uncompressed batches. Raises UnsupportedCompressionError at a zstd
+    batch, DecodeError at a damaged one, after the batches before it.
     """
     conversion = Conversion(data if isinstance(data, Slice) else Slice.of(data), magic, first_offset, chunk_bytes)
     try:

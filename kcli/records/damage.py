@@ -1,7 +1,7 @@
 """Damage in a sequence of batches: its kind, and the byte at which the next sound batch begins.
 
-Kafka's readers stop at an impossible size and trust any other. Here the checksum decides: behind a batch with a wrong
-checksum that no sound batch follows, and at bytes that are no batch, the next batch with a correct one is searched.
+Kafka's readers stop at an impossible size and trust any other. Here the checksum decides: the next batch with a correct
+one is searched at bytes that are no batch, and behind a batch with a wrong checksum that no sound batch follows.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kcli.core.records.batches import LENGTH_END, MAGIC_AT
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.entries import entry_size
 
-# Most bytes held in memory to find the next sound batch.
+# The most bytes held in memory to find the next sound batch.
 SEARCH_BYTES = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """data[start:end] is no batch (event "undecodable"), or the cut begin of one at the end (event "truncated")."""
+    """Bytes that are no batch. event: "undecodable", or "truncated" for the begin of a batch that is cut at the end."""
 
     event: str
     start: int
@@ -30,7 +30,9 @@ class Damage:
 
     @property
     def lawful(self) -> bool:
-        """Return whether the cut is valid: a fetch response, or a log that is being written, may end inside a batch."""
+        """Return whether the damage is valid: a fetch response, or a log that is being written, may end inside a
+        batch.
+        """
         return self.event == "truncated"
 
 
@@ -38,10 +40,10 @@ Verdict = Damage | Literal["trust", "more"]
 
 
 def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: bool) -> Verdict:
-    """Return what to do about the entry at `at`, where a writer stopped with `status`: the Damage to report; "trust":
-    take the batch as it is, its size is right; "more": only more bytes can show it.
+    """Return what to do about the entry at `at`, where a writer stopped with `status`: the Damage to report; "trust" to
+    take the batch as it is, because its size is right; "more" if more bytes are needed to decide.
 
-    data[:size] is there; `last`: nothing follows.
+    data[:size]: the bytes; last: nothing follows them.
     """
     if status == core.SUSPECT:
         return assess_suspect(data, size, at, last)
@@ -59,7 +61,7 @@ def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: 
 
 
 def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool) -> Verdict:
-    """Assess a batch with a wrong checksum and no sound one behind it: its size field may be wrong."""
+    """Assess a batch with a wrong checksum that no sound batch follows: its size field may be wrong."""
     end = at + entry_size(data, at)
     plausible, _ = core.sound(data, end, size)
     following = core.find(data, at + 1, size)
@@ -74,19 +76,19 @@ def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool)
 
 
 def has_odd_magic(data: bytearray | memoryview, size: int, at: int) -> bool:
-    """Return whether what seems the begin of a cut batch is none: its magic is there, and not 0, 1 or 2."""
+    """Return whether the begin of a cut batch has a magic that is not 0, 1 or 2, so that it is none."""
     return size - at > MAGIC_AT and data[at + MAGIC_AT] > 2
 
 
 def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
-    """Return where Kafka's reader would go on: behind an entry with a plausible size; else nowhere."""
+    """Return where Kafka's reader would go on: behind an entry with a plausible size, else at the end."""
     if status in (core.SHORT, core.MAGIC):
         return min(size, at + entry_size(data, at))
     return size
 
 
 def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> str:
-    """Return why there is no batch at `at`, in words."""
+    """Return why there is no batch at `at`, as a text."""
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"
@@ -105,8 +107,9 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
 
 
 class Stretch(NamedTuple):
-    """chunk.data[start:stop] are whole entries; what is behind them, if not the next chunk, is `damage` (its places are
-    those in the chunk)."""
+    """chunk.data[start:stop] are whole entries. damage: the bytes behind them if they are no batch, with positions in
+    the chunk; None if the next entries follow.
+    """
 
     chunk: Chunk
     start: int
@@ -115,9 +118,10 @@ class Stretch(NamedTuple):
 
 
 def stretches(read: ReadInto, chunk_bytes: int = CHUNK_BYTES, *, kept: bool = False) -> Iterator[Stretch]:
-    """Yield a source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at.
+    """Yield a source as stretches of whole entries and the damage between them, by their size fields without computing
+    checksums.
 
-    kept: each chunk's bytes stay as they are; else they are valid until the next stretch.
+    kept: each chunk's bytes stay valid; else they are valid until the next stretch
     """
     chunks = cut_chunks(read, 0, chunk_bytes, [] if kept else None)
     wish: Wish = None

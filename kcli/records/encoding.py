@@ -1,8 +1,8 @@
 """Batches from their JSON form: the reverse of `batches_json`.
 
-Fields that are left out are computed from the records. Where a row has the stored payload (`_payload`, or `_entry` for
-a whole message of unusual form) and that still holds the row's records, it is used unchanged, so that a decoded batch
-is encoded to the same bytes; edited records are written and compressed again.
+Fields that are left out are computed from the records. A row may have the stored payload (`_payload`, or `_entry` for a
+whole message of unusual form). If that still has the row's records, it is used unchanged, so that a decoded batch is
+encoded to the same bytes. Edited records are written and compressed again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kcli.records.text import batches_json
 
 Row = dict[str, Any]
 TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": APPEND_TIME, "NoTimestampType": 0}
-# The names of a batch's fields and of a record's as `decode batch` prints them, but for those that begin with "_".
+# The names of a batch's and a record's fields as `decode batch` prints them, except those that begin with "_".
 BATCH = frozenset(
     [
         "baseOffset",
@@ -47,12 +47,14 @@ BATCH = frozenset(
     ]
 )
 RECORD = frozenset(["offset", "timestamp", "key", "value", "headers"])
-# The fields in which a stored payload must agree with its row to be used.
+# A stored payload is used if it agrees with its row in these fields.
 HELD = ("records", "count", "baseOffset", "lastOffset")
 
 
 def encode_batches(rows: Iterable[Row], level: int | None = None) -> bytes:
-    """Return the bytes of a list of batches, and of the events among them that carry theirs. Raises EncodeError."""
+    """Return the bytes of a list of batches, and of the events among them, which have their bytes in base64. Raises
+    EncodeError.
+    """
     parts = []
     for index, row in enumerate(rows):
         try:
@@ -64,7 +66,9 @@ def encode_batches(rows: Iterable[Row], level: int | None = None) -> bytes:
 
 
 def encode_batch(row: Row, level: int | None = None) -> bytes:
-    """Encode one batch in kcli's JSON form; of magic 0 and 1, a message with those it wraps. Raises EncodeError."""
+    """Encode one batch in kcli's JSON form; of magic 0 and 1 a message with its wrapped messages. Raises
+    EncodeError.
+    """
     if not isinstance(row, dict):
         raise EncodeError("", "an object expected")
     if "event" in row:
@@ -89,7 +93,7 @@ def holds(data: bytes, row: Row) -> bool:
 
 
 def check_names(row: Row, known: frozenset[str]) -> None:
-    """Raise EncodeError for an unknown field. Names that begin with "_" are passed over."""
+    """Raise EncodeError for an unknown field. Names that begin with "_" are ignored."""
     if row.keys() <= known:
         return
     for name in row:
@@ -122,8 +126,8 @@ def codec_of(row: Row) -> int:
 
 
 def encode_records(row: Row, magic: int, level: int | None) -> bytes:
-    """Write a batch of magic 2 of its JSON. A stored `_payload` is kept as long as the records that are given are those
-    in it. Raises EncodeError.
+    """Encode a batch of magic 2 from its JSON. A stored `_payload` is kept if it has the records of the row. Raises
+    EncodeError.
     """
     attributes = attributes_of(row, 0x7F)
     rows = record_rows(row)
@@ -187,8 +191,8 @@ def last_delta(last: int, base: int) -> int:
 
 
 def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
-    """Write a message set of magic 0 or 1 of its JSON: the records as they are, or one message that wraps them,
-    compressed. A stored `_payload` is kept as long as it holds the records that are given. Raises EncodeError.
+    """Encode a message set of magic 0 or 1 from its JSON: the records one by one, or one compressed message that wraps
+    them. A stored `_payload` is kept if it has the records of the row. Raises EncodeError.
     """
     attributes = attributes_of(row, 0x0F if magic else 0x07)
     codec, flags = attributes & CODEC_MASK, attributes & ~CODEC_MASK
@@ -226,9 +230,8 @@ def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
 
 
 def record_rows(row: Row) -> list[OldRow]:
-    """Return rows (offset, timestamp, key, value, headers) of JSON records; a missing offset follows the one before.
-
-    Raises EncodeError.
+    """Return rows (offset, timestamp, key, value, headers) of JSON records. A missing offset is that of the record
+    before plus 1. Raises EncodeError.
     """
     records = row.get("records") or []
     if not isinstance(records, list):
@@ -260,7 +263,9 @@ def header_pair(header: Any) -> tuple[bytes, bytes | None]:
 
 
 def content(record: Row, name: str) -> bytes | None:
-    """Return a key or value: text, {"base64": ...} or null. Raises EncodeError."""
+    """Return the bytes of a key or value, which is text, {"base64": ...} or null. Raises EncodeError for other
+    values.
+    """
     value = record.get(name)
     if value is None:
         return None
@@ -276,7 +281,7 @@ def content(record: Row, name: str) -> bytes | None:
 
 
 def unbase64(value: Any, name: str) -> bytes:
-    """Return the bytes of base64 text. Raises EncodeError for another text or a redacted secret."""
+    """Return the bytes of base64 text. Raises EncodeError for another value or a redacted secret."""
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError, binascii.Error):

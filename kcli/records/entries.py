@@ -1,6 +1,6 @@
-"""The head of each entry of a log, whatever its magic: offset int64, then the int32 size of the following bytes.
+"""The head of each entry of a log, of any magic: offset int64, then the int32 size of the following bytes.
 
-The places are the core's, for commands that start without grammars.
+The positions come from the core, for commands that start without the grammars.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from kcli.core.records.batches import LENGTH_END, SIZE_AT
 if TYPE_CHECKING:
     from mmap import mmap
 
-LEAST_ENTRY = 18  # bytes that show what an entry is: head, then CRC or epoch, magic, attributes
+LEAST_ENTRY = 18  # bytes up to the attributes: head, then CRC or epoch, magic
 
 
 def entry_size(data: bytes | bytearray | memoryview | mmap, at: int = 0) -> int:
-    """Return the size in bytes of the whole entry at `at`, by its size field; at most 12 where that makes no
-    sense.
+    """Return the size in bytes of the whole entry at `at`, by its size field; 12 or less if the field is 0 or
+    negative.
     """
     return int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big", signed=True) + LENGTH_END

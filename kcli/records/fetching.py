@@ -1,12 +1,12 @@
 """The bytes that a broker sends for one partition of a fetch with down-conversion: exactly the size stated first.
 
-Kafka's LazyDownConversionRecords names max(bytes before, bytes of the first batch after conversion); what is longer is
-cut anywhere, what is shorter is filled with overflow messages, which a consumer takes for a batch that is not all there
-(LazyDownConversionRecordsSend). The text of KIP-283 has whole batches up to the size, then one message that says
-2147483647 bytes: tail "kip".
+Kafka's LazyDownConversionRecords states max(bytes before, bytes of the first batch after conversion). Longer records
+are cut anywhere. Shorter ones are filled up with overflow messages, which a consumer takes for an incomplete batch
+(LazyDownConversionRecordsSend). In the text of KIP-283 whole batches are sent up to the size, then one message with a
+size of 2147483647 bytes: tail "kip".
 
-Two faults of Kafka's are not copied: where the first batches vanish, its first remaining one is sent twice; a zstd
-batch with more than 131072 bytes left to fill breaks the send off.
+Two faults of Kafka are not copied: if the first batches become empty, it sends the first remaining one twice; a zstd
+batch with more than 131072 bytes left to fill breaks off the send.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kcli.errors import DecodeError, UsageError
 from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
 from kcli.records.entries import LEAST_ENTRY, entry_size
 
-# LazyDownConversionRecordsSend: the least an answer with batches has, and the most that is made at once.
+# LazyDownConversionRecordsSend: the least bytes of records that have batches, and the most that are made at once.
 LEAST_OVERFLOW = 12
 OVERFLOW_BYTES = 128 * 1024
 
 
 def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
-    """Return the slice that a broker reads for a fetch: from the batch that holds first_offset, at most fetch_size
-    bytes but at least one batch. Empty for an offset beyond the end.
+    """Return the slice that a broker reads for a fetch: from the batch with first_offset on, at most fetch_size bytes
+    but at least one batch. It is empty for an offset beyond the end.
     """
     position = source.start
     if first_offset > 0:
@@ -46,7 +46,9 @@ def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
 
 
 def find_offset(source: Slice, offset: int) -> int | None:
-    """Return where the first batch begins whose last offset is at or above `offset`, by headers alone."""
+    """Return the position of the first batch whose last offset is at or above `offset`, by headers alone; None if there
+    is none.
+    """
     position, end = source.start, source.start + source.size
     data = bytearray(CHUNK_BYTES)
     while position < end:
@@ -66,14 +68,15 @@ def find_offset(source: Slice, offset: int) -> int | None:
 
 @dataclass(slots=True)
 class FetchSend:
-    """The answer for one partition: `size` is known at once, iterating gives exactly that many bytes.
+    """The response for one partition: `size` is known at once, and iterating yields exactly that many bytes.
 
-    The first batch has to be converted to know it. Of a fetch of many partitions all wait for the socket together, so
-    only a small one is kept till then; a long one (more than a chunk) is converted again when its turn comes.
+    The size depends on the first batch, which therefore is converted at once. In a fetch of many partitions all
+    responses wait for the socket together. So only a small first batch is kept until then; one longer than a chunk is
+    converted again when it is sent.
 
-    source: what `cut_slice` gave. Raises UnsupportedCompressionError, DecodeError if the first batch can't be
-    converted: there is nothing to send. DecodeError while iterating: a damaged batch behind the first. forgiving: such
-    a batch ends the records instead, as one of zstd does: the next fetch begins with it, and fails.
+    source: from `cut_slice`. Raises UnsupportedCompressionError, DecodeError if the first batch can't be converted,
+    because then there is nothing to send. Iterating raises DecodeError at a damaged batch behind the first. forgiving:
+    such a batch ends the records instead, as one of zstd does; the next fetch begins with it, and fails.
     """
 
     source: Slice
@@ -102,7 +105,7 @@ class FetchSend:
         self.begin = conversion.position if kept else self.source.start
 
     def convert_from(self, position: int) -> Conversion:
-        """Begin to convert at the batch that has the offset wanted."""
+        """Return the conversion of the rest of the source from a position on."""
         rest = Slice(self.source.read, position, self.source.start + self.source.size - position)
         return Conversion(rest, self.magic, max(self.first_offset, 0), self.chunk_bytes)
 
@@ -118,7 +121,7 @@ class FetchSend:
         yield from self.overflow(left)
 
     def parts(self) -> Iterator[bytes | memoryview]:
-        """Yield the chunks to send, in order: bytes that were converted, then padding to the announced size."""
+        """Yield the converted chunks to send, in order; `__iter__` cuts them and fills up to the announced size."""
         if self.empty:
             return
         conversion = self.convert_from(self.begin)
@@ -132,13 +135,15 @@ class FetchSend:
                 raise
 
     def fit(self, part: bytes | memoryview, left: int) -> bytes:
-        """Return what of a part is sent with `left` bytes to go: as it is cut by Kafka, or its whole messages."""
+        """Return the part that is sent if `left` bytes are left: cut anywhere, as in Kafka, or for tail "kip" its whole
+        messages.
+        """
         if len(part) > left and self.tail == "kip":
             _status, left, _begun = frames.whole(part, 0, left)
         return bytes(part[:left])
 
     def overflow(self, left: int) -> Iterator[bytes]:
-        """Fill the bytes that are left."""
+        """Yield the messages that fill the bytes that are left."""
         if left and self.tail == "kip":
             yield from fill(struct.pack(">qi", -1, 0x7FFFFFFF), left)
             return
@@ -150,7 +155,7 @@ class FetchSend:
 
 
 def fill(head: bytes, size: int) -> Iterator[bytes]:
-    """Yield `head`, then zeroes up to `size` bytes, in parts; cut when even the head is longer."""
+    """Yield `head`, then zeroes up to `size` bytes, in parts. A head longer than that is cut."""
     yield head[:size]
     size -= len(head)
     while size > 0:

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-BATCH_FORMS = ("none", "batches", "full")  # the size alone, batches, and their records
+BATCH_FORMS = ("none", "batches", "full")  # only the size; batches; batches with their records
 FIELD_FORMS = (*BATCH_FORMS, "raw")  # base64

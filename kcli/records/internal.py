@@ -1,4 +1,4 @@
-"""Records of Kafka's internal topics as their own messages: offsets, transactions, share groups, cluster metadata.
+"""Records of Kafka's internal topics decoded as messages: offsets, transactions, share groups, cluster metadata.
 
 A record of a coordinator has a key that begins with an int16, the type of record (Kafka's CoordinatorRecordType; offset
 commits have 0 and 1), and a value that begins with its version. A metadata record's value begins with a frame version,
@@ -26,7 +26,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.field_codes import FRAME_VERSION
 from kcli.topic_names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE, partition_of
 
-# Topic -> the kind of its records in the tables.
+# {topic: kind of its records in the tables}
 TOPICS = {
     CONSUMER_OFFSETS: "group",
     TRANSACTION_STATE: "transaction",
@@ -38,7 +38,9 @@ Row = dict[str, Any]
 
 
 def topic_of(folder: str) -> str | None:
-    """Return the internal topic whose partition a log folder holds, as `__consumer_offsets-12`; None for any other."""
+    """Return the internal topic of a log folder's partition, such as `__consumer_offsets-12`; None for any other
+    folder.
+    """
     topic, _ = partition_of(folder)
     return topic if topic in TOPICS else None
 
@@ -46,8 +48,9 @@ def topic_of(folder: str) -> str | None:
 def record_members(
     topic: str, dialect: str | None = None, secrets: bool = False, embedded: bool = False
 ) -> Callable[[bytes | None, bytes | None], bytes]:
-    """Return a function that gives the records of that topic one more member: `,"_record":{...}`, as JSON text.
-    secrets: show them. embedded: with what members of groups say to each other.
+    """Return a function that returns an additional member for a record of that topic: `,"_record":{...}`, as JSON text.
+
+    secrets: show them; embedded: also decode the data that the members of groups exchange
     """
     kind = TOPICS[topic]
     decode = metadata_record if kind == "metadata" else coordinator_record
@@ -75,8 +78,8 @@ def message_stem(type_: str) -> str:
 def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialect: str | None, _secrets: bool) -> Row:
     """Return {"type", "key": {"version", "data"}, "value": {"version", "data"} or null}.
 
-    An unreadable part has a "reason". A value then has its bytes, and what could be read of them, beside its key; of an
-    unreadable key the bytes of both are given.
+    An unreadable part has a "reason". An unreadable value has its bytes, and the fields that could be read. If the key
+    is unreadable, the row has the bytes of both.
     """
     if key is None or len(key) < 2:
         return unknown(None, None, key, value, "a coordinator's record needs a key that begins with its type")
@@ -94,7 +97,9 @@ def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialec
 
 
 def coordinator_value(kind: str, number: int, value: bytes | None, dialect: str | None) -> Row:
-    """Return {"value": {"version", "data"}}, or null; of an unreadable one also its bytes, and the reason."""
+    """Return {"value": {"version", "data"}} or {"value": None}; for an unreadable value also its bytes, and the
+    reason.
+    """
     if value is None:
         return {"value": None}
     row: Row = {}
@@ -117,7 +122,7 @@ def coordinator_value(kind: str, number: int, value: bytes | None, dialect: str 
 
 
 def key_version(name: str, number: int, dialect: str | None) -> int:
-    """Return the version of a key: its type where the message has several versions (OffsetCommitKey 0 and 1), else the
+    """Return the version of a key: its type if the message has several versions (OffsetCommitKey 0 and 1), else the
     only one.
     """
     versions = catalog(dialect).message(name).versions
@@ -125,14 +130,16 @@ def key_version(name: str, number: int, dialect: str | None) -> int:
 
 
 def value_message(kind: str, number: int, version: int, dialect: str | None) -> str:
-    """Return the value's message; that of the newer form where the key's own lacks the version (offset commits)."""
+    """Return the name of the value's message. An offset commit of type 0 has type 1's message if its own lacks the
+    version.
+    """
     values = catalog(dialect).records(f"{kind}-value")
     newer = values.get(number + 1, values[number]) if number == 0 else values[number]
     return values[number] if version in catalog(dialect).message(values[number]).versions else newer
 
 
 def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect: str | None, secrets: bool) -> Row:
-    """Return {"type", "version", "data"}, as kafka-dump-log prints it."""
+    """Return {"type", "version", "data"}, as kafka-dump-log prints it; with a "reason" if it can't be read."""
     if value is None:
         return unknown(None, None, key, value, "a metadata record without a value")
     hidden = not secrets and (is_secret_value(value) or holds_secret(value))
@@ -173,7 +180,7 @@ def unknown(
     reason: str,
     hidden: bool = False,
 ) -> Row:
-    """Return a record that can't be read. hidden: the value may be a secret."""
+    """Return the row of a record that can't be read. hidden: the value may be a secret."""
     return {
         "type": kind,
         "apiKey": number,

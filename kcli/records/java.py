@@ -17,16 +17,16 @@ OF_RECORDS = ("timestamp", "key", "value", "headers")
 
 
 def java_batches(data: bytes | memoryview) -> bytes:
-    """Encode the batches of a producer anew: offsets from 0, no leader epoch, shortest varints, nothing after the
+    """Encode the batches of a producer again: offsets from 0, no leader epoch, shortest varints, no bytes after the
     records.
     """
     return java_batches_of(loads(batches_json(data, secrets=True)))
 
 
 def java_batches_of(rows: Iterable[Row]) -> bytes:
-    """Return the same from the JSON of batches. Raises EncodeError.
+    """Encode batches from their JSON in the form of `java_batches`. Raises EncodeError.
 
-    A producer writes no control batches, and since Kafka 4.0 no other magic than 2: these stay as they are.
+    A producer writes no control batches, and since Kafka 4.0 only magic 2. Other batches stay as they are.
     """
     return b"".join(java_batch(row) if is_of_producer(row) else encode_batch(row) for row in rows)
 
@@ -44,7 +44,7 @@ def java_batch(row: Row) -> bytes:
     ]
     kept = {name: row[name] for name in KEPT if name in row} | {"records": records}
     if "_payload" in row and row.get("compression") not in (None, "none"):
-        # Which compressor made it, and at which level, is not the message's business.
+        # The compressor and its level are no difference between messages.
         unfolded = decompress(codec_id(row["compression"]), unbase64(row["_payload"], "_payload"))
         plain = encode_batch(kept | {"compression": "none"})
         if unfolded == plain[HEADER_SIZE:]:

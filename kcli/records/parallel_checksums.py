@@ -1,7 +1,8 @@
-"""Stretches of a file, read and worked on in parallel: each worker sums the bytes that it has just read.
+"""Stripes of a file that are read and decoded in parallel; each worker computes the checksums of the bytes that it has
+just read.
 
-The stripe before says where a stripe's first batch begins, as soon as it has walked its size fields,
-before it sums any. Anything but sound batches in a row ends them: from there the source is read by chunks.
+A stripe learns from the one before where its first batch begins, once that one has walked its size fields and before it
+computes a checksum. Anything but a row of sound batches ends the stripes; from there the source is read by chunks.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from kcli.core.records.batches import LENGTH_END
 from kcli.records.chunks import CHUNK_BYTES, ReadInto
 from kcli.records.entries import entry_size
 
-# Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
+# Long enough that the queue costs nothing, and short enough that a few stripes stay in the cores' shared cache.
 STRIPE_BYTES = 2 * CHUNK_BYTES
-# Up to its size field, a batch that begins in a stripe is there with it.
 
 
 def new_buffer(size: int) -> mmap.mmap:
@@ -26,17 +26,17 @@ def new_buffer(size: int) -> mmap.mmap:
     if sys.platform != "linux":
         return mmap.mmap(-1, size)
     buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)
-    with contextlib.suppress(OSError):  # a kernel without large pages
+    with contextlib.suppress(OSError):  # the system has no large pages
         buffer.madvise(mmap.MADV_HUGEPAGE)
     return buffer
 
 
 class Stripe:
-    """The batches that begin in the `span` bytes from `base` of a source. `data` has room for more, as the last batch
-    may reach over the end; where that does not do, the stripe is `unsound`, as it is where a checksum is wrong.
+    """The batches that begin in the `span` bytes from `base` of a source.
 
-    done: held until it has been worked on; walked: until `end`, where the next stripe's first batch begins, is known.
-    `end` is -1 when that is unknown.
+    `data` has room for more bytes, because the last batch may reach over the end. A stripe is `unsound` if the room
+    does not suffice or a checksum is wrong. done: locked until the stripe is decoded; walked: locked until `end`, where
+    the next stripe's first batch begins, is known; `end` is -1 if it can't be known.
     """
 
     # fmt: off
@@ -57,7 +57,9 @@ class Stripe:
         self.walked.acquire()
 
     def work(self, full: bool) -> None:
-        """Read the stripe and write its batches, in a worker; full: with their records. An error is kept in `error`."""
+        """Read the stripe and write its batches, in a worker thread. full: with their records. An exception is kept in
+        `error`.
+        """
         try:
             try:
                 have = self.fill(0, self.span + LENGTH_END)
@@ -74,7 +76,7 @@ class Stripe:
         self.done.release()
 
     def write(self, have: int, full: bool) -> None:
-        """Write the batches that begin in the stripe, up to the first that is not sound."""
+        """Write the batches that begin in the stripe, up to the first unsound one."""
         first, stop = self.start - self.base, self.end - self.base
         self.unsound = self.end < 0
         if not self.unsound and first < stop:
@@ -83,7 +85,7 @@ class Stripe:
             self.unsound = status != core.DONE or self.writer.wrong_checksums > 0
 
     def fill(self, have: int, wanted: int) -> int:
-        """Read until `wanted` bytes are there or the source ends. Returns how many there are."""
+        """Read until the buffer has `wanted` bytes or the source ends. Returns the number of bytes in the buffer."""
         view = memoryview(self.data)
         while have < wanted:
             n = self.read(view[have:wanted], self.base + have)
@@ -93,8 +95,8 @@ class Stripe:
         return have
 
     def walk(self, have: int) -> int:
-        """Find `end`, by the size fields alone, and read the rest of the last batch. Returns the number of bytes that
-        are there then.
+        """Find `end` by the size fields alone, and read the rest of the last batch. Returns the number of bytes in the
+        buffer.
         """
         if self.start < self.base:
             return have

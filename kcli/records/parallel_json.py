@@ -1,8 +1,8 @@
 """Writes a whole source as JSON lines: decodes its parts in parallel, writes them in order.
 
-A file is read by stripes while its batches are sound; after damage, and for other inputs, by chunks. Where each of
-those ends is a guess from the size fields; when damage makes a chunk end elsewhere, the chunks behind it are thrown
-away and read again from there.
+A file is read by stripes while its batches are sound; after damage, and for other inputs, by chunks. The end of a chunk
+is a guess from the size fields. If damage makes a chunk end elsewhere, the chunks behind it are dropped and read again
+from there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Emit = Callable[[memoryview], object]
 
 
 class Job:
-    """A chunk on its way: `done` is held until it has been worked on."""
+    """A chunk in work. done: locked until the chunk is decoded."""
 
     __slots__ = ("chunk", "damages", "done", "error", "more", "resume", "writer")
 
@@ -48,8 +48,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class LineForm:
-    """The form of lines. full: of each batch its records, too; payloads: what an exact encode needs; positions: where
-    each batch stands. record: decodes records further; secrets: show them. metadata: of Kafka's metadata log.
+    """The form of lines.
+
+    full: with the records of each batch; record: decodes records further; payloads: add what an exact encode needs;
+    positions: add each batch's position; secrets: show them; metadata: the source is Kafka's metadata log
     """
 
     full: bool
@@ -60,7 +62,7 @@ class LineForm:
     metadata: bool = False
 
     def new_writer(self) -> core.BatchText:
-        """Make a writer of such lines."""
+        """Return a new writer of such lines."""
         return new_writer(self.record, self.payloads, self.positions, self.secrets, metadata=self.metadata)
 
 
@@ -76,8 +78,8 @@ def write_json_lines(
 ) -> Findings:
     """Write each batch of a source as a line of JSON; memory does not grow with the source.
 
-    read(into, position) -> bytes, asked for rising positions unless `seekable`. emit(text): takes the lines, in order.
-    size: of the source, where it is known; a small one is not worth other threads.
+    read(into, position): returns the number of bytes read; positions rise unless `seekable`. emit(text): takes the
+    lines, in order. size: of the source in bytes, if known; a small one is decoded without other threads.
     """
     if workers is None:
         workers = 0 if not seekable or (size is not None and size < 4 * CHUNK_BYTES) else os.cpu_count() or 1
@@ -90,7 +92,7 @@ def write_json_lines(
 
 
 class ParallelWriter:
-    """Writes the lines of a source, with that many workers beside."""
+    """Writes the lines of a source, with up to `workers` threads."""
 
     def __init__(
         self, read: ReadInto, emit: Emit, form: LineForm, workers: int, progress: Callable[[int], None] | None
@@ -107,7 +109,7 @@ class ParallelWriter:
         self.findings = Findings()
 
     def run(self, size: int = 0) -> Findings:
-        """Write the text of all chunks. size: the bytes that may be read by stripes."""
+        """Write the lines of the source. size: the number of bytes that may be read by stripes."""
         chunks = self.cut(self.run_stripes(size))
         wish: Wish = None
         while True:
@@ -125,7 +127,7 @@ class ParallelWriter:
         return self.findings
 
     def run_stripes(self, size: int) -> int:
-        """Work on the sound batches at the start of the source. Returns where they end."""
+        """Write the sound batches at the start of the source. Returns the position where they end."""
         base = resume = 0
         while self.stripes or base < size:
             if base < size:
@@ -157,7 +159,7 @@ class ParallelWriter:
         self.hand_over(self.stripes[-1])
 
     def drop_stripes(self, unsound: Stripe) -> None:
-        """Drop that stripe and all behind it."""
+        """Drop this stripe and all behind it."""
         for stripe in self.stripes:
             stripe.done.acquire()
         for stripe in (unsound, *self.stripes):
@@ -197,7 +199,7 @@ class ParallelWriter:
             job.work(self.form.full)
 
     def finish(self) -> Job:
-        """Write the oldest job's lines, free its buffers, and return it."""
+        """Write the oldest job's lines, free its buffers, and return the job."""
         job = self.jobs.popleft()
         job.done.acquire()
         if job.error is not None:
@@ -220,7 +222,7 @@ class ParallelWriter:
         self.writers.append(writer)
 
     def turn_back(self, chunks: Generator[Chunk, Wish, None], job: Job) -> tuple[Generator[Chunk, Wish, None], Wish]:
-        """Resume where that job stopped, and drop the jobs after it, which began at a wrong guess."""
+        """Resume where this job stopped, and drop the jobs after it, which began at a wrong position."""
         if not self.limit:
             return chunks, (job.resume, job.more)
         while self.jobs:

@@ -45,7 +45,7 @@ def batches_of(files: list[str | Stream]) -> Iterator[Batch]:
 
 
 def logs_of(file: str | Stream, failures: list[InputError]) -> list[str | Stream]:
-    """Return the file itself; of a directory its segments."""
+    """Return the file itself, or the segments of a directory by offset."""
     if isinstance(file, Stream) or file == STDIN or not Path(file).is_dir():
         return [file]
     logs = sorted(Path(file).glob("*.log"), key=lambda path: (base_offset_of(path.name), path.name))
@@ -62,7 +62,7 @@ def opened(file: str | Stream) -> io.RawIOBase:
 
 def batches_in(raw: io.RawIOBase, name: str, failures: list[InputError]) -> Iterator[Batch]:
     """Yield the batches of a stream. Damage is skipped, and added to `failures` at the end as one error with the first
-    position; bytes that are no batch end the reading.
+    position. A file of another kind ends the reading.
     """
     first, more = "", 0
     for chunk, start, stop, damage in stretches(lambda into, _position: raw.readinto(into) or 0, kept=True):

@@ -1,4 +1,4 @@
-"""Faults of record batches, whether they come from a producer or a log."""
+"""Faults of record batches, from a producer or a log."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NO_EPOCH = -1  # the leader epoch that a producer writes
 def field_faults(
     data: bytes | memoryview, *, produced: bool = False, problems: Sequence[tuple[int, str, str, int]] | None = None
 ) -> list[str]:
-    """Return the faults of the batches of a records field or segment, one line each.
+    """Return the faults of the batches of a records field or segment, as one line each.
 
-    produced: a producer sent them. problems: of a reader that looked at their checksums and the bytes between them, too
-    (see `Findings`); such a batch's records are not checked again.
+    produced: a producer sent them; problems: those of a reader that has checked the checksums and the bytes between
+    batches (see `Findings`); records of the batches with such problems are not checked again
     """
     checked, lines, damages = problems is not None, [], list[Damage]()
     known = {start for *_, start in problems or ()}
@@ -37,7 +37,7 @@ def field_faults(
 
 
 def odd_payloads(batches: Sequence[Batch]) -> list[str]:
-    """List oddities in the payloads of batches that Kafka reads nevertheless."""
+    """Return texts on faults in the payloads of batches that Kafka nevertheless reads."""
     odd = list[str]()
     for batch in batches:
         if batch.codec == LZ4:
@@ -46,14 +46,15 @@ def odd_payloads(batches: Sequence[Batch]) -> list[str]:
 
 
 def is_fresh(batch: Batch) -> bool:
-    """Return whether no broker has numbered the batch yet: base offset 0, no leader epoch."""
+    """Return whether no broker has assigned offsets to the batch yet: base offset 0, no leader epoch."""
     return batch.base_offset == 0 and batch.partition_leader_epoch == NO_EPOCH
 
 
 def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, str]]:
     """Yield (field, fault) of a batch's header, except its checksum.
 
-    Compaction leaves fewer records than offsets; a producer's batch has as many. produced: it is one (see `is_fresh`).
+    Compaction leaves fewer records than offsets, but a producer's batch has as many. produced: it is a producer's (see
+    `is_fresh`).
     """
     if batch.magic > 2:
         yield "magic", f"magic {batch.magic}: 0, 1 or 2 expected"
@@ -74,7 +75,7 @@ def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, s
 
 
 def record_fault(batch: Batch, produced: bool = False) -> str | None:
-    """Return the first fault of the records, if there is one. produced: as `header_faults`."""
+    """Return the first fault of the records; None if there is none. produced: as for `header_faults`."""
     if batch.magic < 2 and not batch.codec:
         return None
     if batch.magic < 2 or not batch.count:

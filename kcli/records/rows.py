@@ -1,4 +1,4 @@
-"""Records as rows of JSON: batches unfolded, one at a time, with their place in a partition."""
+"""Records as rows of JSON, with their offsets in a partition; batches are decompressed one at a time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ Row = dict[str, Any]
 def batch_rows(
     batch: Batch, problems: list[str], secrets: bool = False, unfold: Unfolding | None = None
 ) -> Iterator[Row]:
-    """Yield a batch's records: offset, timestamp, key, value, headers; of a control record what it says as `_control`.
+    """Yield a batch's records: offset, timestamp, key, value, headers; of a control record also its fields as
+    `_control`.
 
-    problems: takes the faults of the batch. secrets: show them. unfold: as for `batches_json`.
+    problems: gets the faults of the batch; secrets: show them; unfold: as for `batches_json`
     """
     findings = Findings()
     for made in loads(batches_json(batch.bytes, "full", findings, secrets, unfold=unfold)):
@@ -50,19 +51,19 @@ def field_rows(  # noqa: PLR0913
     unfold: Unfolding | None = None,
     start: int = 0,
 ) -> Iterator[Row]:
-    """Yield the records of a records field. start: where in it the data begins.
+    """Yield the records of a records field. start: the position of `data` in it, for the texts of problems.
 
-    produced: it is a producer's, who counts from 0: offsets are those that `base_offset` gives, None without it.
-    append_time: the time of all of them. aborted: (first offset, producer id) of aborted transactions, ascending: their
-    records have `"aborted": true`, as Kafka's consumer (CompletedFetch) tells them from others. unfold: as for
-    `batches_json`.
+    produced: the field is a producer's, whose offsets count from 0; the rows' offsets count from `base_offset`, or are
+    None without it. append_time: the timestamp of all records, in ms. aborted: (first offset, producer id) of aborted
+    transactions, ascending; their records get `"aborted": true`, by the rule of Kafka's consumer (CompletedFetch).
+    unfold: as for `batches_json`.
     """
     damages: list[Damage] = []
     begun, ended = list(aborted), set[int]()
     count = 0
     for batch in scan(data, damages=damages):
         if not produced and damages and is_cut(data, damages[-1].start):
-            break  # what looks like a batch in the one that is cut was wrapped in it
+            break  # a batch behind the cut begins inside the cut one
         while begun and begun[0][0] <= batch.last_offset:
             ended.add(begun.pop(0)[1])
         for row in batch_rows(batch, problems, secrets, unfold):
@@ -84,13 +85,15 @@ def field_rows(  # noqa: PLR0913
 
 
 def is_cut(data: memoryview, at: int) -> bool:
-    """Return whether the field ends within the batch there: a broker cuts the last one at the size asked for."""
+    """Return whether the field ends within the batch at `at`, because a broker cuts the last batch at the requested
+    size.
+    """
     left = len(data) - at
     return left < LENGTH_END or entry_size(data, at) > left
 
 
 class SeenOffsets:
-    """The offsets seen of a partition, as ranges (a log needs one). Beyond `most` ranges no more are remembered."""
+    """The offsets seen of each partition, as ranges (a log needs one). After `most` ranges no more are remembered."""
 
     def __init__(self, most: int = 100_000) -> None:
         self.starts: dict[object, list[int]] = {}

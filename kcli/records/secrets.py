@@ -1,6 +1,6 @@
-"""Secrets in records: values of Kafka's metadata log that hold SCRAM keys or passwords in configs.
+"""Secrets in records: values of Kafka's metadata log with SCRAM keys or with passwords in configs.
 
-They are recognized by their form, as a batch does not name its topic: frame version 1, a type that has secrets, a
+They are recognized by their form, because a batch does not name its topic: frame version 1, a type that has secrets, a
 version, and fields that match (MetadataRecordSerde).
 """
 
@@ -29,8 +29,8 @@ CONFIG_RESOURCES = (
 # The end of a SCRAM credential: a key of SHA-256 or SHA-512 behind its length, 4,096 to 16,384 iterations
 # (ScramMechanism), no tags. A hash hardly has two zeros side by side, as headers of batches have.
 SCRAM_END = rb"(?:\x21(?:(?!\0\0).){31}|\x41(?:(?!\0\0).){63}).\0\0[\x10-\x40].\0"
-SCRAM_REST = rb"(?:(?!\0\0).){0,63}.\0\0[\x10-\x40].\0"  # such an end without the front of its key
-LONGEST = 1 << 16  # bytes of a record in which it has to end
+SCRAM_REST = rb"(?:(?!\0\0).){0,63}.\0\0[\x10-\x40].\0"  # such an end of which the front of the key is cut
+LONGEST = 1 << 16  # the most bytes of a record that are read
 
 
 @cache
@@ -40,7 +40,7 @@ def secret_types() -> dict[int, str]:
 
 
 def is_secret_value(value: bytes | memoryview) -> bool:
-    """Return whether a record's value holds a secret; True for one that begins like a secret and can't be read."""
+    """Return whether a record's value has a secret. A value that begins like one and can't be read is one."""
     if len(value) < 3 or value[0] != FRAME_VERSION or (name := secret_types().get(value[1])) is None:
         return False
     try:
@@ -52,14 +52,16 @@ def is_secret_value(value: bytes | memoryview) -> bool:
 
 
 def shows_secret(name: str, made: dict[str, Any]) -> bool:
-    """Return whether the JSON of a record holds a secret; hides it there."""
+    """Return whether the JSON of a record has a secret, and hide the secret in it."""
     hide_secrets(made, secret_fields(name))
     return any(isinstance(shown, dict) and set(shown) == set(redacted(0)) for shown in made.values())
 
 
 def begins_secret(name: str, data: bytes | memoryview) -> bool:
-    """Return whether a record, whose version is the third byte, holds a secret, whole or cut: it reads that far, or is
-    a config without a name that can be read. A secret may be there where it seems to be null.
+    """Return whether a record has a secret, whole or cut. Its version is the third byte.
+
+    That is so if it can be read up to a field with a secret, or is a config without a readable name. A secret that
+    seems to be null counts, too.
     """
     try:
         codec = messages.data(name, data[2])
@@ -76,7 +78,7 @@ def begins_secret(name: str, data: bytes | memoryview) -> bool:
 
 
 def follows_secret(name: str, data: bytes | memoryview) -> bool:
-    """Return whether a record with a secret stands behind an opening that is damaged."""
+    """Return whether a record with a secret follows an opening that is damaged."""
     try:
         codec = messages.data(name, 0)
         read, _ = codec.read(data, 3)
@@ -87,7 +89,7 @@ def follows_secret(name: str, data: bytes | memoryview) -> bool:
 
 @cache
 def openings() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return the patterns of a record's opening, and of one with a wrong byte before what may be a config."""
+    """Return two patterns: of a record's opening, and of an opening with a wrong byte before what may be a config."""
     types = b"[" + b"".join(re.escape(bytes([number])) for number in secret_types()) + b"]"
     resources = b"[" + b"".join(re.escape(bytes([number])) for number in CONFIG_RESOURCES) + b"]"
     damaged = b"\1" + types + b".|\1.\0|." + types + b"\0"
@@ -99,17 +101,17 @@ def openings() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
 
 @cache
 def names() -> list[bytes]:
-    """Return the names of configs that are only in records with secrets, however these begin."""
+    """Return the names of configs that are only in records with secrets."""
     return [name.encode() for name in PASSWORDS]
 
 
 def holds_secret(data: bytes | memoryview) -> bool:
-    """Return whether bytes that make no batch, or no sound one, have such a value anywhere: whole, cut, or with a wrong
-    byte in its opening.
+    """Return whether bytes that are no sound batch have a secret anywhere: whole, cut, or with a wrong byte in its
+    opening.
 
-    True where more places begin like one than can be tried in bounded time.
+    True if more than MOST_TRIED places begin like a secret, because not all of them are tried.
     """
-    data = bytes(data)  # in which names are found ten times as fast as by a pattern in a view
+    data = bytes(data)  # names are found ten times as fast in bytes as by a pattern in a view
     if any(name in data for name in names()) or re.search(SCRAM_END, data, re.DOTALL):
         return True
     exact, damaged = openings()
@@ -124,5 +126,5 @@ def holds_secret(data: bytes | memoryview) -> bool:
 
 
 def is_rest(data: bytes | memoryview) -> bool:
-    """Return whether bytes that make no batch begin within the last key of a SCRAM credential: its front is lost."""
+    """Return whether bytes that are no batch begin within the last key of a SCRAM credential whose front is cut."""
     return re.match(SCRAM_REST, data, re.DOTALL) is not None

@@ -1,8 +1,8 @@
 """Reads the files beside a partition's log: indexes, aborted transactions, producer state, leader epochs.
 
-Each reader gives rows as dicts with Kafka's names, in the order of the file, and raises DecodeError at what breaks the
-file's form, behind the rows before it. The layouts are in kcli/grammar, imported where they are used: a command that
-reads only logs starts without them.
+Each reader yields rows as dicts with Kafka's names, in the order of the file, and raises DecodeError at the first fault
+in the file's form, after the rows before it. The layouts in kcli/grammar are imported only in the functions that use
+them, because commands that read only logs start without them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EPOCHS = "leader-epoch-checkpoint"
 
 
 def base_offset_of(name: str) -> int:
-    """Return the offset in a segment file's name, 0 if there is none."""
+    """Return the offset in a segment file's name; 0 if it has none."""
     stem = PurePath(name).name.partition(".")[0]
     return int(stem) if stem.isdigit() else 0
 
@@ -40,12 +40,12 @@ def kind_of(name: str) -> str | None:
 
 
 def read_rows(kind: str, data: bytes, name: str) -> Iterator[Row]:
-    """Return the rows of a file of that kind. Raises DecodeError."""
+    """Return the rows of a file of this kind. Raises DecodeError."""
     return READERS[kind](data, base_offset_of(name))
 
 
 def read_index(data: bytes, base: int) -> Iterator[Row]:
-    """Read an OffsetIndex. Zeroes after the entries are room not used yet."""
+    """Read an OffsetIndex. Zeroes after the entries are unused room."""
     from kcli.grammar.files.logfiles import OFFSET_INDEX_ENTRY
 
     for row in used_entries(data, OFFSET_INDEX_ENTRY, "offset index"):
@@ -65,7 +65,7 @@ def used_entries(data: bytes, grammar: Struct, what: str) -> Iterator[Row]:
 
     entry = fixed_layout(grammar)
     used = len(data.rstrip(b"\0"))
-    # An entry of zeroes alone is the first, or none at all.
+    # Only the first entry may be zeroes alone; others are unused room.
     yield from entry.rows(data[: used + -used % entry.size])
     check_end(data, entry.size, what)
 
@@ -126,7 +126,7 @@ def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
 
 
 def row_size(kind: str) -> int:
-    """Return the size in bytes of an entry of that kind of file, 0 where sizes differ or a head stands before them."""
+    """Return the size in bytes of an entry of this kind of file; 0 if sizes differ or a header precedes the entries."""
     from kcli.grammar.files import logfiles
 
     entries = {

@@ -1,4 +1,4 @@
-"""Each field of record batches with its bytes, by the grammar: what `--format tree` and `hexdump` show.
+"""Each field of record batches with its bytes, by the grammar, for `--format tree` and `hexdump`.
 
 Compressed records have no bytes of their own in the input: their stored payload is one span.
 """
@@ -22,9 +22,10 @@ from kcli.records.secrets import holds_secret, is_rest, is_secret_value
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:
-    """Return the spans of all batches, and the first thing that can't be read: what follows it is one span, as bytes.
+    """Return the spans of all batches, and the error at the first unreadable part, None without one; the bytes from
+    there on are one span.
 
-    secrets: show them.
+    secrets: show them
     """
     spans, problem = all_spans(data)
     if not secrets:
@@ -37,8 +38,10 @@ def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeE
 
 
 def shown_batch(spans: list[Span], data: bytes, secret: bool) -> Iterator[Span]:
-    """Yield the spans of a batch in these bytes, without values that are secrets: none of a damaged one where the bytes
-    hold any (`secret`) or it does, decompressed, as there they may begin and end anywhere.
+    """Yield the spans of a batch without the values that are secrets.
+
+    secret: the bytes around the batch have a secret. A damaged batch shows no values if that is so or it has a secret
+    itself, decompressed, because its fields may begin and end anywhere.
     """
     all_hidden = is_hidden(data[spans[0].start : spans[-1].end], secret)
     for span in spans:
@@ -46,17 +49,19 @@ def shown_batch(spans: list[Span], data: bytes, secret: bool) -> Iterator[Span]:
 
 
 def shown_span(span: Span, data: bytes) -> Span:
-    """Return a span of batches in these bytes, without its value where that is a secret."""
+    """Return a span; without its value if that is a secret."""
     return hide_span(span) if is_secret(span, data) else span
 
 
 def is_hidden(data: bytes, secret: bool) -> bool:
-    """Return whether bytes are no batch with the right checksum, and a secret may be in them, as it is beside them."""
+    """Return whether bytes are no batch with the right checksum, and may have a secret. secret: there is one beside
+    them.
+    """
     try:
         batches = [*scan(data)]
     except InputError:
         batches = []
-    if not batches or any(batch.crc_valid is False for batch in batches):  # none: one that is cut
+    if not batches or any(batch.crc_valid is False for batch in batches):  # no batch: it is cut
         return secret or any(map(is_covered, batches))
     return False
 
@@ -67,13 +72,13 @@ def is_secret(span: Span, data: bytes) -> bool:
         return False
     if span.path.endswith(".value"):
         return is_secret_value(value)
-    if span.path.endswith(".records"):  # compressed: the batch's own bytes end with it
+    if span.path.endswith(".records"):  # compressed: the span ends the batch's bytes
         return any(record.value is not None and is_secret_value(record.value) for record in records_before(data, span))
     return span.path.endswith("._rest") and (holds_secret(value) or is_rest(value))
 
 
 def records_before(data: bytes, span: Span) -> Iterator[Record]:
-    """Yield the records of the compressed batch with that payload, as far as they can be read."""
+    """Yield the records of the compressed batch with this payload, up to the first unreadable one."""
     try:
         for batch in scan(data[span.start - HEADER_SIZE : span.end]):
             yield from batch.records()
@@ -113,8 +118,8 @@ def fault(path: str, offset: int, reason: str) -> Span:
 
 
 def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
-    """Return the fields of batches with their bytes, up to the first that can't be read, with that error; the remaining
-    bytes are one span `_rest`.
+    """Return the fields of batches with their bytes, up to the first that can't be read, and the error, None without
+    one. The remaining bytes are one span `_rest`.
     """
     spans: list[Span] = []
     source, index = ByteSource(data), 0
@@ -133,7 +138,7 @@ def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
 
 
 def walk_entry(source: ByteSource, trace: DecodeTrace, path: str, data: bytes) -> None:
-    """Note the fields of a batch or message in `trace`, and go to its end, wherever its records end. Raises
+    """Note the fields of a batch or message in `trace`, and seek to its end, even if its records end elsewhere. Raises
     DecodeError.
     """
     start = source.tell()
@@ -159,7 +164,7 @@ def walk_entry(source: ByteSource, trace: DecodeTrace, path: str, data: bytes) -
 
 
 def walk_batch(source: ByteSource, trace: DecodeTrace, path: str, end: int) -> None:
-    """Note the header of a batch of magic 2 and its records, of a compressed one the payload as one field."""
+    """Note the header of a batch of magic 2 and its records; compressed records are noted as one field."""
     header = BATCH_HEADER.parse_word(source, trace, path)
     codec = header["attributes"] & CODEC_MASK
     if codec:
@@ -177,7 +182,7 @@ def walk_batch(source: ByteSource, trace: DecodeTrace, path: str, end: int) -> N
 
 
 def note_control(record: dict[str, bytes | None], trace: DecodeTrace, path: str) -> None:
-    """Note the fields of a control record's key, and of a marker's value, inside the bytes noted for them."""
+    """Note the fields of a control record's key, and of a marker's value, as spans inside those of key and value."""
     if trace.spans is None:
         return
     key, value = record["key"], record["value"]

@@ -16,12 +16,12 @@ from kcli.records.secrets import holds_secret, is_rest, is_secret_value, secret_
 from kcli.records.unfolding import Unfolding
 
 Hook = Callable[[bytes | None, bytes | None], bytes]
-MOST_KEPT = 1 << 20  # bytes of text of a field, behind which its memory is freed
+MOST_KEPT = 1 << 20  # bytes; after a longer text of a field its memory is freed
 
 
 @dataclass(slots=True)
 class Findings:
-    """Faults of the bytes that were read; positions are those of the source."""
+    """Faults of the bytes that were read, with positions in the source."""
 
     batches: int = 0
     records: int = 0
@@ -36,7 +36,7 @@ class Findings:
         return bool(self.wrong_checksums or self.problems or any(not damage.lawful for damage in self.damages))
 
     def gather(self, writer: core.BatchText) -> None:
-        """Add a writer's counts since the last call."""
+        """Add the counts and faults that a writer has found since the last call."""
         batches, records, wrong_checksums, problems = writer.take_findings()
         self.batches += batches
         self.records += records
@@ -46,14 +46,14 @@ class Findings:
         writer.decompress.odd.clear()
 
     def clear(self) -> None:
-        """Forget the findings, before other bytes are read."""
+        """Drop the findings, before other bytes are read."""
         self.batches = self.records = self.wrong_checksums = 0
         for found in self.problems, self.damages, self.odd:
             found.clear()
 
 
 def drop_findings(writer: core.BatchText) -> None:
-    """Drop the findings of a writer in text that is not used."""
+    """Drop a writer's findings, because its text is not used."""
     Findings().gather(writer)
 
 
@@ -65,9 +65,11 @@ def new_writer(
     unfold: Unfolding | None = None,
     metadata: bool = False,
 ) -> core.BatchText:
-    """Make a writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a
-    record; secrets: show them. unfold: decompresses; None: each batch within its own bound. metadata: the log is
-    Kafka's metadata: any damaged part of it may be secret.
+    """Return a new writer of batches.
+
+    record(key, value): returns more members of a record; payloads: add what an exact encode needs; positions: add each
+    batch's position; secrets: show them; unfold: decompresses; None: each batch has its own budget; metadata: the log
+    is Kafka's metadata, so that any damaged part of it may be secret
     """
     unfold = unfold or Unfolding()
     if secrets:
@@ -81,7 +83,9 @@ def is_any(_data: memoryview) -> bool:
 
 
 class RecordsText:
-    """Turns records fields into the JSON text of their batches; those of a message unfold within one budget."""
+    """Turns records fields into the JSON text of their batches. The batches of one message share a budget of
+    decompression.
+    """
 
     def __init__(
         self,
@@ -91,16 +95,16 @@ class RecordsText:
         record: Hook | None = None,
         unfold: Unfolding | None = None,
     ) -> None:
-        """Prepare a writer, which serves all fields. The arguments are those of `batches_json`, form its `mode`."""
+        """Prepare a writer for all fields. The arguments are those of `batches_json`; form is its `mode`."""
         self.full, self.secrets, self.findings, self.record = form == "full", secrets, findings, record
         self.unfold = unfold or Unfolding(shared=True)
-        self.begin = self.unfold.begin  # another message
+        self.begin = self.unfold.begin  # begins another message
         self.writer = new_writer(record, secrets=secrets, unfold=self.unfold)
 
     def __call__(self, data: memoryview | bytes) -> bytes:
         """Return the text of a field."""
         writer, size, findings = self.writer, len(data), self.findings
-        writer.clear()  # of what an exception has left
+        writer.clear()  # remnants of an exception
         status, at = writer.write(data, 0, size, 0, self.full)
         if status != core.DONE:
             chunk = Chunk(data, size, size, 0, True)  # type: ignore[arg-type]
@@ -124,9 +128,11 @@ def batches_json(
     record: Hook | None = None,
     unfold: Unfolding | None = None,
 ) -> bytes:
-    """Return the JSON text of a records field: a list of batches, each with its records in mode "full", without them in
-    mode "batches". Bytes of no batch are an event among them, with its bytes in mode "full". secrets: show them.
-    record: as for `new_writer`. unfold: decompresses, with the budget of the message; None: that of this field alone.
+    """Return the JSON text of a records field: a list of batches, in mode "full" with their records, in mode "batches"
+    without.
+
+    Bytes that are no batch are an event in the list, in mode "full" with the bytes. secrets: show them; record: as for
+    `new_writer`; unfold: decompresses within the message's budget; None: within a budget of this field.
     """
     return RecordsText(mode, secrets, findings, record, unfold)(data)
 
@@ -139,14 +145,14 @@ def write_chunk(
     damages: list[Damage],
     at: int = 0,
 ) -> tuple[int, bool]:
-    """Write the batches of a chunk from `at` on; bytes that are no batch become an event, also added to `damages`
-    (positions in the source). Of a chunk with damage and secrets the events show no bytes.
+    """Write the batches of a chunk from `at` on.
 
-    Returns where in the source to go on, before the chunk's end where the lines are many, and whether more bytes are
-    needed there than the chunk has.
+    Bytes that are no batch become an event, and are added to `damages` with positions in the source. In a chunk with
+    damage and secrets the events show no bytes. Returns (position in the source to go on from, whether more bytes than
+    the chunk's are needed there); the position is before the chunk's end if the text is full.
     """
     trusted, data = -1, memoryview(chunk.data)[: chunk.size]
-    secret: bool | None = None  # whether the chunk holds one, once that was asked: a wrong length parts it
+    secret: bool | None = None  # whether the chunk has a secret; None: not searched yet
     while at < chunk.stop:
         status, at = writer.write(data, at, chunk.stop, chunk.base, full, trusted, lines)
         if status == core.DONE:

@@ -1,4 +1,4 @@
-"""Decompresses the payloads of one message within one budget: small batches that unfold to much add up."""
+"""Decompresses the payloads of one message within one budget, because small batches that decompress to much add up."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Unfolding:
     """A decompressor of payloads.
 
-    shared: all payloads together may unfold to MOST_BYTES, until `begin` is called; else each may.
-    odd: what decompressed though something is wrong with it that Kafka does not look at, a text for each.
+    shared: all payloads together may decompress to MOST_BYTES, until `begin` is called; else each may. odd: texts on
+    faults of decompressed payloads that Kafka ignores.
     """
 
     __slots__ = ("odd", "shared", "used")
@@ -25,11 +25,11 @@ class Unfolding:
         self.odd = list[str]()
 
     def begin(self) -> None:
-        """Begin another message, with a budget of its own."""
+        """Begin another message with a new budget."""
         self.used = 0
 
     def __call__(self, codec: int, data: Buffer, magic: int = 2) -> Buffer:
-        """Decompress as `codecs.decompress`. InputError also where the budget does not suffice."""
+        """Decompress as `codecs.decompress`. Raises InputError also if the budget does not suffice."""
         if not codec:
             return data
         left = MOST_BYTES - self.used

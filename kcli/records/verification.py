@@ -23,7 +23,7 @@ from kcli.records.segments import base_offset_of, row_size
 
 
 class LogFinding(NamedTuple):
-    """One thing that is wrong, or unusual: see the top of this module. offset: bytes in the file."""
+    """A finding on a log or a file beside it; see the top of this module. offset: bytes in the file."""
 
     severity: str
     rule: str
@@ -34,22 +34,24 @@ class LogFinding(NamedTuple):
 
 @dataclass(slots=True)
 class LogFacts:
-    """The facts of a log to check the files beside it against: columns over its batches, in order of position."""
+    """The facts of a log against which the files beside it are checked: lists with an item for each batch, by
+    position.
+    """
 
     positions: list[int] = field(default_factory=list)
     base_offsets: list[int] = field(default_factory=list)
     last_offsets: list[int] = field(default_factory=list)
     max_timestamps: list[int] = field(default_factory=list)
-    aborted: dict[tuple[int, int], int] = field(default_factory=dict)  # (producer id, offset of the marker) -> position
-    epochs: dict[int, int] = field(default_factory=dict)  # leader epoch -> first offset
-    producers: dict[int, tuple[int, int]] = field(default_factory=dict)  # producer id -> (epoch, last offset)
-    codecs: Counter[str] = field(default_factory=Counter)  # codec -> batches
+    aborted: dict[tuple[int, int], int] = field(default_factory=dict)  # {(producer id, offset of the marker): position}
+    epochs: dict[int, int] = field(default_factory=dict)  # {leader epoch: first offset}
+    producers: dict[int, tuple[int, int]] = field(default_factory=dict)  # {producer id: (epoch, last offset)}
+    codecs: Counter[str] = field(default_factory=Counter)  # {codec: number of batches}
     size: int = 0
     records: int = 0
 
     @property
     def batches(self) -> int:
-        """Return how many batches were read."""
+        """Return the number of batches that were read."""
         return len(self.positions)
 
     @property
@@ -58,7 +60,7 @@ class LogFacts:
         return self.last_offsets[-1] + 1 if self.last_offsets else 0
 
     def add(self, batch: Batch, position: int, first: int) -> None:
-        """Take in a batch at a byte position; first: the offset of its first record."""
+        """Add a batch at a byte position. first: the offset of its first record."""
         self.positions.append(position)
         self.base_offsets.append(first)
         self.last_offsets.append(batch.last_offset)
@@ -72,7 +74,7 @@ class LogFacts:
 
 
 def verify_log(read: ReadInto, name: str, facts: LogFacts) -> Iterator[LogFinding]:
-    """Verify a log, and fill `facts`: decode each batch and check its records against its header."""
+    """Verify a log, and fill `facts`: each batch is decoded and its records are checked against its header."""
     for chunk, start, stop, damage in stretches(read):
         rows, _status, _stopped = core.frames(memoryview(chunk.data)[:stop], start)
         for row in rows:
@@ -83,8 +85,8 @@ def verify_log(read: ReadInto, name: str, facts: LogFacts) -> Iterator[LogFindin
 
 
 def damage_finding(damage: Damage, base: int, name: str) -> LogFinding:
-    """Return the finding for damage; a batch cut at the end of a log is left by a crash, and a starting broker cuts it
-    off.
+    """Return the finding for damage. A batch that is cut at the end of a log comes from a crash; a starting broker cuts
+    it off.
     """
     rule = "cut-batch" if damage.lawful else "no-batch"
     severity = "note" if damage.lawful else "error"
@@ -92,8 +94,10 @@ def damage_finding(damage: Damage, base: int, name: str) -> LogFinding:
 
 
 def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts) -> Iterator[LogFinding]:
-    """Yield what Kafka would refuse of a batch, and note in `facts` what later batches and the files beside the log are
-    judged by. position: of the batch in the file.
+    """Yield findings on a batch that Kafka would refuse, and note in `facts` what later batches and the files beside
+    the log are checked against.
+
+    position: of the batch in the file
     """
 
     def error(rule: str, message: str) -> LogFinding:
@@ -143,7 +147,7 @@ def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Log
 
 
 def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[LogFinding]:
-    """Verify a file beside the log. rows: of `segments.read_rows`."""
+    """Verify a file beside the log. rows: from `segments.read_rows`."""
     place, before, size = 0, None, row_size(kind)
     try:
         for number, row in enumerate(rows):
@@ -160,7 +164,9 @@ Row = dict[str, Any]
 
 
 def check_index(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
-    """Check an index entry: readers look for its offset and later ones from its position, so none may lie before."""
+    """Check an index entry. Readers search its offset and later ones from its position on, so that none of these may be
+    before it.
+    """
     offset, position = row["offset"], row["position"]
     if before is not None and (offset <= before["offset"] or position <= before["position"]):
         yield "index-order", f"offset {offset} at {position} behind offset {before['offset']} at {before['position']}"
@@ -177,7 +183,9 @@ def check_index(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Pr
 
 
 def check_timeindex(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
-    """Check a time index entry: readers look for later timestamps from its offset, so none may lie before."""
+    """Check a time index entry. Readers search later timestamps from its offset on, so that none of these may be before
+    it.
+    """
     timestamp, offset = row["timestamp"], row["offset"]
     if before is not None and (timestamp <= before["timestamp"] or offset < before["offset"]):
         was = f"{before['timestamp']} at offset {before['offset']}"

@@ -1,8 +1,8 @@
-"""Compression of record batches: one module for each codec, imported when it is first asked for.
+"""Compression of record batches: one module for each codec, imported at its first use.
 
 A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most, odd) -> bytes-like`, for
-whole payloads of a batch or of a wrapper message. `level` None is Kafka's default. `most`: bytes that the output may
-have. `odd`: takes the fault of a payload that Kafka reads nevertheless.
+whole payloads of a batch or of a wrapper message. level: None is Kafka's default; most: the most bytes of output; odd:
+gets the fault of a payload that Kafka nevertheless reads.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CODECS", "MOST_BYTES", "Streams", "codec_id", "compress", "decompress", "unfolded_streams"]
 
-# Most bytes that a batch may decompress to, and the batches of a message together: 128 MiB.
+# The most bytes that a batch, and the batches of a message together, may decompress to: 128 MiB.
 MOST_BYTES = 1 << 27
 
-# Most bytes of output for a byte of input, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up), lz4
-# 255, zstd 32768 (a block of 128 KiB may take 4 bytes).
+# The most bytes of output for a byte of input, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up),
+# lz4 255, zstd 32768 (a block of 128 KiB may take 4 bytes).
 RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 15}
 
-# Most bytes of output for a step of input, where a library can't stop at a size of output.
+# The most bytes of output for a step of input, for libraries that can't stop at a size of output.
 STEP_OUTPUT = 1 << 27
 STEPS = {CODECS[codec]: STEP_OUTPUT // ratio for codec, ratio in RATIOS.items()}  # bytes of input
 
@@ -37,7 +37,9 @@ class CompressionCodec(Protocol):
 
 
 class StepUnfolder(Protocol):
-    """A library's decompressor that takes its input in steps, and hands back what lies behind the stream."""
+    """A library's decompressor that reads its input in steps. unused_data: the bytes of input behind the stream's
+    end.
+    """
 
     eof: bool
     unused_data: bytes
@@ -54,7 +56,7 @@ def _codec(number: int) -> CompressionCodec:
 
 
 def codec_id(name: str) -> int:
-    """Return the id of a codec by name. Raises EncodeError: Kafka has no such codec."""
+    """Return the id of a codec by name. Raises EncodeError if Kafka has no such codec."""
     if name not in CODECS:
         raise EncodeError("compression", f"no codec {name!r} ({', '.join(CODECS)} expected)")
     return CODECS.index(name)
@@ -63,10 +65,11 @@ def codec_id(name: str) -> int:
 def decompress(
     codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES, odd: list[str] | None = None
 ) -> Buffer:
-    """Decompress a payload. Raises InputError: unknown codec id, damaged data, or more than `most` bytes of output.
+    """Decompress a payload. Raises InputError for an unknown codec id, damaged data, or more than `most` bytes of
+    output.
 
-    magic: with 0 the header checksum of lz4 frames is not checked, as Kafka writes a wrong one. odd: takes the fault of
-    a payload that Kafka reads nevertheless.
+    magic: with 0 the header checksum of lz4 frames is not checked, because Kafka writes a wrong one; odd: gets the
+    fault of a payload that Kafka nevertheless reads
     """
     view = memoryview(data).cast("B")
     if codec == 0:
@@ -80,16 +83,17 @@ def decompress(
 def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None) -> bytes:
     """Compress a payload as Kafka does: gzip with one member, snappy in xerial blocks, lz4 and zstd in frames.
 
-    level None: Kafka's default, as near as the library has it.
+    level: None is Kafka's default, or the library's nearest
     """
     return bytes(data) if codec == 0 else (_loaded.get(codec) or _codec(codec)).compress(data, magic, level)
 
 
 class Streams(NamedTuple):
-    """Streams of a codec, which stand one behind the other. unit: its word for one. failure: the library's exceptions.
+    """The form of a codec's streams, several of which may follow each other.
 
-    follows: tells whether bytes behind a stream are another one, else they are ignored; None: they are.
-    chunk: bytes that Java takes at a time: the last stream may be cut where another ended among them; 0: never.
+    unit: the codec's word for a stream; failure: the library's exception; follows: returns whether the bytes behind a
+    stream are another one, or else are ignored; None: they always are one; chunk: size of the input buffer of Java's
+    reader, which ignores that the last stream is cut if another stream ended in the same buffer; 0: it never does
     """
 
     codec: str
@@ -102,7 +106,7 @@ class Streams(NamedTuple):
 def unfolded_streams(
     kind: Streams, start: Callable[[], StepUnfolder], data: memoryview, most: int, odd: list[str]
 ) -> bytes:
-    """Decompress streams. start: begins one. odd: takes that the last is cut.
+    """Decompress streams. start: begins one; odd: gets a text if the last is cut and Kafka ignores it.
 
     Raises InputError for damage, a cut end, or more than `most` bytes of output.
     """

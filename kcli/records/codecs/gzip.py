@@ -1,6 +1,7 @@
 """gzip (RFC 1952), by igzip.
 
-Members may follow the first, as Java's GZIPInputStream reads them; bytes behind the last that begin none are ignored.
+Other members may follow the first, as Java's GZIPInputStream reads them. Bytes behind the last member that begin no
+other one are ignored.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 GZIP_WINDOW = 31
-START, DEFLATE, HEADER = b"\x1f\x8b", b"\x08", 10  # and the bytes of a header without its options
-LEAST_MEMBER = 19  # bytes behind a member that Java looks at
-HEADER_CHECKSUM, EXTRA, NAME, COMMENT = 2, 4, 8, 16  # flags: what else the header has
+START, DEFLATE, HEADER = b"\x1f\x8b", b"\x08", 10  # HEADER: bytes of a header without its options
+LEAST_MEMBER = 19  # with fewer bytes behind a member Java does not read on
+HEADER_CHECKSUM, EXTRA, NAME, COMMENT = 2, 4, 8, 16  # flags of a header's optional parts
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
-    """Compress with gzip. level None: igzip's own middle level. A level asks zlib, whose levels (0 to 9) are those of
-    Java.
+    """Compress with gzip. level: None is igzip's middle level; a number (0 to 9) is compressed by zlib, whose levels
+    Java has.
     """
     if level is None:
         folded: bytes = isal_zlib.compress(data, isal_zlib.ISAL_DEFAULT_COMPRESSION, GZIP_WINDOW)
@@ -41,7 +42,7 @@ def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> byte
 
 
 def start() -> Any:
-    """Begin a member."""
+    """Return a decompressor of one member."""
     return isal_zlib.decompressobj(GZIP_WINDOW)
 
 
@@ -63,7 +64,7 @@ def is_member(data: memoryview) -> bool:
 
 
 def end_of_text(data: memoryview, at: int) -> int:
-    """Return where the text at `at` ends, behind its zero; behind the data where it has none."""
+    """Return the position behind the zero that ends the text at `at`; len(data) + 1 if it has none."""
     window = 256
     while at < len(data):
         found = bytes(data[at : at + window]).find(0)

@@ -1,10 +1,11 @@
-"""lz4 frames (Kafka's Lz4BlockOutputStream): 64 KiB independent blocks, no checksums but the header's, no content size.
+"""lz4 frames (Kafka's Lz4BlockOutputStream): independent blocks of 64 KiB, no checksum but the header's, no content
+size.
 
-Kafka's reader (Lz4BlockInputStream) checks the checksums of the header and of blocks, and passes over the content's
+Kafka's reader (Lz4BlockInputStream) checks the checksums of the header and of blocks, and ignores the content's
 checksum and size. It takes a block of no bytes for the frame's end.
 
-In magic 0 the header's checksum is taken over one word too much, frame magic included (KAFKA-3160); such a checksum is
-put right before the library sees it, and not looked at, as in Kafka's own reader.
+In magic 0 the header's checksum wrongly covers the frame's magic, too (KAFKA-3160). It is not checked, as in Kafka's
+own reader, but replaced before the library sees it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ MAGIC = b"\x04\x22\x4d\x18"
 FLAG_INDEPENDENT, FLAG_BLOCK_CHECKSUM, FLAG_CONTENT_SIZE, FLAG_CONTENT_CHECKSUM = 0x20, 0x10, 0x08, 0x04
 FLAG_DICTIONARY = 0x01
 BLOCK_SIZE = Struct("<I")
-END, UNCOMPRESSED = 0, 1 << 31  # in place of a block's size; in it
+END, UNCOMPRESSED = 0, 1 << 31  # END: instead of a block's size; UNCOMPRESSED: a flag in it
 
-# What the library refuses and Kafka does not look at: the field's flag and name, by the library's error.
+# {the library's error: (flag, name) of a field that Kafka ignores}
 PASSED_OVER = {
     "ERROR_contentChecksum_invalid": (FLAG_CONTENT_CHECKSUM, "checksum"),
     "ERROR_frameSize_wrong": (FLAG_CONTENT_SIZE, "size"),
@@ -33,7 +34,7 @@ PASSED_OVER = {
 
 
 def compress(data: Buffer, magic: int, level: int | None) -> bytes:
-    """Compress with lz4. level None: the fast compressor, which Kafka's default is; levels are those of lz4."""
+    """Compress with lz4. level: None is the fast compressor, Kafka's default; other levels are those of lz4."""
     folded: bytes = lz4.frame.compress(
         data,
         compression_level=level or 0,
@@ -45,8 +46,8 @@ def compress(data: Buffer, magic: int, level: int | None) -> bytes:
 
 
 def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes:
-    """Return the content of an lz4 frame. Checks Kafka does not make are passed over and named in `odd`; of magic 0 the
-    header's checksum is the wrong one that Kafka wrote. most: bytes. Raises InputError.
+    """Decompress an lz4 frame. Faults that Kafka ignores are added to `odd`; in magic 0 the header's checksum is not
+    checked. most: bytes of output. Raises InputError.
     """
     size = descriptor_size(data)
     if magic == 0 and data[4 + size] != (checksum := header_checksum(data[4 : 4 + size])):
@@ -73,14 +74,14 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
 
 
 def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
-    """Return the frame up to the block of no bytes where Kafka's reader ends, or stops; else whole.
+    """Return the frame up to the empty block at which Kafka's reader ends; the whole frame if it has none.
 
-    descriptor: its size in bytes.
+    descriptor: its size in bytes
     """
     at, last, around = 5 + descriptor, len(data) - 4, 4 + 4 * bool(data[4] & FLAG_BLOCK_CHECKSUM)
     while at <= last and (size := BLOCK_SIZE.unpack_from(data, at)[0]) != END:
         behind = at + (size & ~UNCOMPRESSED) + around
-        is_empty = size == 1 and bytes(data[at + 4 : at + 5]) < b"\x10"  # a sequence without literals
+        is_empty = size == 1 and bytes(data[at + 4 : at + 5]) < b"\x10"  # an lz4 sequence without literals
         if size == UNCOMPRESSED or (is_empty and any(data[behind : behind + 4])):
             odd.append("lz4: a block of no bytes ends the frame, as in Kafka")
             content_checksum = data[at + 4 : at + 8]
@@ -90,7 +91,9 @@ def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
 
 
 def without_field(data: memoryview, flag: int) -> memoryview:
-    """Return the frame as one without an optional field; a checksum of the content is left behind the frame."""
+    """Return the frame without an optional field of its descriptor. A checksum of the content stays behind the frame's
+    end.
+    """
     size = descriptor_size(data)
     kept = 2 if flag == FLAG_CONTENT_SIZE else size
     descriptor = bytes([data[4] & ~flag]) + data[5 : 4 + kept]
@@ -98,7 +101,7 @@ def without_field(data: memoryview, flag: int) -> memoryview:
 
 
 def header_checksum(descriptor: Buffer) -> int:
-    """Return the checksum of a frame's descriptor."""
+    """Return the checksum of a frame's descriptor: the second byte of its xxHash32."""
     return xxh32(bytes(descriptor)) >> 8 & 0xFF
 
 
@@ -122,7 +125,7 @@ def descriptor_size(data: memoryview) -> int:
 
 
 def with_old_checksum(frame: bytes) -> bytes:
-    """Return the frame with the header checksum of magic 0: over the frame's magic and the descriptor."""
+    """Return the frame with the header checksum of magic 0, which covers the frame's magic and the descriptor."""
     size = descriptor_size(memoryview(frame))
     return frame[: 4 + size] + bytes([header_checksum(frame[: 4 + size])]) + frame[5 + size :]
 

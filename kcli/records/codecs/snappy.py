@@ -1,7 +1,8 @@
-"""snappy: the xerial stream Kafka writes (snappy-java's SnappyOutputStream), and a raw block, which it reads as well.
+"""snappy: the xerial stream that Kafka writes (snappy-java's SnappyOutputStream), and a raw block, which Kafka reads,
+too.
 
-The stream: `82 "SNAPPY" 00`, version int32, compatible int32, then blocks, each behind its length as int32. A header
-may come again between blocks, where streams were joined.
+The stream is `82 "SNAPPY" 00`, version int32, compatible int32, then blocks, each after its length as int32. Headers
+between blocks are valid; they are there if streams were joined.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x82SNAPPY\x00"
 HEADER = MAGIC + b"\0\0\0\1" + b"\0\0\0\1"
-LEAST_VERSION = 1  # which Java checks in the headers between blocks alone
+LEAST_VERSION = 1  # Java checks it only in the headers between blocks
 BLOCK = 32 * 1024
 
 
@@ -53,8 +54,8 @@ def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> byt
 
 
 def split_blocks(data: memoryview) -> list[memoryview]:
-    """Return the blocks of a xerial stream without the headers between, or a cut length at the end
-    (SnappyInputStream). Raises InputError.
+    """Return the blocks of a xerial stream (SnappyInputStream). Headers between blocks and a cut length at the end are
+    left out. Raises InputError.
     """
     blocks, at = [], 0
     while len(data) - at >= 4:
@@ -77,7 +78,9 @@ def split_blocks(data: memoryview) -> list[memoryview]:
 
 
 def unfolded_size(block: memoryview) -> int:
-    """Return the size that a raw block says in front, an unsigned varint of at most 5 bytes. Raises InputError."""
+    """Return the decompressed size at the start of a raw block, an unsigned varint of at most 5 bytes. Raises
+    InputError.
+    """
     try:
         return read_unsigned(block)[0]
     except ValueError:

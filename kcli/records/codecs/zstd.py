@@ -1,7 +1,7 @@
-"""Zstandard frames (RFC 8878). More frames may follow the first; anything else behind it is an error, as in Kafka.
+"""Zstandard frames (RFC 8878). Other frames may follow the first; anything else behind it is an error, as in Kafka.
 
-A frame that is cut is an error too, but Java's reader (zstd-jni) takes it for the end where another frame ended in the
-same chunk of its input.
+A cut frame is an error, too. But Java's reader (zstd-jni) takes it for the end if another frame ended in the same chunk
+of its input.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 DEFAULT_LEVEL = 3
 FRAMES = Streams("zstd", "frame", zstandard.ZstdError, chunk=131_075)
 
-# A decompressor is worth keeping, and may be used by one thread alone.
+# A decompressor is costly to make, and serves one thread only.
 _kept = threading.local()
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
-    """Return a frame without content size, as Kafka's stream writes it."""
+    """Return one frame without content size, as Kafka's stream writes it."""
     writer = zstandard.ZstdCompressor(level=DEFAULT_LEVEL if level is None else level, write_content_size=False)
     return writer.compress(memoryview(data))
 
 
 def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> bytes:
-    """Decompress zstd. No bytes at all unfold to none, as in Kafka's reader."""
+    """Decompress zstd. Empty input gives empty output, as in Kafka's reader."""
     try:
         reader = _kept.reader
     except AttributeError:

@@ -1,4 +1,4 @@
-"""The one byte that changed after the checksum was computed: CRC-32C tells its place and its value.
+"""Finds the one byte that changed after the checksum was computed, and its former value, from the CRC-32C.
 
 A CRC is linear: the difference of the two checksums is that of the wrong byte, shifted by the bytes after it. Shifted
 back byte by byte, it becomes a difference of eight bits at that byte, and hardly ever elsewhere.
@@ -22,7 +22,7 @@ LOW = (1 << 24) - 1
 
 @cache
 def backward() -> list[tuple[int, int]]:
-    """Return by the upper byte of a checksum (the byte that was shifted out, what it was replaced by)."""
+    """Return (byte that was shifted out, CRC table's entry for it) by the upper byte of a checksum."""
     found = [(0, 0)] * 256
     for byte in range(256):
         value = byte
@@ -33,8 +33,8 @@ def backward() -> list[tuple[int, int]]:
 
 
 def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
-    """Yield the byte with which the batch is right: of what the checksum covers, or of the checksum. Of a batch with a
-    secret only its place is told.
+    """Yield hints on the one byte with which the batch is right: of the bytes under the checksum, or of the checksum
+    itself. Of a batch with a secret only the position is shown.
     """
     right = crc32c(batch[CRC_START:])
     difference = right ^ parts.crc
@@ -52,12 +52,12 @@ def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 
 def has_secret(batch: bytes) -> bool:
-    """Return whether a value in a right batch is a secret."""
+    """Return whether a record's value in a right batch is a secret."""
     return any(is_secret_value(record.value or b"") for each in scan(batch) for record in each.records())
 
 
 def changed_bytes(batch: bytes, difference: int) -> Iterator[tuple[int, int]]:
-    """Yield (place, the bits that differ) of each byte whose change alone makes this difference of checksums."""
+    """Yield (position, bits that differ) of each byte whose change alone makes this difference of checksums."""
     table = backward()
     for at in range(len(batch) - 1, CRC_START - 1, -1):
         byte, value = table[difference >> 24]

@@ -1,4 +1,6 @@
-"""Checksums of batches that are right in all else: another polynomial, other bytes, another order, taken too early."""
+"""Wrong checksums of batches that are otherwise right: another polynomial, other bytes, another byte order, computed
+too early.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ EARLY = [name for name, (start, _end, _type) in FIELDS.items() if start >= CRC_S
 
 
 def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
-    """Yield how its checksum came to be, if that can be seen."""
+    """Yield hints on how the wrong checksum was computed, if that can be seen."""
     right = crc32c(batch[CRC_START:])
     if right == parts.crc:
         return
@@ -36,7 +38,7 @@ def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 
 def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
-    """Yield what may have been done, each with the checksum that the batch has."""
+    """Yield the possible mistakes, as questions, that lead to the checksum of the batch."""
     covered = covered_bytes(batch)
     for name, crc in CRCS:
         for text, data in covered.items():
@@ -59,7 +61,7 @@ def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
 
 
 def covered_bytes(batch: bytes) -> dict[str, bytes]:
-    """Return the ranges that a checksum may cover, by their description."""
+    """Return {description: bytes} of the ranges that a checksum may cover."""
     blank = replaced(batch, "crc", 0)
     covered = {text: blank[start:] for start, text in STARTS.items()}
     covered |= {f"{SKIPPED[start]} but crc": batch[start:CRC_AT] + batch[CRC_START:] for start in SKIPPED}
@@ -73,7 +75,7 @@ def covered_bytes(batch: bytes) -> dict[str, bytes]:
 
 
 def spellings(value: int) -> Iterator[tuple[int, str]]:
-    """Yield a checksum in the forms in which it may be written."""
+    """Yield (checksum, text) for the forms in which a checksum may be written."""
     yield value, ""
     yield int.from_bytes(value.to_bytes(4, "big"), "little"), ", little endian,"
     yield value ^ FULL, ", not inverted at the end,"

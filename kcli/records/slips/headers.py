@@ -34,14 +34,14 @@ LENGTHS = {
 }
 SIZES = {name: REPAIRS[name] for name in ("narrower", "wider", "twice", "left out")}
 SIGNED = frozenset(["partitionLeaderEpoch", "producerId", "producerEpoch", "baseSequence"])  # -1 in most batches
-MOVED = range(SIZE_AT, MAGIC_AT + 10)  # where magic may stand
+MOVED = range(SIZE_AT, MAGIC_AT + 10)  # positions of a misplaced magic
 MOST = (1 << 31) - 1  # records
-# As oddness: the length follows from the rest; what stands there is the length of nothing.
+# Oddness of a batchLength that follows from the other changes, and of one that fits no length.
 RESIZED, NO_LENGTH = 0.5, 2.5
 
 
 def header_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
-    """Yield hints for each change of the header after which the batch can be read."""
+    """Yield hints for each change of the header that makes the batch readable."""
     for slip, at, words, question, mended in (
         *length_slips(batch),
         *magic_slips(batch),
@@ -65,7 +65,7 @@ def sound(hint: Hint) -> Iterator[Hint]:
 
 
 def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
-    """Yield a field of another size; the batch's length was taken from its bytes as they are, or as they were to be."""
+    """Yield hints on a field of another size. The batchLength may count the bytes as they are, or as they should be."""
     mended, edit = repair.mend(batch), repair.edit
     if len(mended) < HEADER_SIZE:
         return
@@ -79,7 +79,7 @@ def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
 
 
 def counted(batch: bytes, repair: Repair) -> bytes:
-    """Set the count or last offset delta that was left out, by the other one."""
+    """Set a recordCount or lastOffsetDelta that was left out, from the other one."""
     if repair.slip == "left out" and repair.at == FIELDS["lastOffsetDelta"][0]:
         return replaced(batch, "lastOffsetDelta", max(0, number(batch, "recordCount") - 1))
     if repair.slip == "left out" and repair.at == FIELDS["recordCount"][0]:
@@ -88,7 +88,7 @@ def counted(batch: bytes, repair: Repair) -> bytes:
 
 
 def blank_of(edit: Edit, slip: str, name: str) -> Edit:
-    """Give a field that was left out the value that it has in most batches."""
+    """Return the edit of a field that was left out with the value that the field has in most batches."""
     if slip != "left out" or edit.removed or not edit.inserted or any(edit.inserted):
         return edit
     if name == "magic":
@@ -119,7 +119,7 @@ def magic_slips(batch: bytes) -> Iterator[Change]:
 
 
 def count_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
-    """Find a wrong recordCount or lastOffsetDelta, by the other one and the records."""
+    """Yield changes of a wrong recordCount or lastOffsetDelta, by the other one and the records."""
     there = count_records(parts.records) if parts.records is not None else None
     if there is None or there == 0:
         return
@@ -137,7 +137,7 @@ def count_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
 
 
 def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
-    """Find another codec in the attributes: one that fits the payload."""
+    """Yield changes of the codec in the attributes to one that fits the payload."""
     attributes = number(batch, "attributes")
     swapped = int.from_bytes(attributes.to_bytes(2, "big"), "little")
     if 0 < swapped < len(CODECS) and swapped != attributes:
@@ -158,7 +158,7 @@ def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
 
 
 def wrapper_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
-    """Find deflated records in another wrapper than gzip's."""
+    """Yield a change for deflated records that are not wrapped in gzip."""
     if parts.codec != GZIP or parts.records is not None:
         return
     for window, name in ((zlib.MAX_WBITS, "a zlib stream"), (-zlib.MAX_WBITS, "raw deflate")):

@@ -1,4 +1,4 @@
-"""The likely slip of a batch that is refused or does not decode: what is changed, and it is right."""
+"""The likely slip in a batch that is refused or does not decode: the one change that makes it right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kcli.records.slips.headers import header_hints
 from kcli.records.slips.parts import MAGIC, Parts, number, oddness_of, parts_of, with_length
 from kcli.records.slips.record_forms import FORMS, NUMBERS, Form, ReadRecord, read_one, read_records
 
-LARGEST = 1 << 18  # bytes of a batch in which the search goes on
+LARGEST = 1 << 18  # larger batches are not searched; bytes
 SIZES = tuple(name for name in NUMBERS if name not in ("timestampDelta", "offsetDelta"))
 GROUPS = {
     "the lengths of key and value": ("key", "value"),
@@ -36,19 +36,21 @@ SAID = {name: f"the length of {name}" for name in NUMBERS} | {
     "headers": "the number of headers",
     "attributes": "attributes",
 }
-ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
+ABSENT = 1 << 40  # ms: a larger timestamp delta is an absolute time
 
 
 def batch_text(hints: list[Hint], start: int | None = None) -> str:
-    """Format hints, "" without any. start: where a message in the input has the batches; None: they are the input."""
+    """Format hints; "" for none. start: position of the batches in the message that is the input; None: they are the
+    input.
+    """
     inside = None if start is None else ("the batches", "the input")
     return joined(hints, start or 0, "the batch is right", inside)
 
 
 def batch_hints(data: bytes) -> list[Hint]:
-    """Return likely faults of the first faulty batch of magic 2, the likeliest first, three at most.
+    """Return likely faults of the first faulty batch of magic 2, the likeliest first, at most three.
 
-    [] where nothing mends it, or nothing is wrong. Offsets are those in `data`. Time and memory are bounded.
+    [] if no change makes it right, or nothing is wrong. Positions are those in `data`. Time and memory are bounded.
     """
     if found := framed_hints(data):
         return found
@@ -58,12 +60,12 @@ def batch_hints(data: bytes) -> list[Hint]:
         return []
     found = [*all_hints(batch, parts)]
     mended = {hint.frame for hint in found}
-    found += [hint for hint in changed_byte_hints(batch, parts) if hint.frame not in mended]  # a field's name says more
+    found += [hint for hint in changed_byte_hints(batch, parts) if hint.frame not in mended]  # a field's name is better
     return [hint._replace(at=hint.at + start) for hint in likeliest(found)]
 
 
 def framed_hints(data: bytes) -> list[Hint]:
-    """Find a length in front of batches that are right."""
+    """Return a hint if right batches have a length in front of them."""
     for width, name in ((4, "int32"), (0, "a varint")):
         found = varint_at(data, 0) if not width else (int_at(data, 0, width), width)
         if found is None or found[0] is None:
@@ -76,14 +78,14 @@ def framed_hints(data: bytes) -> list[Hint]:
 
 
 def is_sound(data: bytes) -> bool:
-    """Return whether there are batches to the last byte, each with its checksum."""
+    """Return whether the bytes are batches to the last byte, each with a right checksum."""
     damages = list[Damage]()
     checked = [batch.crc_valid for batch in scan(data, damages=damages)]
     return bool(checked) and all(checked) and not damages
 
 
 def first_damaged(data: bytes) -> tuple[int, bytes]:
-    """Return (where it begins, its bytes): up to the next sound batch, or to the end."""
+    """Return (position, bytes) of the first faulty batch, up to the next sound batch or the end."""
     damages = list[Damage]()
     for batch in scan(data, damages=damages):
         start = damages[0].start if damages else batch.position
@@ -105,7 +107,7 @@ def all_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 
 def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
-    """Find records in another form, or with other deltas than Kafka's."""
+    """Yield hints on records in another form, or with other deltas than Kafka's."""
     problem, (steady, _), _ = record_values.walk_records(data, parts.record_count)
     if problem is None:
         read = read_records(data, parts.record_count, {}) or []
@@ -115,7 +117,7 @@ def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
             yield from time_hint(batch, parts, read)
         return
     if problem[1] >= parts.record_count:
-        return  # all are there, and bytes behind them
+        return  # all records are there, with bytes behind them
     for form, name, fields in ways():
         forms = dict.fromkeys(fields, form.read)
         if every := read_records(data, parts.record_count, forms):
@@ -130,19 +132,19 @@ def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
 
 
 def oddness(records: list[ReadRecord]) -> float:
-    """Return how odd records are: their attributes are unused."""
+    """Return how odd records are: NONSENSE if one has attributes, which Kafka does not use."""
     return NONSENSE if any(record.attributes for record in records) else 0.0
 
 
 class Where(NamedTuple):
-    """The numbers that are written in another form, and the byte of the first."""
+    """The numbers that are written in another form, as a text, and the position of the first."""
 
     numbers: str
     at: int
 
 
 def ways() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
-    """Yield forms, and for which numbers, in words: each by itself, and those that programs write alike."""
+    """Yield (form, text, names of numbers): each number by itself, and the groups that programs write in one form."""
     for form in FORMS:
         yield from ((form, SAID[name], (name,)) for name in form.fields)
         yield from ((form, said, names) for said, names in GROUPS.items() if set(names) <= {*form.fields})
@@ -151,7 +153,7 @@ def ways() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
 def rewritten(
     batch: bytes, parts: Parts, records: bytes, form: Form, where: Where, odd_records: float
 ) -> Iterator[Hint]:
-    """Yield the hint, if the batch is right with these records."""
+    """Yield a hint if the batch is right with these records."""
     mended = with_length(batch[:HEADER_SIZE] + bytes(compress(parts.codec, records, MAGIC)))
     if (odd := oddness_of(mended)) is not None:
         written = "put in" if where.numbers.startswith("attributes") else form.right
@@ -160,12 +162,12 @@ def rewritten(
 
 
 def position(parts: Parts, at: int) -> int:
-    """Return a place in the batch; of compressed records where they all begin."""
+    """Return a record's position in the batch; of compressed records the position of the payload."""
     return HEADER_SIZE if parts.codec else HEADER_SIZE + at
 
 
 def delta_hints(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterator[Hint]:
-    """Find offset deltas that do not run on from 0."""
+    """Yield hints on offset deltas that do not run on from 0."""
     deltas = [record.offset_delta for record in records]
     right = list(range(len(deltas)))
     wrong = [i for i, delta in enumerate(deltas) if delta != i]
@@ -189,7 +191,7 @@ def delta_hints(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterat
 
 
 def unfolded(value: int) -> int:
-    """Return the number whose varint was read as zigzag."""
+    """Return the number whose plain varint was read as this zigzag value."""
     return value << 1 if value >= 0 else (-value << 1) - 1
 
 

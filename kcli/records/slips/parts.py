@@ -1,4 +1,4 @@
-"""The parts of a batch of magic 2 that may be wrong by itself, and whether it is right."""
+"""The parts of a batch of magic 2 that may be wrong each by itself, and the measure of how right a batch is."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kcli.records.codecs import CODECS, decompress
 
 MAGIC = 2
 GZIP = 1  # a codec
-UNFOLDED = 1 << 22  # bytes of records, unfolded, that are looked at
-WRONG_CHECKSUM = 3.0  # as oddness: a right one tells that nothing else was changed
-FAR = 1 << 40  # ms: a delta of more is no delta
-ABSOLUTE, ODD = 6.0, 2.0  # as oddness
+UNFOLDED = 1 << 22  # the most decompressed bytes of records that are read
+WRONG_CHECKSUM = 3.0  # oddness; a right checksum shows that nothing else was changed
+FAR = 1 << 40  # ms: a larger value is no delta
+ABSOLUTE, ODD = 6.0, 2.0  # oddness
 OLDEST, NEWEST = 10**9, 4 * 10**12  # ms
 LARGE = 1 << 40  # producer ids
 
@@ -30,11 +30,11 @@ def field_places() -> dict[str, tuple[int, int, str]]:
     return places
 
 
-FIELDS = field_places()  # name -> start, end, type
+FIELDS = field_places()  # {name: (start, end, type)}
 
 
 class Parts(NamedTuple):
-    """records: unfolded, None where they can't be. The others are the header's."""
+    """The parts of a batch. records: decompressed, None if they can't be; the others are fields of the header."""
 
     records: bytes | None
     codec: int
@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 
 
 def number(batch: bytes, name: str) -> int:
-    """Return a field of the header."""
+    """Return the value of a header's field."""
     start, end, type_ = FIELDS[name]
     return int.from_bytes(batch[start:end], "big", signed=not type_.startswith("u"))
 
@@ -72,12 +72,12 @@ def replaced(batch: bytes, name: str, value: int) -> bytes:
 
 
 def with_length(batch: bytes) -> bytes:
-    """Set the batch's actual length."""
+    """Return the batch with its actual length as batchLength."""
     return replaced(batch, "batchLength", len(batch) - LENGTH_END)
 
 
 def oddness_of(batch: bytes) -> float | None:
-    """Return how unlikely a batch is: 0 for one that is right in all, None for one that can't be read."""
+    """Return how unlikely a batch is: 0 for one that is completely right, None for one that can't be read."""
     parts = parts_of(batch)
     if parts is None or batch[MAGIC_AT] != MAGIC or parts.records is None or parts.record_count < 1:
         return None
@@ -92,7 +92,7 @@ def oddness_of(batch: bytes) -> float | None:
 
 
 def header_oddness(batch: bytes) -> float:
-    """Return how odd a header is: times, and a producer with id, epoch and sequence or without any."""
+    """Return how odd a header is: implausible times, or a producer with only some of id, epoch and sequence."""
     base, latest = number(batch, "baseTimestamp"), number(batch, "maxTimestamp")
     producer = [number(batch, name) for name in ("producerId", "producerEpoch", "baseSequence")]
     odd = sum(ODD for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < NEWEST))

@@ -1,4 +1,4 @@
-"""Records whose fields are written in another form than zigzag varints: read so, and written as they would be right."""
+"""Reads records with fields in another form than zigzag varints, and writes them in the right form."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from kcli.grammar.slips.lengths import CHARACTERS, UNITS, text_sizes
 from kcli.grammar.words.varints import Zigzag
 
 MOST = 5000  # records
-MOST_SAID = 1 << 62  # by a number
+MOST_SAID = 1 << 62  # the highest plausible number
 VARLONG = Zigzag(64)
-Read = Callable[[bytes, int], tuple[int, int] | None]  # (value, where it ends) of a number, None where there is none
-# The numbers of a record, in their order; those of headers stand once for all of them.
+Read = Callable[[bytes, int], tuple[int, int] | None]  # returns (value, end) of a number, None if there is none
+# The numbers of a record, in their order; the numbers of headers are named once for all headers.
 NUMBERS = ("length", "timestampDelta", "offsetDelta", "key", "value", "headers", "headers.key", "headers.value")
 
 
 class ReadRecord(NamedTuple):
-    """at: field -> where its (first) number begins. canonical: the bytes as they would be right. offset_delta, time:
-    its deltas. attributes: of which Kafka has none so far. end: where it ends."""
+    """A record.
+
+    at: {field: position of its (first) number}; canonical: the bytes in the right form; offset_delta, time: its deltas;
+    attributes: unused by Kafka so far; end: position behind it
+    """
 
     at: dict[str, int]
     canonical: bytes
@@ -43,7 +46,7 @@ def unsigned(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def plain(data: bytes, at: int) -> tuple[int, int] | None:
-    """Read a varint of the number as it is; negative ones take all bits."""
+    """Read a plain varint; negative numbers take all bits."""
     found = unsigned(data, at)
     if found is None:
         return None
@@ -75,7 +78,9 @@ def missing(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def counting(what: str) -> Read:
-    """Make what reads the length of a text in bytes where it counts its characters, or units of UTF-16."""
+    """Return a reader of a length that counts a text's characters, or units of UTF-16 (`what`), and returns it in
+    bytes.
+    """
 
     def read(data: bytes, at: int) -> tuple[int, int] | None:
         found = zigzag(data, at)
@@ -88,7 +93,9 @@ def counting(what: str) -> Read:
 
 
 class Form(NamedTuple):
-    """slip: its name. question: in words. fields: the numbers that it is tried for. right: how they would be right."""
+    """A form of numbers. slip: its name; question: for the user; fields: the numbers that may have it; right: the right
+    form as a text.
+    """
 
     slip: str
     question: str
@@ -120,15 +127,15 @@ FORMS = (
 
 
 class Reader:
-    """Reads one record, and writes it as it would be right (`body`: what is behind its length)."""
+    """Reads one record, and writes it in the right form (`body`: the part behind its length)."""
 
     def __init__(self, data: bytes, start: int, forms: dict[str, Read]) -> None:
-        """Read a record's bytes. forms: of numbers that are written otherwise."""
+        """Prepare to read a record's bytes. forms: {number: reader} of numbers in another form."""
         self.data, self.at, self.forms = data, start, forms
         self.places, self.body = dict[str, int](), bytearray()
 
     def number(self, name: str) -> int:
-        """Return the next number. Raises ValueError if there is none."""
+        """Return the next number. Raises ValueError if there is none, or it is too large."""
         self.places.setdefault(name, self.at)
         found = self.forms.get(name, zigzag)(self.data, self.at)
         if found is None or abs(found[0]) >= MOST_SAID:
@@ -141,7 +148,7 @@ class Reader:
         return value
 
     def sized(self, name: str) -> None:
-        """Read bytes after their length. Raises ValueError."""
+        """Read a length and that many bytes. Raises ValueError."""
         size = self.put(self.number(name))
         if not -1 <= size <= len(self.data) - self.at:
             raise ValueError(name)
@@ -150,7 +157,7 @@ class Reader:
         self.at = end
 
     def read(self, index: int) -> ReadRecord:
-        """Return the record as number `index`. Raises ValueError if its fields do not fit."""
+        """Return the record at `index` of its batch. Raises ValueError if its fields do not fit."""
         size = self.number("length")
         begin, attributes = self.at, self.attributes()
         time, delta = self.put(self.number("timestampDelta")), self.number("offsetDelta")
@@ -168,7 +175,7 @@ class Reader:
         return ReadRecord(self.places, canonical, delta, time, attributes, self.at)
 
     def attributes(self) -> int:
-        """Return the next byte. Raises ValueError if there is none."""
+        """Return the attributes. Raises ValueError if there is no byte left."""
         self.places["attributes"] = self.at
         read = self.forms.get("attributes", fixed(1))
         found = read(self.data, self.at)
@@ -186,14 +193,15 @@ class Reader:
 
 
 def ends(data: bytes, at: int, left: int) -> bool:
-    """Return whether a record ends without a number of headers, which some leave out where there are none. left: bytes
-    of the record by its length, which may count that number.
+    """Return whether a record ends without a number of headers, which some programs omit if there are none.
+
+    left: bytes of the record by its length, which may count the omitted number
     """
     return left == 0 or (left == 1 and data[at : at + 1] != b"\0")
 
 
 def read_records(data: bytes, count: int, forms: dict[str, Read]) -> list[ReadRecord] | None:
-    """Return all records, each of them in these forms, to the last byte; None where they do not fit."""
+    """Return all records, read in these forms to the last byte; None if they do not fit."""
     at, found = 0, list[ReadRecord]()
     if count > MOST:
         return None
@@ -207,7 +215,9 @@ def read_records(data: bytes, count: int, forms: dict[str, Read]) -> list[ReadRe
 
 
 def read_one(data: bytes, count: int, forms: dict[str, Read], index: int) -> tuple[bytes, ReadRecord] | None:
-    """Return (all records as they would be right, that at `index`) if it alone is written in these forms; else None."""
+    """Return (all records in the right form, the record at `index`) if only that record is written in these forms; else
+    None.
+    """
     at = 0
     for _ in range(index):
         size, at = zigzag(data, at) or (0, at)
@@ -222,7 +232,7 @@ def read_one(data: bytes, count: int, forms: dict[str, Read], index: int) -> tup
 
 
 def count_records(data: bytes) -> int | None:
-    """Count the records up to the last byte, by the lengths before them; None where these do not fit."""
+    """Count the records up to the last byte, by the lengths before them. Returns None if these do not fit."""
     at = count = 0
     while at < len(data):
         found = zigzag(data, at)
