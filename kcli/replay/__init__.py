@@ -1,1 +1,1 @@
-"""Captures run again: one engine, with all traffic or the fetch sessions alone as its policies."""
+"""Replays captures: one engine, whose policies replay all traffic or only the fetch sessions."""

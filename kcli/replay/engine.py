@@ -1,8 +1,8 @@
-"""The engine of every replay: captured clients act again, each step when its turn has come.
+"""The engine of every replay: captured clients act again, each step in its turn.
 
-What there is to do is a policy's. `kcli.replay.traffic` sends every captured request again, rewritten for the live
+A policy says what the steps are. `kcli.replay.traffic` sends every captured request again, rewritten for the live
 cluster; `kcli.replay.sessions` repeats the captured fetches in its own fetch sessions. A policy's actors make its
-steps, and its rhythm may know more of the captured order than the times.
+steps, and its rhythm may follow the captured order as well as the times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kcli.errors import UsageError
 
 
 class TimedStep(Protocol):
-    """A step of a client. seconds: since the first step of all, as captured."""
+    """A step of a client. seconds: captured time since the first step of all clients."""
 
     @property
     def seconds(self) -> float: ...
@@ -29,9 +29,10 @@ Acting = TypeVar("Acting", bound=TimedStep, contravariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayOptions:
-    """scale: captured time over live time, None: as fast as it goes. repeat: how often all is run, one by one.
+    """The options of a replay.
 
-    topics: captured to live topic. create: make topics that are not there.
+    scale: captured time divided by live time, None: as fast as possible; repeat: number of runs, one after another;
+    topics: {captured topic: live topic}; create: create missing topics
     """
 
     scale: float | None = 1.0
@@ -48,43 +49,43 @@ class Rhythm(Generic[S]):
         self.start = asyncio.get_running_loop().time()
 
     async def turn(self, step: S) -> None:
-        """Wait until it is a step's turn."""
+        """Wait until a step is due."""
         await self.until(step.seconds)
 
     def sending(self, step: S) -> None:
-        """Take note that the step's request is sent now."""
+        """Note that the step's request is sent now."""
 
     def done(self, step: S) -> None:
-        """Take note that the step has a response, or will get none."""
+        """Note that the step has a response, or will get none."""
 
     async def until(self, seconds: float) -> None:
-        """Wait until `seconds` of captured time have passed."""
+        """Wait until `seconds` of captured time have passed since the start."""
         if self.scale is not None:
             await asyncio.sleep(seconds / self.scale - self.passed())
 
     def passed(self) -> float:
-        """Return the seconds since it began."""
+        """Return the live seconds since the start."""
         return asyncio.get_running_loop().time() - self.start
 
 
 class Actor(Protocol[Acting]):
-    """A captured client that acts again. It tells its rhythm when it sends, and when a step is done."""
+    """A captured client that acts again. It calls its rhythm's `sending` and `done` for each step."""
 
     async def play(self, step: Acting) -> None:
-        """Make a step again. The next one begins when this returns."""
+        """Make a step again. The next step begins when this returns."""
         ...
 
     async def finish(self) -> None:
-        """Wait for the responses that are due after the last step."""
+        """Wait for the responses that are missing after the last step."""
         ...
 
     async def close(self) -> None:
-        """End the connections, whatever has happened."""
+        """Close the connections, also after an error."""
         ...
 
 
 class Feed(Generic[S]):
-    """Steps of one actor that come while it acts."""
+    """The steps of one actor, added while it acts."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[S | None] = asyncio.Queue()
@@ -94,7 +95,7 @@ class Feed(Generic[S]):
         self._queue.put_nowait(step)
 
     def end(self) -> None:
-        """End the input: no more exchanges come."""
+        """End the input, because no more steps come."""
         self._queue.put_nowait(None)
 
     async def __aiter__(self) -> AsyncIterator[S]:
@@ -103,13 +104,13 @@ class Feed(Generic[S]):
 
 
 async def given(steps: Iterable[S]) -> AsyncIterator[S]:
-    """Yield steps that are all there."""
+    """Yield steps that are known from the start."""
     for step in steps:
         yield step
 
 
 async def act(actor: Actor[S], steps: AsyncIterator[S] | Feed[S], rhythm: Rhythm[S]) -> None:
-    """Run all steps of an actor, each in its turn."""
+    """Run all steps of an actor, each in its turn, and close the actor."""
     try:
         async for step in steps:
             await rhythm.turn(step)
@@ -121,8 +122,9 @@ async def act(actor: Actor[S], steps: AsyncIterator[S] | Feed[S], rhythm: Rhythm
 
 @asynccontextmanager
 async def together() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], object]]:
-    """Run tasks that start together until all have ended. The first that fails ends the others, and its error is
-    raised."""
+    """Run tasks that start together until all have ended. The first that fails cancels the others, and its error is
+    raised.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             yield group.create_task
@@ -131,7 +133,9 @@ async def together() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], obje
 
 
 def parse_speed(text: str) -> float | None:
-    """Read `--speed`: a factor ("10" is ten times as fast as captured), or "max". Raises UsageError."""
+    """Parse `--speed`: a factor ("10" is ten times as fast as captured), or "max", for which it returns None. Raises
+    UsageError.
+    """
     if text == "max":
         return None
     try:

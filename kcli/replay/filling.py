@@ -1,8 +1,8 @@
-"""Topics filled with the records that a capture shows, at their offsets, so that fetches find them.
+"""Fills topics with the records that a capture shows, at their offsets, so that fetches find them.
 
-A client may not write everything: control records, offsets that compaction has emptied, what nobody saw and what lies
-before become made-up records; ids of producers and the marks of transactions are left out. Only an
-empty partition can be filled.
+A client can't write everything. Made-up records replace control records, offsets that compaction has emptied, records
+that the capture does not show, and those before them. Producer ids and transactional flags are left out. Only an empty
+partition can be filled.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import INTERNAL, name_fault
 
-MOST_MADE_UP = 1_000_000  # records of a partition
-BATCH = 10_000  # records of a made-up batch at most
+MOST_MADE_UP = 1_000_000  # of a partition; records
+BATCH = 10_000  # the most records of a made-up batch
 LEAST_RECORD = 7  # bytes of a record without key and value, in a short batch
 Row = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
 class FillBatch(NamedTuple):
-    """A batch to write. records: all in it; made_up: those of them that nobody saw."""
+    """A batch to write. records: their number; made_up: how many of them the capture does not show."""
 
     data: bytes
     records: int
@@ -73,12 +73,11 @@ async def fill(
     until: Callable[[str, int], int | None],
     replicas: Replicas = MappingProxyType({}),
 ) -> Filled:
-    """Create the missing topics, and write the captured records of each partition.
+    """Create the missing topics, and write the captured records of each partition. Raises NetworkError.
 
-    live_name: of a captured topic. sizes: partitions that the live topics must have; only these are filled. until: the
-    offset at which the capture's own records begin (captured topic, index), which are not written; None: write all.
-    replicas: of topics that are made, as for `create_topics`.
-    Raises NetworkError.
+    live_name: returns the live name of a captured topic; sizes: {live topic: partitions that it must have}; only these
+    are filled; until: returns the offset from which on the capture's own requests write records (of a captured topic
+    and index), None if there are none; replicas: of topics that are created, as for `create_topics`
     """
     await client.refresh(sizes)
     missing = {name: size for name, size in sizes.items() if is_missing(client, name) and not name_fault(name)}
@@ -102,7 +101,7 @@ async def fill(
 async def fill_all(
     config: ClientConfig, history: CaptureHistory, live_name: Callable[[str], str], sizes: Mapping[str, int]
 ) -> Filled:
-    """Fill the topics of a cluster with all that was seen, and be done with the history. Raises NetworkError."""
+    """Fill the topics of a cluster with all captured records, and close the history. Raises NetworkError."""
     try:
         async with Client(config) as client:
             return await fill(client, history, live_name, sizes, lambda *_: None)
@@ -126,9 +125,7 @@ async def fill_partition(
 
 
 def reachable(seen: SeenPartition, end: int) -> int:
-    """Return how far a partition can be filled: up to the first offset before which too much would
-    have to be made up.
-    """
+    """Return the offset up to which a partition can be filled, before too many records would have to be made up."""
     at, left = 0, MOST_MADE_UP
     for each in seen.in_order():
         gap = each.first - at
@@ -155,7 +152,9 @@ async def write(client: Client, topic: str, index: int, data: bytes) -> None:
 
 
 def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterator[FillBatch]:
-    """Yield the batches of a partition from offset 0 up to `end`, without a gap. read: gives the bytes of one."""
+    """Yield the batches of a partition from offset 0 up to `end`, without a gap. read: returns the bytes of a captured
+    batch.
+    """
     at = 0
     for each in seen.in_order():
         if each.first >= end:
@@ -169,8 +168,8 @@ def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterato
 
 
 def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[FillBatch]:
-    """Yield records for the offsets from `at` to `end`: of a batch whose beginning was captured as many bytes as it
-    had.
+    """Yield made-up records for the offsets from `at` to `end`. They are as large as the captured batch there, if only
+    its beginning was captured.
     """
     now = round(time.time() * 1000)
     while at < end:
@@ -184,7 +183,7 @@ def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[FillBatc
 
 
 def writable(data: bytes, first: int, last: int) -> FillBatch:
-    """Return a stored batch as a client may write it: a record for each of its offsets, without a producer."""
+    """Return a stored batch in a form that a client may write: a record for each of its offsets, without a producer."""
     batches = list(scan(data, damages=[]))
     if is_plain(batches, first, last):
         return FillBatch(without_producer(data), last - first + 1, 0)
@@ -202,14 +201,14 @@ def writable(data: bytes, first: int, last: int) -> FillBatch:
 
 
 def is_plain(batches: list[Batch], first: int, last: int) -> bool:
-    """Return whether a stored batch is one of magic 2 with a record for each of its offsets."""
+    """Return whether a stored batch is one sound batch of magic 2 with a record for each of its offsets."""
     if len(batches) != 1 or batches[0].magic != 2 or batches[0].is_control or batches[0].delete_horizon is not None:
         return False
     return bool(batches[0].crc_valid) and batches[0].count == last - first + 1
 
 
 def without_producer(data: bytes) -> bytes:
-    """Return a batch of magic 2 from offset 0 on, of no producer, no transaction, and with its own timestamps."""
+    """Return a batch of magic 2 from offset 0 on, without producer and transaction, and with its own timestamps."""
     out = bytearray(data)
     head = HEADER.unpack_from(out)[HEADER.names.index("attributes")]
     values = {"baseOffset": 0, "attributes": head & ~(TRANSACTIONAL | APPEND_TIME)}

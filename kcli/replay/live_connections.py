@@ -1,4 +1,4 @@
-"""The live connections of one captured client: a line to each broker that its requests lead to."""
+"""The live connections of one captured client: one to each broker that its requests go to."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Broker = TypeVar("Broker")
 
 
 class OpenConnection(NamedTuple):
-    """An open connection. recording: None where it is not saved."""
+    """An open connection. recording: saves its traffic; None if it is not saved."""
 
     session: Session
     recording: Recording | None
 
     def record(self, direction: Direction, frame: Frame) -> None:
-        """Save the frames, if the traffic is recorded."""
+        """Save a frame, if the traffic is recorded."""
         if self.recording is not None:
             self.recording.data(direction, len(frame).to_bytes(4, "big") + frame)
 
     async def close(self) -> None:
-        """End the connection and its recording."""
+        """Close the connection and its recording."""
         await self.session.connection.close()
         if self.recording is not None:
             self.recording.end(FROM_CLIENT)
@@ -36,19 +36,21 @@ class OpenConnection(NamedTuple):
 
 
 class OpenConnections(Generic[Broker]):
-    """Lines by broker, however brokers are told apart. comment: of each in what `recorder` saves."""
+    """Connections by broker; a broker's key is the caller's choice. comment: of each connection that `recorder`
+    saves.
+    """
 
     def __init__(self, dialect: str | None, recorder: Recorder | None = None, comment: str = "") -> None:
         self.dialect, self.recorder, self.comment = dialect, recorder, comment
         self.lines: dict[Broker, OpenConnection] = {}
 
     def open_to(self, broker: Broker) -> OpenConnection | None:
-        """Return the line to a broker; None: there is none, or it was lost."""
+        """Return the connection to a broker; None if there is none, or it was lost."""
         line = self.lines.get(broker)
         return line if line is not None and line.session.connection.error is None else None
 
     async def open(self, broker: Broker, address: Address, config: ClientConfig) -> OpenConnection:
-        """Open a line to a broker, in the place of one that was lost. Raises NetworkError."""
+        """Open a connection to a broker, instead of one that was lost. Raises NetworkError."""
         if broker in self.lines:
             await self.lines.pop(broker).close()
         session = await connect(address, config, self.dialect)
@@ -59,6 +61,6 @@ class OpenConnections(Generic[Broker]):
         return line
 
     async def close(self) -> None:
-        """End all."""
+        """Close all connections."""
         while self.lines:
             await self.lines.popitem()[1].close()

@@ -1,4 +1,4 @@
-"""Record batches of a captured Produce for another broker: the producer's id, epoch and sequence written anew."""
+"""Record batches of a captured Produce for another broker, with new producer id, epoch and sequence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_code
 
-# Errors of a partition that was not ready and wrote nothing; the producer sends the records again.
+# Errors of a partition that was not ready and wrote nothing, so that the producer sends the records again.
 NOT_TAKEN = frozenset(
     map(
         error_code,
@@ -28,24 +28,24 @@ IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")
 
 
 class Numbered(NamedTuple):
-    """The numbers of an idempotent producer's batch (KIP-98)."""
+    """Producer id, epoch and sequence of an idempotent producer's batch (KIP-98)."""
 
     producer: int
     epoch: int
     sequence: int
 
 
-# (fields of a captured batch, its records) -> fields of the live one.
+# Takes (fields of a captured batch, number of its records); returns the fields of the live batch.
 Renumber = Callable[[Numbered, int], Numbered]
 
 
 def batches_of(data: bytes | memoryview) -> list[Batch]:
-    """Return the batches of a records field without damaged ones."""
+    """Return the batches of a records field; damage is left out."""
     return list(scan(data, check=False, damages=[]))
 
 
 def counted(data: bytes | memoryview) -> int:
-    """Return how many records a records field has; those inside a compressed message of magic 0 or 1, too."""
+    """Return the number of records in a records field, including those inside a compressed message of magic 0 or 1."""
     return sum(count_of(each) for each in batches_of(data))
 
 
@@ -64,7 +64,7 @@ def producers_in(data: bytes | memoryview) -> set[int]:
 
 
 def producers_of(request: Mapping[str, Any]) -> set[int]:
-    """Return the ids of producers in a request of any API."""
+    """Return the producer ids in a request of any API."""
     found = {request[name] for name in ("producerId", "v3AndBelowProducerId") if request.get(name, -1) >= 0}
     for topic in request.get("topicData") or ():
         for part in topic["partitionData"]:
@@ -73,7 +73,7 @@ def producers_of(request: Mapping[str, Any]) -> set[int]:
 
 
 def renumbered(data: bytes, renumber: Renumber) -> bytes:
-    """Return the batches with other numbers. A checksum that was right is right again, a wrong one stays as it is."""
+    """Return the batches with other producer fields. A right checksum is computed again, a wrong one stays as it is."""
     out: bytearray | None = None
     for batch in batches_of(data):
         if batch.magic < 2 or batch.producer_id < 0:
@@ -93,8 +93,8 @@ def renumbered(data: bytes, renumber: Renumber) -> bytes:
 
 
 def to_magic_2(data: bytes) -> bytes:
-    """Return one batch of magic 2 with the records of old messages, in their codec; batches of magic 2 stay. Raises
-    DecodeError.
+    """Return one batch of magic 2 with the records of old messages, in their codec. Batches of magic 2 stay as they
+    are. Raises DecodeError.
     """
     batches = batches_of(data)
     if not batches or batches[0].magic >= 2:
@@ -106,8 +106,10 @@ def to_magic_2(data: bytes) -> bytes:
 def without_refused(
     topic: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], response: Mapping[str, Any] | None
 ) -> list[Mapping[str, Any]]:
-    """Return a Produce's partitions without those that the captured cluster was not ready for: the captured client sent
-    them again, and records would come twice. topic: the captured request's entry.
+    """Return a Produce's partitions without those that the captured cluster was not ready for. The captured client sent
+    these again, so that the live cluster would get their records twice.
+
+    topic: the captured request's entry
     """
     who = topic.get("topicId") or topic["name"]
     refused = {

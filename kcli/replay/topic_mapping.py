@@ -1,4 +1,4 @@
-"""Topics as the capture and as the live cluster name them, by name and by id, and as the user maps them."""
+"""Names and ids of topics in the capture and in the live cluster, and the user's mapping between them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from kcli.schemas.apikeys import FETCH, METADATA
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import lawful_name, name_fault
 
-# Api key -> the list of topics in its response that holds names beside ids.
+# {api key: field of its response with topics by name and id}
 TOPIC_LISTS = {METADATA: "topics", 19: "topics", 20: "responses", 75: "topics"}
 
 
 class TopicNames:
-    """Topic names by id, learnt from the exchanges of a capture in any order."""
+    """{topic id: name}, learned from the exchanges of a capture in any order."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
 
     def learn(self, api_key: int, request: Mapping[str, Any] | None, response: Mapping[str, Any] | None) -> None:
-        """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`.
-
-        Raises TypeError if one is no text.
+        """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`. Raises
+        TypeError if a name or id is no text.
         """
         listed = TOPIC_LISTS.get(api_key)
         if response is not None and listed is not None:
@@ -41,18 +40,18 @@ class TopicNames:
             self.names[topic_id] = name
 
     def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
-        """Return the live topic for a captured id or name: as mapped, else its name; an id without a name stays.
-
-        A name that Kafka refuses is replaced by a valid one.
+        """Return the live topic for a captured id or name: the mapped one, else the topic's name. An id without a name
+        is returned as it is, and a name that Kafka refuses is replaced by a valid one.
         """
         name = self.names.get(captured, captured)
         return mapping.get(captured) or mapping.get(name) or lawful_name(name)
 
 
 class LiveTopics:
-    """captured: names of captured ids. mapping: captured name or id to live name, as the user wants it.
+    """Live names and ids of topics. Live ids are added with `put`, from the cluster's metadata before a run and from
+    its responses.
 
-    Live ids are learnt with `put`, from the cluster's metadata before a run and from its answers.
+    captured: names of captured ids; mapping: {captured name or id: live name}, from the user
     """
 
     def __init__(self, captured: TopicNames, mapping: Mapping[str, str]) -> None:
@@ -61,13 +60,15 @@ class LiveTopics:
         self.names: dict[str, str] = {}
 
     def put(self, name: str, topic_id: str) -> None:
-        """Take in a live topic's id."""
+        """Add a live topic's id."""
         if name and topic_id and topic_id != ZERO_UUID:
             self.ids[name] = topic_id
             self.names[topic_id] = name
 
     def captured_name(self, topic: str) -> str:
-        """Return the name of a captured topic by name or id; an id that the capture does not name stands for itself."""
+        """Return the name of a captured topic by name or id; an id without a name in the capture is returned as it
+        is.
+        """
         return self.captured.names.get(topic, topic)
 
     def live_name(self, captured: str) -> str:
@@ -75,7 +76,7 @@ class LiveTopics:
         return self.mapping.get(captured, captured)
 
     def live_id(self, captured: str) -> str:
-        """Return the live topic's id for a captured id; the same where there is no such topic."""
+        """Return the live topic's id for a captured id; the captured id if there is no such topic."""
         if captured == ZERO_UUID:
             return captured
         if captured in self.captured.names:
@@ -86,7 +87,7 @@ class LiveTopics:
 
 
 def parse_topic_map(texts: Iterable[str]) -> dict[str, str]:
-    """Parse `--topic-map CAPTURED=LIVE`: captured name or id to live name. Raises UsageError."""
+    """Parse `--topic-map CAPTURED=LIVE`. Returns {captured name or id: live name}. Raises UsageError."""
     mapping: dict[str, str] = {}
     for text in texts:
         for pair in text.split(","):

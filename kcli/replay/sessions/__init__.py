@@ -1,1 +1,1 @@
-"""Fetch sessions of captures run again, by a client that keeps sessions of its own."""
+"""Replays the fetch sessions of captures, by a client that keeps sessions of its own."""

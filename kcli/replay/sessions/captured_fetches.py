@@ -15,7 +15,9 @@ from kcli.sessions.trace import Captured, require_types
 
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
-    """Return the fetch in an exchange; None: it is another API's. names: learns the topics that it names."""
+    """Return the fetch in an exchange; None for another API, and if it can't be decoded. names: learns the names of
+    topics.
+    """
     if item.api_key not in FETCHES:
         if item.api_key in TOPIC_LISTS:
             names.learn(item.api_key, item.request, item.response)
@@ -60,7 +62,7 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
 
 
 def server_of(connection: str) -> str:
-    """Return the first half of "server:port-client:port". Raises ValueError."""
+    """Return the server of "server:port-client:port". Raises ValueError."""
     server, dash, _ = connection.partition("-")
     if not dash:
         raise ValueError(f"connection {connection!r} is not SERVER:PORT-CLIENT:PORT")

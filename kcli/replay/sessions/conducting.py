@@ -1,8 +1,8 @@
-"""The time of each fetch of a replay: as captured or, with brokers rebuilt from the capture, in its order.
+"""Times the fetches of a replay: as captured or, with brokers rebuilt from the capture, in the captured order.
 
-Against live brokers time is all there is. The captured brokers themselves, rebuilt, can do better: every request begins
-and every answer is made in the order in which the capture shows them, one after the other, each as of its captured
-moment. The result is then the same in every run and at any speed.
+Live brokers allow only the captured times. The captured brokers, rebuilt, allow more: every request begins and every
+response is made in the captured order, one after the other, each with the state of its captured time. So the result is
+the same in every run and at any speed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from kcli.sessions.values import Position
 
 
 class CapturedBrokers(Protocol):
-    """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""
+    """The brokers of a capture, rebuilt. label: names the fetcher, so that it gets the responses that it got in the
+    capture.
+    """
 
     def rewind(self) -> None:
         """Start over: drop all sessions and their reported values."""
         ...
 
     def node(self, captured: Captured) -> int | None:
-        """Return the node that this fetch was sent to; None: the capture does not show it."""
+        """Return the node that this fetch was sent to; None if the capture does not show it."""
         ...
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
@@ -33,21 +35,19 @@ class CapturedBrokers(Protocol):
         ...
 
     def key(self, captured: Key) -> Key:
-        """Return a captured partition as these brokers name it."""
+        """Return a captured partition by the name that these brokers use."""
         ...
 
     def arrival(self, captured: Captured) -> int:
-        """Return when the broker took this request in (ns), not before it was sent."""
+        """Return when the broker received this request (ns), not before it was sent."""
         ...
 
     def departure(self, captured: Captured) -> int:
-        """Return when the broker made this answer (ns), not after it was received."""
+        """Return when the broker made this response (ns), not after it was received."""
         ...
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
-        """Return why the capture does not tell how a fetch is answered, "" where it does (see
-        `CapturedState.unknown`).
-        """
+        """Return why the capture does not show how a fetch is answered, "" if it does (see `CapturedState.unknown`)."""
         ...
 
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
@@ -55,7 +55,7 @@ class CapturedBrokers(Protocol):
         ...
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
-        """Expect this fetch next; `begun` is called when it has arrived."""
+        """Expect this fetch next. begun: called when it has arrived."""
         ...
 
     def release(self, label: str, captured: Captured) -> None:
@@ -64,7 +64,9 @@ class CapturedBrokers(Protocol):
 
 
 class Beat(NamedTuple):
-    """An event of the capture: a request arrived, or its response was sent. fetcher, step: their numbers."""
+    """An event of the capture: a request arrived, or its response was sent (`answers`). fetcher, step: their
+    indices.
+    """
 
     ns: int
     fetcher: int
@@ -73,7 +75,7 @@ class Beat(NamedTuple):
 
 
 class Conductor(Rhythm[ReplayStep]):
-    """Runs steps in the captured order of requests and responses; `run` is a task beside the fetchers."""
+    """Runs steps in the captured order of requests and responses. Its `run` is a task beside those of the fetchers."""
 
     def __init__(self, scale: float | None, plan: ReplayPlan, brokers: CapturedBrokers) -> None:
         super().__init__(scale)
@@ -88,7 +90,7 @@ class Conductor(Rhythm[ReplayStep]):
         self.brokers.expect(self.labels[id(step)], step.captured, self.begun[id(step)].set)
 
     def done(self, step: ReplayStep) -> None:
-        # A request that is refused at once begins and ends in one.
+        # A request that fails before it arrives has not begun.
         self.begun[id(step)].set()
         self.finished[id(step)].set()
 
@@ -109,7 +111,9 @@ class Conductor(Rhythm[ReplayStep]):
 
 
 def beats_of(number: int, fetcher: Fetcher, brokers: CapturedBrokers) -> Iterator[Beat]:
-    """Yield a fetcher's beats, one fetch after the other: a broker reads the next request after its answer."""
+    """Yield a fetcher's beats, one fetch after the other, because a broker reads the next request after its
+    response.
+    """
     last = 0
     for at, step in enumerate(fetcher.steps):
         came = max(brokers.arrival(step.captured), last)

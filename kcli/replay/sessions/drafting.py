@@ -1,7 +1,8 @@
-"""Replays a fetcher in the third draft of KIP-227: the captured fetches as a client of that draft sends them.
+"""Replays a fetcher in the third draft of KIP-227: a client of that draft sends the captured fetches.
 
-A full fetch (Fetch v7 of the dialect) registers the partitions and brings a uuid; IncrementalFetch names it and what
-moved. Any other set of partitions takes a full fetch. The exchanges are reported in the terms of the final design.
+A full fetch (Fetch v7 of the dialect) registers the partitions, and its response has a uuid. IncrementalFetch names the
+uuid and the partitions that moved. Another set of partitions needs a full fetch. The exchanges are reported in the
+terms of the final design.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from kcli.sessions.values import Position
 
 
 class DraftFetching(Fetching):
-    """Sessions of the draft have no id and no epoch: in the report a full fetch counts as epoch 0, the others as 1."""
+    """The fetches of one client in the draft. Its sessions have no id and no epoch: the report has epoch 0 for a full
+    fetch, 1 for the others.
+    """
 
     dialect = DIALECT
 
@@ -33,11 +36,11 @@ class DraftFetching(Fetching):
         self.drafts: dict[int, DraftClient] = {}
 
     async def finish(self) -> None:
-        """Leave sessions open: the draft has no way to close one."""
+        """Leave sessions open, because the draft has no way to close one."""
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
-        """Send a step as a fetch of KIP-227's draft, and keep what came back in the final protocol's terms. Return
-        that, and what went wrong or "".
+        """Send a step as a fetch of KIP-227's draft. Returns (exchange in the final protocol's terms, problem or
+        "").
         """
         node = self.nodes.by_number[number]
         assert node.link is not None
@@ -60,7 +63,7 @@ class DraftFetching(Fetching):
         return live, "" if good else f"error {error_code}" if error_code else "the answer is not the request's"
 
     def next_request(self, number: int, draft: DraftClient) -> DraftRequest:
-        """Return the next IncrementalFetch of a node, for the partitions that are wanted there."""
+        """Return a node's next request, for the partitions that are wanted there."""
         self.update_machine(number, draft, FULL_VERSION)
         return draft.build()
 
@@ -112,7 +115,7 @@ def full_row(index: int, position: Position) -> dict[str, Any]:
 
 
 def moved_row(index: int, position: Position) -> dict[str, Any]:
-    """Return the row of a partition that moved; the draft's request writes its number as decimal digits."""
+    """Return the row of a partition that moved. The draft's request has the partition's number as decimal digits."""
     return {
         "partitionId": str(index),
         "fetchOffset": position.fetch_offset,

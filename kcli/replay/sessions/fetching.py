@@ -1,8 +1,8 @@
 """Replays one fetcher at live brokers: its sessions, the request of each step, and the response.
 
-A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each, and
-their responses are merged for the comparison. Before the captured brokers themselves, rebuilt, each fetch goes to the
-broker that it went to, and says who asks and which leader epochs it knows, too.
+A captured fetcher uses one broker. If the live partitions have several leaders, the replay has a session with each, and
+their responses are merged for the comparison. With the captured brokers, rebuilt, each fetch goes to the broker that it
+went to, with its replica id and the leader epochs that it knows.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 
 MOVED = tuple(map(error_code, ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")))
-# Not what a captured client asks for: when it names such a partition itself, that is always news to the session.
+# A size that no captured client uses, so that a captured request for such a partition always changes the session.
 CARRIED_BYTES = (1 << 20) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """The surroundings of all fetchers of a run. full: no sessions, whatever the capture had. done: called after each
-    step. brokers: the brokers rebuilt from the capture, where these answer.
+    """The surroundings of all fetchers of a run.
+
+    full: no sessions, whatever the capture had; brokers: the brokers rebuilt from the capture, None for live ones;
+    notify: takes lines for the user; done: called after each step
     """
 
     target: Target
@@ -57,7 +59,7 @@ class Stage:
 
 
 class Fetching:
-    """The fetches of one captured client, sent again. results: what became of each."""
+    """The fetches of one captured client, sent again. results: the outcome of each."""
 
     dialect: str | None = None
 
@@ -76,17 +78,19 @@ class Fetching:
         self.results: list[LiveFetch] = []
 
     async def play(self, step: ReplayStep) -> None:
-        """Make a step again, to its response."""
+        """Make a step again, up to its response."""
         self.results.append(await self.run_step(step))
         self.rhythm.done(step)
         self.stage.done()
 
     async def close(self) -> None:
-        """End the connections; sessions stay with their brokers."""
+        """Close the connections. Sessions stay with their brokers."""
         await self.nodes.close()
 
     async def finish(self) -> None:
-        """Close the sessions that the capture left open, so that they take no slot of the broker; not reported."""
+        """Close the sessions that the capture left open, so that they take no slot of the broker. This is not
+        reported.
+        """
         if not self.fetcher.steps or self.brokers is not None:
             return
         version_of = self.fetcher.steps[-1].captured.version
@@ -99,7 +103,7 @@ class Fetching:
                     await call(node.link.connection, FETCH, version, body)
 
     async def run_step(self, step: ReplayStep) -> LiveFetch:
-        """Send the captured fetch, translated to live partitions, and process the response."""
+        """Send the captured fetch, translated to live partitions, and process the responses."""
         if step.reconnect:
             await self.close()
         await self.link_nodes(step)
@@ -113,7 +117,7 @@ class Fetching:
         return LiveFetch(step, live, "; ".join(problem for _, problem in results if problem))
 
     async def open_sessions(self, step: ReplayStep) -> None:
-        """Open a session with the partitions that one older than the capture must have had."""
+        """Open a session with the partitions that a session older than the capture must have had."""
         for key in self.fetcher.carried:
             self.wants.want(key, Position(self.positions.carried(key), -1, CARRIED_BYTES))
         if self.brokers is not None and not self.positions.follows_live:
@@ -144,13 +148,13 @@ class Fetching:
             await self.nodes.open(number, step.captured.replica_id if self.brokers is not None else -1)
 
     def home(self, key: Key, captured: int | None) -> int:
-        """Return the broker to fetch a partition from."""
+        """Return the broker to fetch a partition from: the captured one if it is known, else the live leader."""
         return self.target.leader(key) if captured is None else captured
 
     # --- what to fetch
 
     def update_wants(self, step: ReplayStep) -> None:
-        """Move on to the partitions and positions of this step."""
+        """Set the wanted partitions and positions to those of this step."""
         captured = step.captured
         if step.is_close:
             return
@@ -167,7 +171,7 @@ class Fetching:
                 self.wants.want(key, position._replace(fetch_offset=self.positions.current(key)))
 
     def involved(self) -> list[int]:
-        """Return the brokers to fetch from, one at least: leaders of wanted partitions, and those with a session to
+        """Return the brokers to fetch from, at least one: leaders of wanted partitions, and brokers with a session to
         continue or to close.
         """
         live = [
@@ -178,7 +182,7 @@ class Fetching:
         return sorted(self.wants.nodes.union(live)) or [min(self.nodes.by_number)]
 
     def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
-        """Return the next request to a broker, and its session; None: the request is outside of any session."""
+        """Return the next request to a broker, and its session; None if the request is outside of any session."""
         node = self.nodes.by_number[number]
         by_ids = version >= TOPIC_IDS_SINCE
         wanted, captured = self.wants.of(number), step.captured
@@ -197,18 +201,20 @@ class Fetching:
         return node.session.build(topic_ids=by_ids), node.session
 
     def prepare_session(self, number: int, step: ReplayStep, version: int) -> None:
-        """Bring the node's fetch session to what the step fetches: partitions wanted and forgotten."""
+        """Bring a broker's fetch session to the partitions of the step."""
         node = self.nodes.by_number[number]
         session = node.session
         if session.state in (SessionState.CLOSING, SessionState.CLOSED):
             session = node.session = ClientSession(replica_id=session.replica_id)
         self.update_machine(number, session, version)
         if step.is_full and session.state is SessionState.LIVE:
-            # The captured client began anew: so does this one, as if its last request had been lost.
+            # The captured client began a new session: so does this one, as if its last request had been lost.
             session.lose(session.build(topic_ids=session.topic_ids))
 
     def update_machine(self, number: int, machine: SessionMachine, version: int) -> None:
-        """Give a session machine the partitions that are wanted of a node; a current one gets only the changes."""
+        """Give a session machine the partitions that are wanted from a broker. One that was current gets only the
+        changes.
+        """
         node, wanted = self.nodes.by_number[number], self.wants.of(number)
         changed, by_ids = self.wants.changed(number), version >= TOPIC_IDS_SINCE
         if node.current != (machine, by_ids):
@@ -224,10 +230,10 @@ class Fetching:
             else:
                 machine.want(live, position)
 
-    # --- sending and taking in
+    # --- sending and processing
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
-        """Send one request to one broker. Returns the exchange in captured partitions, and its problem."""
+        """Send one request to one broker. Returns (exchange in captured partitions, problem or "")."""
         version = self.nodes.version(self.nodes.by_number[number], step.captured.version)
         request, session = self.request(number, step, version)
         live, response, problem = await self.exchange(number, step.captured, request, version)
@@ -243,7 +249,7 @@ class Fetching:
     async def exchange(
         self, number: int, captured: Captured, request: FetchRequest, version: int
     ) -> tuple[Captured, dict[str, Any] | None, str]:
-        """Send a request with the captured limits. Returns the exchange, its response, and why there is none."""
+        """Send a request with the captured limits. Returns (exchange, response or None, reason for no response)."""
         body = request_body(request, version, self.limits(captured))
         live, response, problem = await self.ask(number, captured, call_of(FETCH, version), version, body)
         return live.read(body, response), response, problem
@@ -251,8 +257,9 @@ class Fetching:
     async def ask(
         self, number: int, captured: Captured, made: Call, version: int, body: dict[str, Any]
     ) -> tuple[Captured, dict[str, Any] | None, str]:
-        """Make a call, as a Fetch of that version. Returns the exchange, into which nothing is read yet, the response,
-        and why there is none."""
+        """Send a call, as a Fetch of this version. Returns (exchange without its bodies, response or None, reason for
+        no response).
+        """
         link = self.nodes.by_number[number].link
         assert link is not None
         correlation = link.connection.next_correlation()
@@ -269,14 +276,14 @@ class Fetching:
         return live, response, ""
 
     def limits(self, captured: Captured) -> Limits:
-        """Return the limits of a captured fetch, its longest wait divided by the speed."""
+        """Return the limits of a captured fetch, with its longest wait divided by the speed."""
         scale = self.rhythm.scale
         wait = 0 if scale is None else round(captured.max_wait_ms / scale)
         return Limits(wait, captured.min_bytes, captured.max_bytes, captured.isolation)
 
     @staticmethod
     def take_in(request: FetchRequest, session: ClientSession | None, live: Captured) -> str:
-        """Give the response to the session. Returns why it can't be used, "" where it can."""
+        """Pass the response to the session. Returns why it can't be used, "" if it can."""
         if session is None:
             return ""
         closing = session.state is SessionState.CLOSING
@@ -284,7 +291,7 @@ class Fetching:
         return "" if accepted.usable or closing else accepted.problem
 
     def take_records(self, response: Mapping[str, Any]) -> None:
-        """Take hints of leaders that moved (KIP-951), and move the positions that follow live records."""
+        """Apply hints on leaders that moved (KIP-951), and move the positions that follow live records."""
         endpoints = response.get("nodeEndpoints", ())
         for part, key in self.keys.parts_of(response):
             if part["errorCode"] in MOVED:
@@ -294,7 +301,7 @@ class Fetching:
                 self.positions.move(key, next_offset(part["records"], self.positions.current(key)))
 
     async def follow_leaders(self, live: Captured) -> None:
-        """Fetch partitions whose leader moved from the new one: by its hint, else by fresh metadata."""
+        """Fetch partitions whose leader moved from the new leader: from its hint, else from fresh metadata."""
         if self.brokers is not None:
             return
         moved = [key for key, reported in live.reported if reported[0] in MOVED]

@@ -1,4 +1,4 @@
-"""The live exchange of one step of a replay; the responses of several brokers to it, merged."""
+"""The live exchange of one step of a replay, merged if several brokers responded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kcli.sessions.trace import Captured
 
 
 class LiveFetch:
-    """One step at live brokers. live: its exchange, in captured partitions; problem: a problem, as text."""
+    """One step at live brokers. live: its exchange, in captured partitions; problem: a text, "" without one."""
 
     def __init__(self, step: ReplayStep, live: Captured, problem: str = "") -> None:
         self.step, self.live, self.problem = step, live, problem
@@ -16,8 +16,8 @@ class LiveFetch:
 def merged(parts: list[Captured], full: bool) -> Captured:
     """Merge fetches of one step from several brokers: all partitions, the first error, bytes summed.
 
-    full: whether the captured fetch was a full one. A live one of that kind gives the kind: with a leader that comes in
-    later the session begins in full, while those with the others go on.
+    full: whether the captured fetch was a full one. A live fetch of the same kind comes first and keeps its session id
+    and epoch, because a session with a new leader begins in full while the others go on.
     """
     first, *others = sorted(parts, key=lambda part: (part.session_epoch <= 0) != full)
     for other in others:

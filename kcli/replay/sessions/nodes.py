@@ -17,8 +17,8 @@ from kcli.sessions.client import ClientSession
 class ReplayBroker:
     """One broker. session: the fetch session with it; link: the connection.
 
-    current: the session machine that wants what the fetcher does, but for what changed since, and whether it names
-    topics by id.
+    current: (session machine that has the wanted partitions, except for the latest changes; whether it names topics by
+    id)
     """
 
     def __init__(self, replica_id: int = -1) -> None:
@@ -28,7 +28,7 @@ class ReplayBroker:
 
 
 class Nodes:
-    """by_number: the brokers by their id. notify: takes a line where a version is not the captured one."""
+    """The brokers of a fetcher. by_number: {id: broker}; notify: takes a line if a version is not the captured one."""
 
     def __init__(
         self, client: Client, config: ClientConfig, dialect: str | None, notify: Callable[[str], None]
@@ -38,13 +38,13 @@ class Nodes:
         self.by_number: dict[int, ReplayBroker] = {}
 
     async def open(self, number: int, replica_id: int) -> None:
-        """Connect to a broker. Raises NetworkError: no such broker, or it does not answer."""
+        """Connect to a broker. Raises NetworkError if there is no such broker, or it does not respond."""
         node = self.by_number.setdefault(number, ReplayBroker(replica_id))
         if self.lines.open_to(number) is None:
             node.link = (await self.lines.open(number, await self.client.address(number), self.config)).session
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         await self.lines.close()
 
     async def any_number(self) -> int:
@@ -55,7 +55,7 @@ class Nodes:
         return next(iter(nodes))
 
     def version(self, node: ReplayBroker, captured: int) -> int:
-        """Return the captured version, or the nearest that the broker takes."""
+        """Return the captured version of Fetch, or the nearest that the broker supports."""
         assert node.link is not None
         versions = node.link.versions
         chosen = versions.nearest(FETCH, captured)

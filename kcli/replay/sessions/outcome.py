@@ -16,10 +16,10 @@ from kcli.sessions.trace import Captured
 
 @dataclass(frozen=True)
 class Pair:
-    """One fetcher in one run (from 1).
+    """One fetcher in one run (from 1 on).
 
-    differences: of the live answers from the captured ones; unknown: those for which the capture does not show the
-    expected response; problems: what went wrong, as (number of the fetch from 0, words); fetches: both sides of each
+    differences: of the live responses from the captured ones; unknown: those for which the capture does not show the
+    right response; problems: (index of the fetch, text); fetches: both sides of each fetch
     """
 
     run: int
@@ -45,7 +45,7 @@ class Pair:
 
 
 def pairs(replayed: Replayed, names: Mapping[str, str], level: Level) -> Iterator[Pair]:
-    """Yield each fetcher of each run. names: of topics, by captured id. level: see
+    """Yield a Pair for each fetcher of each run. names: {captured id: topic}; level: see
     `kcli.sessions.comparison.compare`.
     """
     runs: dict[int, int] = {}
@@ -68,8 +68,8 @@ def pair(fetcher: Fetcher, fetches: list[LiveFetch], names: Mapping[str, str], l
 def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]], str]) -> None:
     """Move differences from `differences` to `unknown` if the capture does not show the right value.
 
-    reason: why it does not tell, of a captured fetch and the names of partitions (none: of its session); "" where it
-    does. It is asked in the order of the capture.
+    reason: returns why the capture does not show it, for a captured fetch and names of partitions ([] for its session),
+    "" if it does. It is called in the order of the capture.
     """
     places = [(pair, each) for pair in found for each in pair.differences if each.fetch is not None]
     named: dict[int, str] = {}
@@ -89,9 +89,9 @@ def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]],
 
 
 def take_out_internal(found: Sequence[Pair]) -> list[str]:
-    """Take out the differences in topics that only brokers write to, and return the names of those partitions.
+    """Remove the differences in topics that only brokers write to, and return the names of those partitions.
 
-    For live clusters: the cluster itself writes these topics, and no client can fill them.
+    A live cluster writes these topics itself, and no client can fill them.
     """
     names: set[str] = set()
     for pair in found:

@@ -1,7 +1,7 @@
 """The plan of a replay: the fetches of a capture with their times, in order, for each fetcher.
 
-A fetcher is one captured connection. A connection whose first fetch names a session that was granted on another one
-continues that one (a client that reconnected).
+A fetcher is one captured connection. If the first fetch of a connection names a session that was granted on another
+one, it continues that fetcher (a client that reconnected).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
 from kcli.sessions.trace import Captured, FetchExchange, Key
 from kcli.topic_names import RAFT_TOPICS
 
-RECORDS_BYTES = 4  # of the reported values of a partition
-# Why a fetch of the capture is not replayed.
+RECORDS_BYTES = 4  # index in the reported values of a partition
+# Reasons for which a fetch of the capture is not replayed.
 METADATA_LOG = "of the metadata log"
 METADATA_PART = "of the metadata log, in part,"
 UNANSWERED = "without a response"
@@ -23,7 +23,7 @@ UNANSWERED = "without a response"
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """One fetch. seconds: since the plan's first fetch; reconnect: whether it was the first on another connection."""
+    """One fetch. seconds: since the plan's first fetch; reconnect: whether it is the first on another connection."""
 
     seconds: float
     captured: Captured
@@ -31,7 +31,7 @@ class ReplayStep:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the step names every wanted partition, and not only changes."""
+        """Return whether the step names every wanted partition, not only changes."""
         return self.captured.session_epoch <= 0
 
     @property
@@ -45,9 +45,9 @@ class ReplayStep:
 class Fetcher:
     """The fetches of one client, in order.
 
-    label: its client id and its connections in the capture. carried: partitions that were in its session before the
-    capture began: the responses have them, and no request in the capture adds them; or a request adds nothing for a
-    partition that a new session would have to add.
+    label: its client id and its first connection in the capture; carried: partitions that were in its session before
+    the capture began. Responses have them though no captured request adds them, or an incremental request names one
+    that its response omits, which is only right for a partition that the session already has.
     """
 
     label: str
@@ -56,7 +56,7 @@ class Fetcher:
     carried: set[Key] = field(default_factory=set)
 
     def partitions(self) -> Iterator[Key]:
-        """Yield every partition in its requests and responses, once for each."""
+        """Yield every partition in its requests and responses; one may be repeated."""
         yield from self.carried
         for step in self.steps:
             for key, _ in step.captured.asked:
@@ -65,7 +65,9 @@ class Fetcher:
 
 @dataclass
 class ReplayPlan:
-    """left_out: how many fetches are not replayed, by reason; followers: how many were made by brokers."""
+    """The fetchers of a replay. left_out: {reason: number of fetches that are not replayed}; followers: number of
+    fetches by brokers.
+    """
 
     fetchers: list[Fetcher]
     left_out: Counter[str]
@@ -73,7 +75,7 @@ class ReplayPlan:
 
     @property
     def fetches(self) -> int:
-        """Return how many fetches all fetchers make."""
+        """Return the number of fetches of all fetchers."""
         return sum(len(fetcher.steps) for fetcher in self.fetchers)
 
     @property
@@ -82,7 +84,7 @@ class ReplayPlan:
         return any(step.captured.draft for each in self.fetchers for step in each.steps)
 
     def partitions(self) -> dict[str, int]:
-        """Return how many partitions each topic (id or name as captured) must have."""
+        """Return {topic, by captured id or name: number of partitions that it must have}."""
         counts: dict[str, int] = {}
         for fetcher in self.fetchers:
             for topic, index in dict.fromkeys(fetcher.partitions()):
@@ -90,14 +92,14 @@ class ReplayPlan:
         return counts
 
     def delivering(self) -> set[Key]:
-        """Return the partitions that gave records."""
+        """Return the partitions whose fetches returned records."""
         steps = (step for fetcher in self.fetchers for step in fetcher.steps)
         return {key for step in steps for key, reported in step.captured.reported if reported[RECORDS_BYTES] > 0}
 
 
 def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] | None = None) -> ReplayPlan:
-    """Plan the replay of a capture's fetches, in any order of completion. wants: only sessions with a fetch that it
-    takes.
+    """Plan the replay of a capture's fetches, which may be in any order. wants: keep only sessions with a fetch for
+    which it is true.
     """
     plan = ReplayPlan([], Counter())
     wanted = [each for each in sorted(exchanges, key=lambda each: each.ns) if is_replayed(each, plan.left_out)]
@@ -126,8 +128,9 @@ def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] |
 
 
 def choose_sessions(plan: ReplayPlan, wants: Callable[[Captured], bool]) -> None:
-    """Leave out sessions without a fetch that is wanted. A session has all its fetches: without its start, none of the
-    others would be answered as captured."""
+    """Drop sessions without a fetch that is wanted. The others keep all their fetches, because without a session's
+    start none of them would be answered as captured.
+    """
     for fetcher in plan.fetchers:
         sessions = [each for each in sessions_of(fetcher) if any(wants(step.captured) for step in each)]
         fetcher.steps = [step for session in sessions for step in session]
@@ -138,7 +141,7 @@ def choose_sessions(plan: ReplayPlan, wants: Callable[[Captured], bool]) -> None
 
 
 def sessions_of(fetcher: Fetcher) -> list[list[ReplayStep]]:
-    """Return a fetcher's steps, from full fetch to full fetch."""
+    """Return a fetcher's steps in lists, each from one full fetch to the next."""
     sessions: list[list[ReplayStep]] = []
     for step in fetcher.steps:
         if not sessions or (step.is_full and not step.is_close):
@@ -165,8 +168,8 @@ def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
 
 
 def carried_partitions(fetcher: Fetcher) -> set[Key]:
-    """Return partitions that a response has, or a request forgets, before any request has added them: the session is
-    older than the capture.
+    """Return partitions that a response has, or a request forgets, before any request has added them, because the
+    session is older than the capture.
     """
     known: set[Key] = set()
     carried: set[Key] = set()

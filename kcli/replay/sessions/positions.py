@@ -1,10 +1,10 @@
 """The positions from which a replay fetches in the live topics (`--offsets`).
 
-captured   the captured offset, kept where the live partition has it, else clamped to its beginning or end; one that was
+captured   the captured offset if the live partition has it, else clamped to its beginning or end; one that was
            out of range in the capture stays what it was
-relative   as far from the live beginning as the capture was from where it first asked
-earliest   from the live beginning, then on as the live records come
-latest     from the live end, then on as the live records come
+relative   as far from the live beginning as the captured offset is from the partition's first fetch
+earliest   from the live beginning, then after the live records
+latest     from the live end, then after the live records
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 
 
 class Positions:
-    """Fetch offsets in the live partitions, by captured partition.
-
-    clamped: partitions whose captured offset is not there in the live ones
+    """Fetch offsets in the live partitions, by captured partition. clamped: partitions whose live log lacks a captured
+    offset.
     """
 
     def __init__(self, mode: str, bounds: dict[Key, Bounds]) -> None:
@@ -33,7 +32,7 @@ class Positions:
 
     @property
     def follows_live(self) -> bool:
-        """Return whether positions move with the live records, and not as captured."""
+        """Return whether positions follow the live records, not the captured offsets."""
         return self.mode in ("earliest", "latest")
 
     def asked(self, captured: FetchExchange) -> Iterable[tuple[Key, int, int]]:
@@ -43,18 +42,18 @@ class Positions:
             yield key, self._live_offset(key, asked[0], key in out_of_range), asked[2]
 
     def carried(self, key: Key) -> int:
-        """Return the offset for a partition without a captured position: the live end; with `earliest`
-        the beginning.
+        """Return the offset for a partition without a captured position: the live end, or the beginning in mode
+        "earliest".
         """
         bounds = self.bounds[key]
         return self._now.setdefault(key, bounds.earliest if self.mode == "earliest" else bounds.latest)
 
     def move(self, key: Key, next_offset: int) -> None:
-        """Take note that the live broker delivered records up to `next_offset` (exclusive)."""
+        """Note that the live broker returned records up to `next_offset` (exclusive)."""
         self._now[key] = next_offset
 
     def current(self, key: Key) -> int:
-        """Return the live offset at which a partition is to be fetched next."""
+        """Return the live offset at which the next fetch of a partition begins."""
         return self._now[key]
 
     def _live_offset(self, key: Key, captured: int, was_out_of_range: bool) -> int:

@@ -1,4 +1,4 @@
-"""Runs a plan against live brokers: all fetchers together, each step at its time."""
+"""Runs a plan against live brokers: all fetchers at once, each step at its time."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ from kcli.topic_names import INTERNAL
 
 @dataclass(frozen=True, kw_only=True)
 class FetchOptions(ReplayOptions):
-    """offsets: one of positions.MODES. mode: "incremental" (sessions as captured), "full" (none), "draft" (those of
-    KIP-227's third draft)."""
+    """The options of a replay of fetches. offsets: one of positions.MODES; mode: "incremental" (sessions as captured),
+    "full" (none), "draft" (those of KIP-227's third draft).
+    """
 
     offsets: str = "captured"
     mode: str = "incremental"
 
     @property
     def is_captured(self) -> bool:
-        """Return whether all that is asked for is as captured."""
+        """Return whether no option departs from the capture."""
         return self.mode == "incremental" and self.offsets == "captured" and not self.topics
 
 
 @dataclass
 class Replayed:
-    """Every fetcher's steps with what became of them, in order; `clamped`: partitions whose offsets did not exist."""
+    """The steps of every fetcher with their outcomes, in order. clamped: number of partitions whose offsets did not
+    exist.
+    """
 
     fetchers: list[tuple[Fetcher, list[LiveFetch]]]
     clamped: int = 0
@@ -54,13 +57,12 @@ async def replay(  # noqa: PLR0913  four say what to replay, four report
     done: Callable[[], None] = lambda: None,
     outcome: Replayed | None = None,
 ) -> Replayed:
-    """Run the plan `options.repeat` times.
+    """Run the plan `options.repeat` times. Raises NetworkError if the brokers can't be reached or lack what the plan
+    needs.
 
-    brokers: the brokers rebuilt from the capture, where these answer. notify: called with one line for each
-    thing that a user should know, once each. done: called after each step. outcome: filled step by step, for who
-    wants to know what there was before it was cancelled.
-
-    Raises NetworkError when the brokers can't be reached or lack what the plan needs.
+    brokers: the brokers rebuilt from the capture, None for live ones; notify: called with one line, once for each
+    different text; done: called after each step; outcome: filled step by step, for a caller that needs the results up
+    to a cancellation
     """
     say = once(notify)
     outcome = outcome if outcome is not None else Replayed([])
@@ -99,7 +101,7 @@ async def replay(  # noqa: PLR0913  four say what to replay, four report
 
 
 def note_empty(target: Target, plan: ReplayPlan, say: Callable[[str], None]) -> None:
-    """Report the number of partitions without records on the cluster that had some in the capture."""
+    """Report the number of partitions that had records in the capture, but have none on the cluster."""
     empty = sum(
         target.bounds[key].latest == 0 and target.names[key[0]] not in INTERNAL
         for key in plan.delivering()
@@ -110,8 +112,8 @@ def note_empty(target: Target, plan: ReplayPlan, say: Callable[[str], None]) -> 
 
 
 def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
-    """Set the captured client's id, unless the user chose one. In the draft it identifies the fetcher: each has its
-    own.
+    """Set the captured client's id, unless the user chose one. In the draft each fetcher has its own, because the id
+    identifies it.
     """
     if mode == "draft":
         return config.replace(client_id=fetcher.label)

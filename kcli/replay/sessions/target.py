@@ -1,4 +1,6 @@
-"""The live topics of a replay of fetch sessions, found or made: their ids and offsets, and which partition is which."""
+"""The live topics of a replay of fetch sessions, found or created: ids, offsets, and captured partitions of live
+ones.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from kcli.topic_names import name_fault, renaming
 
 @dataclass(frozen=True)
 class Target:
-    """names: live topic by captured topic (id or name); bounds: live offsets by captured partition."""
+    """The live topics. names: {captured topic (id or name): live topic}; bounds: {captured partition: live offsets}."""
 
     client: Client
     names: Mapping[str, str]
     bounds: dict[Key, Bounds]
 
     def live_key(self, captured: Key, version: int) -> Key:
-        """Return the partition as a Fetch of that version names it."""
+        """Return the live partition by the name or id that a Fetch of this version uses."""
         name = self.names[captured[0]]
         if version < TOPIC_IDS_SINCE:
             return name, captured[1]
@@ -35,20 +37,20 @@ class Target:
 
 
 class LiveKeys:
-    """Remembers the captured partition of each live one that was asked for."""
+    """Remembers the captured partition of each live one that was fetched."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self.captured: dict[Key, Key] = {}
 
     def live(self, key: Key, version: int) -> Key:
-        """Return the live partition of a captured one, as Fetch of this version names it."""
+        """Return the live partition of a captured one, by the name or id that a Fetch of this version uses."""
         live = self.target.live_key(key, version)
         self.captured[live] = key
         return live
 
     def parts_of(self, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Key]]:
-        """Yield each partition of a live response, with its key in the capture."""
+        """Yield (partition of a live response, its captured key). Unknown partitions are left out."""
         for topic in response["responses"]:
             name = topic.get("topicId") or topic.get("topic")
             for part in topic["partitions"]:
@@ -57,7 +59,7 @@ class LiveKeys:
                     yield part, key
 
     def translate(self, live: Captured) -> None:
-        """Put captured partitions in the place of live ones."""
+        """Replace live partitions by captured ones."""
         keys = self.captured
         live.asked = [(keys.get(key, key), asked) for key, asked in live.asked]
         live.reported = [(keys.get(key, key), reported) for key, reported in live.reported]
@@ -73,10 +75,10 @@ async def find_target(
     create: bool = True,
     notify: Callable[[str], None] = lambda _: None,
 ) -> Target:
-    """Find the plan's topics on the cluster, create those that are missing, and list their offsets.
+    """Find the plan's topics on the cluster, create missing ones, and list their offsets. Raises NetworkError for a
+    topic that is missing or has too few partitions.
 
-    notify: called with one line for each topic that is created, or has another name than in the capture.
-        Raises NetworkError for a topic that is not there or has too few partitions.
+    notify: called with one line for each topic that is created, or has another name than in the capture
     """
     wanted = plan.partitions()
     live = {captured: names.live_name(captured, mapping) for captured in wanted}

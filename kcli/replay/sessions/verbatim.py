@@ -1,7 +1,7 @@
-"""Replays one fetcher at the brokers rebuilt from its capture: each request as it was, to the node it went to.
+"""Replays one fetcher at the brokers rebuilt from its capture: each request unchanged, to the node that it went to.
 
-Session ids, epochs, offsets and the order of partitions are the captured ones, whatever the answers say: a different
-response does not change the next requests. So each difference is one of the broker's, and is found once.
+Session ids, epochs, offsets and the order of partitions are the captured ones, whatever the responses are. A different
+response does not change the next requests, so that each difference comes from the broker, and is found once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kcli.sessions.values import FetchRequest, Position
 
 
 class VerbatimFetching(Fetching):
-    """The fetches of one captured client, as they were. `brokers` is needed."""
+    """The fetches of one captured client, unchanged. `brokers` is required."""
 
     async def finish(self) -> None:
-        """Leave sessions as the capture left them."""
+        """Leave sessions in their captured state."""
 
     async def run_step(self, step: ReplayStep) -> LiveFetch:
         captured = step.captured
@@ -38,7 +38,7 @@ class VerbatimFetching(Fetching):
         return LiveFetch(step, live, problem)
 
     def captured_request(self, captured: Captured, version: int) -> FetchRequest:
-        """Return the request as it was, in the rebuilt brokers' topics."""
+        """Return the captured request, with the rebuilt brokers' topics."""
         positions = {
             self.key(key): Position(offset, start, most, *epochs)
             for key, (offset, start, most, *epochs) in captured.asked
@@ -53,7 +53,7 @@ class VerbatimFetching(Fetching):
         )
 
     def key(self, captured: Key) -> Key:
-        """Return the partition as the rebuilt brokers name it."""
+        """Return the partition by the name that the rebuilt brokers use."""
         assert self.brokers is not None
         made = self.brokers.key(captured)
         self.keys.captured[made] = captured

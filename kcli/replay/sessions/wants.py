@@ -1,7 +1,7 @@
-"""The partitions that a fetcher of a replay fetches now: their positions, by the node that they are fetched from.
+"""The partitions that a fetcher of a replay fetches now, with their positions, by the node that they are fetched from.
 
-A session has thousands of partitions and a step moves a few, so what changed since a node's session was last brought up
-to date is kept beside the whole.
+A session has thousands of partitions and a step moves a few. So the changes since the last update of a node's session
+are kept apart.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from kcli.sessions.values import Position
 
 
 class SessionMachine(Protocol):
-    """The client's side of a session, of either design."""
+    """The client's side of a fetch session, of the final design or the draft."""
 
     partitions: dict[Key, Position]
 
     def want(self, partition: Key, position: Position) -> None:
-        """Fetch this partition from here on."""
+        """Fetch this partition from this position on."""
         ...
 
     def forget(self, partition: Key) -> None:
-        """Fetch this partition no longer."""
+        """Stop fetching this partition."""
         ...
 
 
 class Wants:
-    """homes: the node that each partition is fetched from, wanted now or not."""
+    """The wanted partitions. homes: the node that each partition is fetched from, also of those not wanted now."""
 
     def __init__(self) -> None:
         self.homes: dict[Key, int] = {}
@@ -39,12 +39,12 @@ class Wants:
 
     @property
     def home_nodes(self) -> set[int]:
-        """Return the nodes of all partitions, wanted now or not."""
+        """Return the nodes of all partitions, also of those not wanted now."""
         return {node for node, count in self._settled.items() if count}
 
     @property
     def nodes(self) -> set[int]:
-        """Return the nodes of which a partition is wanted."""
+        """Return the nodes from which a partition is wanted."""
         return {node for node, wanted in self._wanted.items() if wanted}
 
     def of(self, node: int) -> Mapping[Key, Position]:
@@ -52,7 +52,7 @@ class Wants:
         return self._wanted.get(node, {})
 
     def partitions(self) -> list[Key]:
-        """Return all partitions that are wanted."""
+        """Return all wanted partitions."""
         return [key for wanted in self._wanted.values() for key in wanted]
 
     def settle(self, key: Key, node: int) -> None:
@@ -69,7 +69,7 @@ class Wants:
             self.want(key, position)
 
     def want(self, key: Key, position: Position) -> None:
-        """Fetch a partition that has its home from this position on."""
+        """Fetch a partition, whose node is known, from this position on."""
         node = self.homes[key]
         wanted = self._wanted.setdefault(node, {})
         if wanted.get(key) != position:
@@ -77,7 +77,7 @@ class Wants:
             self._note(node, key)
 
     def drop(self, key: Key) -> Position | None:
-        """Fetch a partition no longer. Returns where it was to be fetched from, None if it was not."""
+        """Stop fetching a partition. Returns its position, None if it was not wanted."""
         node = self.homes.get(key)
         position = self._wanted[node].pop(key, None) if node in self._wanted else None
         if position is not None and node is not None:

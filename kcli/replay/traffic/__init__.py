@@ -1,1 +1,3 @@
-"""All traffic of captures run again: requests rewritten for a live cluster, answers laid beside the captured ones."""
+"""Replays all traffic of captures: requests are rewritten for a live cluster, and responses compared with the captured
+ones.
+"""

@@ -1,7 +1,8 @@
-"""The order in which captured logs took writes: by the offsets in responses to Produce.
+"""The order in which captured logs were written, from the offsets in responses to Produce.
 
-Of two requests on their way at once, the times of a capture do not tell which one a partition took first; the offsets
-in their answers do. The mark that ends a transaction stands where none of the captured batches does.
+If two requests were sent before either was answered, the times of a capture do not show which one a partition appended
+first, but the offsets in their responses do. The marker that ends a transaction has an offset that no captured batch
+has.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from kcli.replay.produced_batches import counted
 from kcli.schemas.apikeys import END_TXN, PRODUCE
 from kcli.sessions.trace import Key
 
-MOST = 100_000  # appends that are remembered
+MOST = 100_000  # the most appends that are remembered
 
 
 @dataclass(eq=False)
 class Write:
-    """A request that appends to partitions. places: the offset of the appended records, by partition.
+    """A request that appends to partitions. places: {partition: offset of the appended records}.
 
-    done: its live answer has come, or none will. last: of the end of a transaction, where its last batches begin.
+    done: set when its live response has come, or none will; last: of the end of a transaction, {partition: offset of
+    the transaction's last batch}
     """
 
     connection: str
@@ -38,7 +40,7 @@ class Write:
 
 
 class Append(NamedTuple):
-    """An append to a partition, at offsets from `start` to below `end`."""
+    """An append to a partition. start, end: its offsets, from `start` to below `end`."""
 
     start: int
     end: int
@@ -51,7 +53,7 @@ START = attrgetter("start")
 class Log:
     """The appends of a captured partition, by offset.
 
-    marks: what of it ends transactions. ends: of which the offset is not known yet, in the order of their answers.
+    marks: the markers of transactions among them; ends: markers without a known offset, in the order of their responses
     """
 
     def __init__(self, place: Key) -> None:
@@ -61,21 +63,21 @@ class Log:
         self.ends: list[Write] = []
 
     def before(self, start: int) -> Append | None:
-        """Return the latest append before that offset."""
+        """Return the last append before this offset; None if there is none."""
         at = bisect_left(self.appends, start, key=START)
         return self.appends[at - 1] if at else None
 
     def marked_after(self, start: int) -> Iterator[Append]:
-        """Return the ends of transactions behind an offset."""
+        """Return the markers of transactions after an offset."""
         return (each for each in self.marks if each.start > start)
 
     @property
     def end(self) -> int:
-        """Return the offset behind all that it took."""
+        """Return the offset behind all appends."""
         return self.appends[-1].end if self.appends else 0
 
     def settle(self, until: int) -> Iterator[Append]:
-        """Give offsets below `until` that no batch has to the transactions that end there."""
+        """Assign offsets below `until` that no batch has to the markers of transactions, and yield these."""
         if not self.ends:
             return
         first = bisect_left(self.appends, min(each.last[self.place] for each in self.ends), key=START)
@@ -87,7 +89,7 @@ class Log:
                     yield self.mark(offset, write)
 
     def mark(self, offset: int, write: Write) -> Append:
-        """Give the end of a transaction its offset."""
+        """Assign an offset to the marker of a transaction."""
         self.ends.remove(write)
         write.places[self.place] = offset
         made = Append(offset, offset + 1, write)
@@ -98,17 +100,17 @@ class Log:
 class Appends:
     """The order of one replay's writes. It reads ahead of the requests that are made again.
 
-    Of more writes than it remembers, and of what Produce with acks=0 appends, it does not know the place.
+    It does not know the order of the oldest writes beyond MOST, nor of Produce with acks=0.
     """
 
     def __init__(self) -> None:
         self.logs: dict[Key, Log] = {}
-        self.writes: dict[int, Write] = {}  # by the identity of an exchange that is still to be made again
-        self.open: dict[str, dict[Key, int]] = {}  # by transactional id: where the last batches begin
+        self.writes: dict[int, Write] = {}  # {id() of an exchange that is not made again yet: its write}
+        self.open: dict[str, dict[Key, int]] = {}  # {transactional id: {partition: offset of its last batch}}
         self.remembered: deque[tuple[Log, Append]] = deque()
 
     def watch(self, exchanges: Iterable[Exchange]) -> Iterator[Exchange]:
-        """Yield the same exchanges, in the order of their answers; each is learnt from as it passes."""
+        """Yield the same exchanges, which come in the order of their responses, and learn from each."""
         for each in exchanges:
             if each.response_frame is not None:
                 if each.api_key == PRODUCE:
@@ -118,7 +120,7 @@ class Appends:
             yield each
 
     def take_batches(self, exchange: Exchange) -> None:
-        """Learn where a Produce appended."""
+        """Add the appends of a Produce."""
         write, transaction = Write(exchange.connection), exchange.request.get("transactionalId")
         for each in record_fields(exchange):
             if each.base_offset is not None:
@@ -131,7 +133,7 @@ class Appends:
             self.writes[id(exchange)] = write
 
     def take_end(self, exchange: Exchange) -> None:
-        """Learn in which partitions a transaction ended."""
+        """Add the markers of a transaction that ended, in each of its partitions."""
         last = self.open.pop(exchange.request["transactionalId"], None)
         if last:
             write = self.writes[id(exchange)] = Write(exchange.connection, last=last)
@@ -139,11 +141,11 @@ class Appends:
                 self.log(place).ends.append(write)
 
     def log(self, place: Key) -> Log:
-        """Return the state of a partition."""
+        """Return the appends of a partition."""
         return self.logs.setdefault(place, Log(place))
 
     def put(self, log: Log, append: Append) -> None:
-        """Take in an append; the oldest of too many is forgotten."""
+        """Add an append. Beyond MOST the oldest is dropped."""
         insort(log.appends, append, key=START)
         self.remembered.append((log, append))
         if len(self.remembered) > MOST:
@@ -153,7 +155,7 @@ class Appends:
                 log.marks.remove(append)
 
     def write_of(self, exchange: Exchange) -> Write | None:
-        """Return the records that the next exchange appends; None: nothing that is known."""
+        """Return the write of an exchange; None if it is not known. An exchange can be passed once."""
         write = self.writes.pop(id(exchange), None)
         if write is None:
             return None
@@ -161,17 +163,17 @@ class Appends:
             log = self.log(place)
             for made in log.settle(write.places.get(place, log.end)):
                 self.put(log, made)
-            if place not in write.places:  # no gap is left for it: it ends behind all batches
+            if place not in write.places:  # no gap is left: the marker is behind all batches
                 self.put(log, log.mark(log.end, write))
         return write
 
     def first(self, write: Write) -> list[asyncio.Future[None]]:
-        """Return the writes that come directly before this one in a partition, and not on its connection."""
+        """Return the futures of writes directly before this one in a partition, except those on its own connection."""
         found = (self.logs[place].before(start) for place, start in write.places.items())
         return [each.write.done for each in found if each is not None and each.write.connection != write.connection]
 
     def later(self, write: Write) -> set[asyncio.Future[None]]:
-        """Return the ends of transactions that come behind this write in a partition: it does not wait for them."""
+        """Return the futures of transactions' ends behind this write in a partition, for which it does not wait."""
         return {
             mark.write.done for place, start in write.places.items() for mark in self.logs[place].marked_after(start)
         }

@@ -1,4 +1,4 @@
-"""The exchanges of captures in the order in which their requests were sent, read as a stream."""
+"""The exchanges of captures in the order of their requests, read as a stream."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from heapq import heappop, heappush
 
 from kcli.capture.kafka.exchange import Exchange
 
-WINDOW_SECONDS = 60.0  # an exchange that took longer comes late, behind younger ones of other connections
+WINDOW_SECONDS = 60.0  # a longer exchange comes late, behind later ones of other connections
 
 
 def in_order(items: Iterable[object], memory: int, window: float = WINDOW_SECONDS) -> Iterator[Exchange]:
-    """Yield the exchanges among `items`, which come in the order of their answers, by the time of their requests.
+    """Yield the exchanges among `items`, which come in the order of their responses, by the time of their requests.
 
-    memory: bytes of frames that are held at most, to have them in order; beyond that the oldest goes first.
-    Requests of one connection stay in their order.
+    memory: the most bytes of frames that are held to order them; beyond it the oldest is yielded first. Requests of one
+    connection stay in their order.
     """
     waiting: list[tuple[int, int, Exchange]] = []
     held, latest = 0, 0

@@ -1,4 +1,4 @@
-"""The exchanges of a capture that a replay makes again, and the part of their order that it keeps."""
+"""Chooses the exchanges of a capture that a replay makes again, and whether others wait for them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from kcli.schemas.lookup import Catalog
 from kcli.topic_names import INTERNAL, RAFT_TOPICS
 
 LOGIN = frozenset([SASL_HANDSHAKE, SASL_AUTHENTICATE])
-# What brokers say to each other on listeners of clients: replication's own, markers of transactions, verification.
+# Requests between brokers that may come to listeners of clients: replication, markers of transactions, verification.
 OF_BROKERS = words(
     "LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown WriteTxnMarkers Vote BeginQuorumEpoch"
     " EndQuorumEpoch AlterPartition Envelope FetchSnapshot BrokerRegistration BrokerHeartbeat AllocateProducerIds"
     " ControllerRegistration AssignReplicasToDirs UpdateRaftVoter InitializeShareGroupState ReadShareGroupState"
     " WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary"
 )
-BY_BROKERS_SINCE = 4  # the version of AddPartitionsToTxn from which on it is brokers that send it (KIP-890)
-# What changes a cluster and not only its data.
+BY_BROKERS_SINCE = 4  # the first version of AddPartitionsToTxn that only brokers send (KIP-890)
+# Requests that change a cluster, not only its data.
 ADMIN = words(
     "CreateTopics DeleteTopics DeleteRecords CreateAcls DeleteAcls AlterConfigs AlterReplicaLogDirs"
     " CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DeleteGroups ElectLeaders"
@@ -41,7 +41,7 @@ ADMIN = words(
     " AlterUserScramCredentials UpdateFeatures UnregisterBroker AddRaftVoter RemoveRaftVoter"
     " AlterShareGroupOffsets DeleteShareGroupOffsets UnregisterController StreamsGroupTopologyDescriptionUpdate"
 )
-# Requests whose answers change nothing: nobody waits for them but their own connection.
+# Requests that change nothing: only their own connection waits for their responses.
 READS = words(
     "Fetch ShareFetch IncrementalFetch ListOffsets OffsetFetch ApiVersions OffsetForLeaderEpoch"
     " DescribeGroups ListGroups DescribeAcls DescribeConfigs DescribeLogDirs DescribeDelegationToken"
@@ -50,10 +50,10 @@ READS = words(
     " PushTelemetry ListConfigResources DescribeTopicPartitions ShareGroupDescribe StreamsGroupDescribe"
     " DescribeShareGroupOffsets"
 )
-# Requests that brokers answer when others have come: what follows one is sent a moment behind it.
+# Requests that brokers answer when other members' have come: requests of groups after them are sent a moment later.
 HELD = frozenset([JOIN_GROUP, SYNC_GROUP])
 GROUP_APIS = frozenset([*HELD, OFFSET_COMMIT, HEARTBEAT, LEAVE_GROUP])
-# What changes groups and transactions, and what their coordinators answer when they are not ready.
+# Requests that change groups and transactions, and the errors of coordinators that are not ready.
 OF_COORDINATORS = words(
     "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit InitProducerId AddPartitionsToTxn AddOffsetsToTxn EndTxn"
     " TxnOffsetCommit ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
@@ -62,15 +62,17 @@ NOT_READY = {*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS", "OPERATION_NOT_ATTE
 
 
 def was_refused(exchange: Exchange) -> bool:
-    """Return whether the captured coordinator was not ready, so that nothing changed; here it would (a member that
-    waits).
+    """Return whether the captured coordinator was not ready, so that the request changed nothing. On the live cluster
+    it would (as a member that waits).
     """
     return exchange.api in OF_COORDINATORS and set() < set(exchange.errors) <= NOT_READY
 
 
 @dataclass(frozen=True)
 class Choice:
-    """only, skip: API keys; client_id: a name or pattern; admin: also what changes the cluster."""
+    """The user's choice of exchanges. only, skip: API keys; client_id: a name or pattern; admin: also make those that
+    change the cluster.
+    """
 
     known: Catalog
     only: Collection[int] = ()
@@ -79,7 +81,7 @@ class Choice:
     admin: bool = False
 
     def reason(self, exchange: Exchange) -> str | None:
-        """Return why an exchange is not made again, "" for what the user left out; None: it is."""
+        """Return why an exchange is not made again, "" if the user left it out; None if it is made."""
         key = exchange.api_key
         if (self.only and key not in self.only) or key in self.skip:
             return ""
@@ -103,11 +105,11 @@ class Choice:
         return None
 
     def is_write(self, exchange: Exchange) -> bool:
-        """Return whether others may wait for its answer."""
+        """Return whether other connections may wait for its response."""
         return exchange.api not in READS
 
 
 def is_of_metadata(exchange: Exchange) -> bool:
-    """Return whether a Fetch reads the log of KRaft, which listeners of brokers don't serve."""
+    """Return whether a Fetch reads the metadata log of KRaft, which brokers' listeners do not serve."""
     topics = exchange.request.get("topics") or ()
     return any((each.get("topicId") or each.get("topic")) in RAFT_TOPICS for each in topics)

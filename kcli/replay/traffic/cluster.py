@@ -1,4 +1,4 @@
-"""The live cluster before a run: its topics found or made, and coordinators ready."""
+"""Prepares the live cluster before a run: finds or creates topics, and waits for coordinators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 
 def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
-    """Return the nodes of partitions in topics to make, so that the leaders are those of the capture; {}: one node."""
+    """Return {topic to create: replicas of each partition}, chosen so that the captured nodes lead; {} if there is only
+    one node.
+    """
     nodes, live = by_rank(survey, client), sorted(client.metadata.nodes)
     if len(live) < 2:
         return {}
@@ -34,7 +36,7 @@ def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) ->
 
 
 def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> dict[str, int]:
-    """Return how many partitions the live topics must have that are there before the run, by name."""
+    """Return {live topic: partitions that it must have} for the topics that have to exist before the run."""
     sizes: dict[str, int] = {}
     alone = len(client.metadata.nodes) < 2
     for captured, seen in survey.needed().items():
@@ -54,10 +56,10 @@ async def prepare(
     create: bool,
     notify: Callable[[str], None],
 ) -> Destinations:
-    """Find or create the topics and groups that the captures' requests need. topics: takes the live ids; suffixes: of
-    clients, behind their groups and transactions.
+    """Find or create the topics and groups that the captures' requests need. Raises NetworkError if a topic is missing,
+    or has too few partitions.
 
-    Raises NetworkError if a topic is not there, or has too few partitions.
+    topics: gets the live ids; suffixes: of the clients' groups and transactions
     """
     await client.refresh([])
     sizes = live_sizes(survey, topics.mapping, client)
@@ -75,7 +77,9 @@ async def prepare(
 
 
 async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
-    """Report once the partitions whose captured fetches found records that the cluster lacks. Raises NetworkError."""
+    """Report the partitions whose captured fetches found records that the cluster lacks, in one line. Raises
+    NetworkError.
+    """
     wanted = {
         (topics.live_name(name), index): seen.read[index]
         for name, seen in survey.needed().items()
@@ -89,9 +93,8 @@ async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notif
 
 
 def is_left(seen: SeenTopic, alone: bool) -> bool:
-    """Return whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for
-    it.
+    """Return whether the replay itself creates a topic: by CreateTopics, or because a broker creates it for a client.
 
-    alone: there is one broker; with several, any of them may lead topics that are created for a client.
+    alone: there is one broker; with several, any of them may lead topics that are created for a client
     """
     return seen.is_late and (seen.is_made or (alone and seen.partitions == 1))

@@ -1,4 +1,4 @@
-"""A captured answer and the live one to the same request: where they differ, in Kafka's field names."""
+"""Compares a captured response with the live one to the same request; differences are named by Kafka's fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_CLUSTER = words(
     " timeoutMs supportedFeatures finalizedFeatures finalizedFeaturesEpoch zkMigrationReady"
     " sessionId topicAuthorizedOperations clusterAuthorizedOperations highWatermark lastStableOffset"
 )
-# Which partitions an answer of these brings is decided by the moment: their sums are compared, by API.
+# The partitions in a response of these APIs depend on timing, so that their sums by API are compared instead.
 OF_THE_MOMENT = frozenset([FETCH, SHARE_FETCH])
 # APIs whose responses also name other objects of the cluster.
 OF_THE_WHOLE = frozenset([API_VERSIONS, METADATA, DESCRIBE_CLUSTER])
@@ -37,9 +37,9 @@ OF_THE_WHOLE = frozenset([API_VERSIONS, METADATA, DESCRIBE_CLUSTER])
 def differences(
     api_key: int, captured: Body, live: Body, identities: Identities, level: Level, dialect: str | None = None
 ) -> Iterator[str]:
-    """Yield how two answers of one API in their common form differ: "topics.partitions.errorCode: 0, live 3".
+    """Yield the differences of two responses of one API in their common form: "topics.partitions.errorCode: 0, live 3".
 
-    shape: errors, and which requests are answered. strict: every value but the cluster's own.
+    level: "shape" compares errors and the entries that are answered, "strict" every value except the cluster's own
     """
     if level not in ("shape", "strict") or api_key == API_VERSIONS:
         return
@@ -50,8 +50,8 @@ def differences(
 
 
 class Comparer:
-    """secrets: as kcli.schemas.secrets.secret_fields; of these only sizes are told. partial: entries may be on one side
-    only.
+    """Compares two responses. secrets: as kcli.schemas.secrets.secret_fields, of which only sizes are shown; partial:
+    entries may be on one side only.
     """
 
     def __init__(self, identities: Identities, secrets: Mapping[str, str], *, strict: bool, partial: bool) -> None:
@@ -60,7 +60,9 @@ class Comparer:
     def compare(
         self, captured: Body, live: Body, plan: FieldPlan | None, outer: Scope, path: str, resource: int = 0
     ) -> Iterator[str]:
-        """Yield the differences of two structs. resource: the type of the resource whose configs these are."""
+        """Yield the differences of two structs. resource: the type of the resource that the configs in them belong
+        to.
+        """
         scope = outer if plan is None else scope_in(captured, plan, outer, self.identities)
         resource = captured.get("resourceType", resource)
         for name, one in captured.items():
@@ -124,7 +126,7 @@ def brief(value: Any) -> str:
 
 
 def content_of(data: Any) -> list[tuple[Any, ...]]:
-    """Return keys, values and headers of a records field."""
+    """Return [(key, value, headers)] of a records field; its bytes if it can't be decoded."""
     if not data:
         return []
     try:
@@ -135,7 +137,7 @@ def content_of(data: Any) -> list[tuple[Any, ...]]:
 
 
 def records_in(body: Body, plan: FieldPlan) -> Iterator[bytes]:
-    """Yield every records field of a message that holds any."""
+    """Yield every records field with content in a message."""
     for name, what in plan.fields.items():
         item = body.get(name)
         if not item:

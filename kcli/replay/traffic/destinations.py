@@ -1,4 +1,4 @@
-"""The destination of each captured request on the live cluster: a coordinator, or a leader."""
+"""The live broker for each captured request: a coordinator, or a leader."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from kcli.replay.traffic.survey import ConnectionPurpose, Survey, coordinator_ke
 from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.schemas.errors import error_code
 
-READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
+READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be created
 PAUSE = 0.1
 NOT_READY = (error_code("COORDINATOR_LOAD_IN_PROGRESS"), error_code("COORDINATOR_NOT_AVAILABLE"))
-# Errors of a broker that is not, or no longer, the right one for a request.
+# Errors of a broker that is not the right one for a request, or no longer.
 MOVED = frozenset(["NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"])
 
 
 @dataclass
 class Destinations:
-    """Of the requests of all clients. A request that names nothing goes where its connection goes: to the coordinator
-    or leader for its first request, else to the broker with the captured one's rank.
+    """The live brokers for the requests of all clients.
 
-    coordinators: by FindCoordinator's keyType and the live key. replicas: as `live_replicas` gives them.
+    A request that names nothing goes where its connection goes: to the coordinator or leader for its first request,
+    else to the broker with the captured one's rank.
+
+    coordinators: {(keyType of FindCoordinator, live key): address}; replicas: from `live_replicas`
     """
 
     client: Client
@@ -40,11 +42,11 @@ class Destinations:
     dialect: str | None = None
 
     def nodes(self) -> dict[int, int]:
-        """Return live ids of brokers by captured id, by rank."""
+        """Return {captured broker id: live broker id}, by rank."""
         return by_rank(self.survey, self.client)
 
     def address(self, exchange: Exchange, suffix: str) -> Address:
-        """Return the live broker for a captured request of the clients with that suffix."""
+        """Return the live broker for a captured request. suffix: of the client's groups and transactions."""
         known = self.client.metadata.nodes
         nodes = [known[node] for node in sorted(known)] or list(self.client.bootstrap)
         if len(nodes) == 1:
@@ -59,7 +61,7 @@ class Destinations:
 
     def of_request(self, exchange: Exchange, suffix: str) -> Address | None:
         """Return the coordinator of a request's group or transaction, or the leader of most of its partitions; None if
-        neither is known.
+        it is not known.
         """
         named = names_of(exchange, self.dialect)
         if exchange.api_key != FIND_COORDINATOR:
@@ -72,7 +74,7 @@ class Destinations:
         return max(leaders, key=leaders.__getitem__, default=None)
 
     def routed(self, route: ConnectionPurpose, suffix: str) -> Address | None:
-        """Return where a coordinator or a leader is now; None: nowhere that is known."""
+        """Return the current address of a coordinator or a leader; None if it is not known."""
         if route.kind >= 0:
             return self.coordinators.get((route.kind, route.name + suffix))
         name = self.topics.live_name(self.topics.captured_name(route.name))
@@ -80,13 +82,13 @@ class Destinations:
         return None if leader is None else self.client.metadata.nodes.get(leader.node)
 
     async def find_ids(self) -> None:
-        """Take in the ids and the leaders of topics, also of those made since. Raises NetworkError."""
+        """Update the ids and the leaders of topics, including new topics. Raises NetworkError."""
         await self.client.refresh(None)
         for name, topic in self.client.metadata.topics.items():
             self.topics.put(name, topic.id or "")
 
     async def find_again(self, exchange: Exchange, suffix: str) -> None:
-        """Update the current brokers of the topics and groups in a request. Raises NetworkError."""
+        """Update the brokers of the topics and groups in a request. Raises NetworkError."""
         await self.find_ids()
         named = names_of(exchange, self.dialect)
         for kind, key in coordinator_keys(exchange.api_key, exchange.request, named):
@@ -95,11 +97,13 @@ class Destinations:
                 self.coordinators[kind, key + suffix] = address
 
     def placed(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Copy a live CreateTopics, with partitions led where the captured connections to them lead."""
+        """Copy a live CreateTopics request, with partitions led by the brokers to which the captured connections
+        lead.
+        """
         return {**request, "topics": [self.assigned(each) for each in request["topics"]]}
 
     def assigned(self, topic: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a topic to be made, with its replicas, where the request leaves them to the cluster."""
+        """Return a topic to create with its replicas, if the request leaves these to the cluster."""
         count, factor = topic["numPartitions"], topic["replicationFactor"]
         wanted = self.replicas.get(topic["name"], ())
         live = sorted(self.client.metadata.nodes)
@@ -114,14 +118,14 @@ class Destinations:
 
 
 def by_rank(survey: Survey, client: Client) -> dict[int, int]:
-    """Return live ids of brokers by captured id: the lowest for the lowest."""
+    """Return {captured broker id: live broker id}, the lowest for the lowest."""
     live = sorted(client.metadata.nodes)
     return {captured: live[rank % len(live)] for rank, captured in enumerate(sorted(survey.nodes)) if live}
 
 
 async def coordinator(client: Client, kind: int, key: str) -> Address | None:
-    """Return where a group or transaction is coordinated, None if nowhere; wait for a cluster that has
-    to make ready.
+    """Return the address of a group's or transaction's coordinator, None if there is none. Waits up to READY_SECONDS
+    for a cluster that is not ready.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + READY_SECONDS

@@ -1,7 +1,7 @@
-"""Captured fetch sessions (KIP-227) as sessions of the live broker: ids, epochs, and what is opened anew.
+"""Captured fetch sessions (KIP-227) as sessions of the live broker: their ids and epochs.
 
-A session that began before the capture, or that the live broker has dropped, is opened by the next request of it, with
-the partitions that this one names. Its epochs count from there.
+If a session began before the capture, or the live broker has dropped it, its next request opens a new one with the
+partitions that this request names. Its epochs count from there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Body = Mapping[str, Any]
 
 
 class LiveSession(NamedTuple):
-    """begun: the captured epoch of the request that opened it."""
+    """A live session. begun: the captured epoch of the request that opened it."""
 
     id: int
     begun: int
@@ -29,7 +29,7 @@ class FetchSessions:
         self.known: dict[tuple[str, int], LiveSession] = {}
 
     def request(self, server: str, body: Body) -> dict[str, Any]:
-        """Return a copy of a captured Fetch request's body, in a live session."""
+        """Return a copy of a captured Fetch request's body, with the ids of a live session."""
         made = dict(body)
         captured, epoch = body.get("sessionId", NO_SESSION), body.get("sessionEpoch", FINAL_EPOCH)
         if captured == NO_SESSION:
@@ -45,7 +45,7 @@ class FetchSessions:
         return made
 
     def learn(self, server: str, request: Body, captured: Body, live: Body) -> None:
-        """Take in the session that the live broker granted where the captured one has one."""
+        """Remember the session that the live broker granted, if the captured broker granted one."""
         granted, epoch = captured.get("sessionId", NO_SESSION), request.get("sessionEpoch", FINAL_EPOCH)
         if granted == NO_SESSION or live.get("errorCode") or live.get("sessionId", NO_SESSION) == NO_SESSION:
             return
@@ -54,5 +54,5 @@ class FetchSessions:
             self.known[server, granted] = LiveSession(live["sessionId"], FULL_EPOCH if is_new else epoch)
 
     def lose(self, server: str, request: Body) -> None:
-        """Forget the live session of a captured request: the broker does not know it any more."""
+        """Forget the live session of a captured request, because the broker has dropped it."""
         self.known.pop((server, request.get("sessionId", NO_SESSION)), None)

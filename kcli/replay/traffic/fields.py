@@ -1,7 +1,8 @@
-"""Rules of a replay for each field of Kafka's messages, over the tables, so that a new message is covered.
+"""The meaning of each field of Kafka's messages for a replay, derived from the tables, so that a new message is
+covered.
 
-Ids that a broker gives out (topic, producer and member ids, epochs, generations, offsets) are others on
-another cluster; names of topics, groups and transactions are others where the user wants it. All else stays.
+Ids that a broker assigns (topic, producer and member ids, epochs, generations, offsets) differ on another cluster.
+Names of topics, groups and transactions differ if the user maps them. All other fields stay.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 from kcli.topic_names import INDEX_FIELDS
 
-# Kind of a field, by type and name.
+# {(type, name): kind} of fields
 BY_NAME: Mapping[tuple[str, str], str] = {
     **{("string", name): "member" for name in ("memberId", "leader")},
     **{("uuid", name): "topic id" for name in ("topicId", "topicIds")},
@@ -30,17 +31,18 @@ BY_NAME: Mapping[tuple[str, str], str] = {
     ("int32", "replicaId"): "replica",
     ("string", "clusterId"): "cluster",
 }
-# The kinds of strings, by what `kcli redact` takes them for.
+# The kinds of strings, by their kind in the rules of `kcli redact`, and of other fields, by the way of their rule.
 OF_NAMES = {"topics": "topic", "groups": "group", "transactions": "transaction"}
 OF_WAYS = {"coordinator": "coordinator", "resource": "resource", "records": "records", "inside": "inside"}
-# What a struct says of all that is in it: the part of a scope, by kind or by name.
+# {kind: part of the scope that a field of this kind sets for all of its struct}
 SCOPES = {"topic": "topic", "topic id": "topic", "group": "group", "member": "member", "producer": "producer"}
 
 
 class FieldPlan(NamedTuple):
-    """The fields of a struct that concern a replay, by name: their kind, or the plan of the structs they hold.
+    """The fields of a struct that concern a replay. fields: {name: kind, or the plan of its structs}.
 
-    scopes: (part of the scope, field) for those that say where the others belong. inside: message by field of bytes.
+    scopes: (part of the scope, field) for fields that set the scope of the others; inside: {field of bytes: message in
+    it}
     """
 
     fields: Mapping[str, str | FieldPlan]
@@ -50,7 +52,7 @@ class FieldPlan(NamedTuple):
 
 @cache
 def plan_of(message: str, dialect: str | None = None) -> FieldPlan:
-    """Return the plan of a message of that name, for all its versions."""
+    """Return the plan of a message, for all its versions."""
     return plan(catalog(dialect).message(message).fields, "", rules_of(message, dialect))
 
 
@@ -80,7 +82,7 @@ def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, FieldRule]) 
 
 
 def kind_of(field: Field, rule: FieldRule | None) -> str | None:
-    """Return the kind of a field that is no struct; None: nothing to a replay."""
+    """Return the kind of a field that is no struct; None if it does not concern a replay."""
     found = BY_NAME.get((field.element, field.name))
     if found is not None:
         return found

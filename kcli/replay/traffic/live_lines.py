@@ -1,4 +1,4 @@
-"""To which live brokers the requests of one captured connection go."""
+"""The live connections of one captured connection, to the brokers of its requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcli.sessions.epochs import FULL_EPOCH
 
 
 class LiveLines:
-    """Opened when a request first leads there, and again where the broker has closed one."""
+    """Opens a connection when a request first goes to its broker, and again if the broker has closed it."""
 
     def __init__(
         self,
@@ -31,14 +31,16 @@ class LiveLines:
         self.opening = asyncio.Lock()
 
     async def to(self, exchange: Exchange) -> OpenConnection:
-        """Return the line to the broker of a captured request, by the name of its client. Raises NetworkError."""
+        """Return the connection to the broker of a captured request, with the request's client id. Raises
+        NetworkError.
+        """
         address = self.address(exchange)
         async with self.opening:
             config = self.config.replace(client_id=(exchange.client_id or "") + self.suffix)
             return self.lines.open_to(address) or await self.lines.open(address, address, config)
 
     def address(self, exchange: Exchange) -> Address:
-        """Return where a captured request leads. A fetch session stays with the broker that opened it."""
+        """Return the live broker for a captured request. A fetch session stays with the broker that opened it."""
         if exchange.api_key == FETCH and self.fetched and exchange.request.get("sessionEpoch", FULL_EPOCH) > FULL_EPOCH:
             return self.fetched
         address = self.destinations.address(exchange, self.suffix)
@@ -47,5 +49,5 @@ class LiveLines:
         return address
 
     async def close(self) -> None:
-        """End all."""
+        """Close all connections."""
         await self.lines.close()

@@ -1,4 +1,4 @@
-"""Captured requests in the live broker's terms, and pairs of ids from captured and live answers laid side by side."""
+"""Rewrites captured requests for the live broker, and learns pairs of ids from captured and live responses."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kcli.schemas.definition import ZERO_UUID
 
 Body = Mapping[str, Any]
 
-# Whose answers say where an offset is on the live cluster: those of others say how far it has come.
+# APIs whose responses pair captured and live offsets. Offsets in other responses depend on the cluster's progress.
 OFFSET_APIS = frozenset([PRODUCE, LIST_OFFSETS, OFFSET_FETCH])
 TYPES = ("resourceType", "keyType")
-# What tells the entries of a list apart, in the order in which it is looked for; the rest go by their place.
+# Fields that identify an entry of a list, in the order of search; other entries are identified by their index.
 TOPIC_KEYS = ("topicId", "topic", "topicName", "name")
 SUFFIXED = ("groupId", "group", "key", "transactionalId")
 KEYS = (*TOPIC_KEYS, "partitionIndex", "partition", "index", *SUFFIXED, "resourceName")
 
 
 class Mapper:
-    """Rewrites requests by what `identities` has learnt, under one dialect."""
+    """Rewrites requests by the pairs in `identities`, under one dialect."""
 
     def __init__(self, identities: Identities, dialect: str | None = None) -> None:
         self.identities, self.dialect = identities, dialect
@@ -34,7 +34,7 @@ class Mapper:
         self.sessions = FetchSessions()
 
     def request(self, api_key: int, body: Body, server: str) -> dict[str, Any]:
-        """Return a copy of a captured request's body with live ids, but for those in record batches.
+        """Return a copy of a captured request's body with live ids, except for those in record batches.
 
         server: the captured broker's address. Fetches of followers become a consumer's.
         """
@@ -70,7 +70,7 @@ class Mapper:
         return made
 
     def inside(self, data: bytes, message: str, scope: Scope) -> bytes:
-        """Return a group protocol's own message in bytes, where topics have other names."""
+        """Return a group protocol's own message in bytes, rewritten if the user maps topics."""
         if not self.topics.mapping:
             return data
         try:
@@ -81,9 +81,8 @@ class Mapper:
             return data
 
     def learn(self, api_key: int, request: Body, captured: Body, live: Body, server: str) -> None:
-        """Learn names and ids from the captured and the live response to the same request.
-
-        Both answers are in the same form (`kcli.replay.traffic.versions.common`).
+        """Learn names and ids from the captured and the live response to the same request. Both are in the common form
+        (`kcli.replay.traffic.versions.common`).
         """
         if api_key == FETCH:
             self.sessions.learn(server, request, captured, live)
@@ -91,12 +90,12 @@ class Mapper:
         scope = scope_in(request, plan_of(known.request, self.dialect), Scope(), self.identities)._replace(
             topic="", partition=-1
         )
-        # Only the id that an answer gives its own client: of others it lists whom it has, in any order.
+        # Only the client's own id is learned, because the order of other members in a response is arbitrary.
         self.identities.learn("member", captured.get("memberId"), live.get("memberId"), scope)
         self.compare(captured, live, plan_of(known.response, self.dialect), scope, api_key in OFFSET_APIS)
 
     def compare(self, captured: Body, live: Body, plan: FieldPlan, outer: Scope, offsets: bool) -> None:
-        """Take in what two structs in the same place say."""
+        """Learn pairs from two structs at the same place. offsets: whether their offsets can be paired."""
         scope = scope_in(captured, plan, outer, self.identities)
         if isinstance(live.get("topicId"), str):
             self.topics.put(live.get("name") or live.get("topic") or "", live["topicId"])
@@ -131,7 +130,9 @@ def scope_in(value: Body, plan: FieldPlan, outer: Scope, identities: Identities)
 
 
 def entry_key(entry: Any, canonical: Callable[[str, Any], Any]) -> Any:
-    """Return what tells an entry from others of its list; None: nothing does. canonical: the same on both sides."""
+    """Return the key that identifies an entry of a list; None if it has none. canonical: makes captured and live values
+    equal.
+    """
     if not isinstance(entry, Mapping):
         return None
     parts: dict[str, Any] = {}
@@ -143,7 +144,9 @@ def entry_key(entry: Any, canonical: Callable[[str, Any], Any]) -> Any:
 
 
 def aligned(captured: list[Any], live: list[Any], identities: Identities) -> list[tuple[Any, Any]]:
-    """Return the entries of two lists that are the same thing: by what names them, else by place."""
+    """Return pairs of the captured and live entries of two lists with the same key; without keys, with the same
+    index.
+    """
     topics, suffix = identities.topics, identities.suffix
 
     def of_captured(name: str, item: Any) -> Any:
@@ -160,5 +163,5 @@ def aligned(captured: list[Any], live: list[Any], identities: Identities) -> lis
     by_key: dict[Any, list[Any]] = {}
     for each in reversed(live):
         by_key.setdefault(entry_key(each, of_live), []).append(each)
-    # A topic may stand in an answer several times.
+    # A response may have a topic several times.
     return [(one, by_key[key].pop()) for one, key in zip(captured, keys, strict=True) if by_key.get(key)]

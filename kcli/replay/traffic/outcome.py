@@ -1,4 +1,4 @@
-"""The outcome of a replay, by API: captured and live exchanges side by side, in memory that does not grow."""
+"""The outcome of a replay, by API: captured and live exchanges compared, in memory that does not grow."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import COORDINATOR_ERRORS
 from kcli.topic_names import INTERNAL
 
-# What passes by itself, and clients ask again for: a cluster that gets ready, a leader that moves, a transaction that
-# still ends, a session that is opened anew.
+# Errors that pass by themselves, and after which clients retry: the cluster is not ready, a leader moves, a transaction
+# still ends, a session has to be opened again.
 PASSING = words(
     "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
     " CONCURRENT_TRANSACTIONS OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND"
     " INVALID_FETCH_SESSION_EPOCH FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
 ) | {*COORDINATOR_ERRORS}
-# Of captured answers also what a group's moment decides: that another member has come or gone.
+# In captured responses also errors that depend on a group's timing: another member has joined or left.
 OF_THE_TIME = PASSING | {"REBALANCE_IN_PROGRESS"}
-# Errors of a cluster that lacks the subject of a request: no authorizer, a feature that is not switched on.
+# Errors of a cluster that lacks the subject of a request: no authorizer, a feature that is off.
 LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
-# Errors of a group to a client that is not a member of it.
+# Errors for a client that is no member of the group.
 STRANGERS = words("UNKNOWN_MEMBER_ID ILLEGAL_GENERATION FENCED_MEMBER_EPOCH STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND")
 UNREADY = "the captured cluster was not ready"
 OLD_MEMBER = "the member joined before the capture"
-SAMPLES = 10_000  # latencies that are kept of each API, drawn evenly
+SAMPLES = 10_000  # the most latencies that are kept of each API, sampled evenly
 
 
 class Latencies:
-    """Percentiles of many latencies, of a sample of them where there are more than are kept."""
+    """Percentiles of latencies in ms, from a sample of at most SAMPLES."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -56,7 +56,7 @@ class Latencies:
             self.kept[at] = milliseconds
 
     def percentile(self, part: float) -> float | None:
-        """Return that part's percentile; None: there are no latencies."""
+        """Return the percentile of this part (0.5: the median); None without latencies."""
         if not self.kept:
             return None
         rising = sorted(self.kept)
@@ -65,9 +65,8 @@ class Latencies:
 
 @dataclass
 class Pace:
-    """The pace of sent requests. asked: seconds that they take in the rhythm that was asked for; None: there is none.
-
-    late: of each request, by how many milliseconds it was sent behind its moment.
+    """The pace of sent requests. seconds: duration of all runs; asked: seconds that they should take at the requested
+    speed, None without one; late: delays of requests behind their time, in ms.
     """
 
     sent: int = 0
@@ -76,25 +75,25 @@ class Pace:
     late: Latencies = field(default_factory=Latencies)
 
     def add(self, late: float | None) -> None:
-        """Count a request that was sent. late: seconds behind its moment; None: it had none."""
+        """Count a sent request. late: seconds behind its time; None if it had no time."""
         self.sent += 1
         if late is not None:
             self.late.add(max(0.0, 1000 * late))
 
     def end(self, seconds: float, asked: float | None) -> None:
-        """Take note that a run has taken that long."""
+        """Add the duration of a run in seconds, and the one that it should have had."""
         self.seconds += seconds
         if asked is not None:
             self.asked = (self.asked or 0.0) + asked
 
     @property
     def asked_rate(self) -> float | None:
-        """Requests a second that were asked for; None: as many as go."""
+        """The requested number of requests a second; None: as many as possible."""
         return round(self.sent / self.asked, 1) if self.asked else None
 
     @property
     def rate(self) -> float | None:
-        """Requests a second; None: none were sent."""
+        """The actual number of requests a second; None if none was sent."""
         return round(self.sent / self.seconds, 1) if self.seconds and self.sent else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,7 +104,7 @@ class Pace:
 
 @dataclass
 class ApiTotals:
-    """Exchanges of one API, captured or live. records: of Produce those sent, of Fetch those that came."""
+    """Sums over the exchanges of one API, captured or live. records: sent in Produce, or returned by Fetch."""
 
     exchanges: int = 0
     unanswered: int = 0
@@ -116,7 +115,7 @@ class ApiTotals:
     latencies: Latencies = field(default_factory=Latencies)
 
     def add(self, exchange: Exchange, dialect: str | None, *, judged: bool = True) -> None:
-        """Take in an exchange. judged: its errors count."""
+        """Add an exchange. judged: its errors count."""
         self.exchanges += 1
         self.request_bytes += exchange.request_bytes
         self.response_bytes += exchange.response_bytes or 0
@@ -146,7 +145,7 @@ class ApiTotals:
 
 
 class ExchangeDifference(NamedTuple):
-    """A pair of exchanges that differ. live: None where nothing was sent, or no answer came."""
+    """A pair of exchanges that differ. live: None if nothing was sent."""
 
     api: str
     text: str
@@ -156,10 +155,12 @@ class ExchangeDifference(NamedTuple):
 
 @dataclass
 class ApiOutcome:
-    """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason.
+    """The outcome of one API.
 
-    lacking: exchanges that are not compared because the cluster lacks their subject, by reason. excused: errors of
-    captured answers that passed by themselves, and of live ones (negative) that came in their stead.
+    skipped: {reason: requests that were not sent}; problems: {reason: sent requests without a response}
+
+    lacking: {reason: exchanges that are not compared because the cluster lacks their subject}; excused: errors of
+    captured responses that were transient, minus the live errors in their place
     """
 
     api: str
@@ -172,7 +173,7 @@ class ApiOutcome:
     differences: Counter[str] = field(default_factory=Counter)
 
     def verdicts(self, level: Level) -> Iterator[str]:
-        """Yield what differs, at that level, in the sums of the API."""
+        """Yield the differences in the sums of the API, at this level."""
         if level == "none":
             return
         captured = self.captured.errors.copy()
@@ -204,14 +205,14 @@ def worded(errors: Counter[str]) -> str:
 
 
 def groups_in(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the groups that a request is about."""
+    """Yield the groups that a request names."""
     for each in (request, *(request.get("groups") or ())):
         if isinstance(each, Mapping) and each.get("groupId"):
             yield each["groupId"]
 
 
 def is_of_brokers(response: Mapping[str, Any] | None, topics: LiveTopics) -> bool:
-    """Return whether a live Fetch failed in topics alone that only brokers write to."""
+    """Return whether a live Fetch failed only in topics that only brokers write to."""
     failed = {
         topics.names.get(topic.get("topicId", ""), topic.get("topic"))
         for topic in (response or {}).get("responses", ())
@@ -229,7 +230,9 @@ def members_in(exchange: Exchange) -> Iterator[str]:
 
 
 class Outcome:
-    """Of a whole replay. shown: how many pairs of exchanges are kept of each kind of difference."""
+    """The outcome of a whole replay. shown: the most pairs of exchanges that are kept, one of each kind of
+    difference.
+    """
 
     def __init__(self, level: Level, shown: int = 0, dialect: str | None = None) -> None:
         self.level, self.shown, self.dialect = level, shown, dialect
@@ -238,14 +241,14 @@ class Outcome:
         self.kinds: Counter[tuple[str, str]] = Counter()
         self.retried = self.late = 0
         self.pace = Pace()
-        self.lost: dict[str, str] = {}  # captured groups that are not the same here, and why
+        self.lost: dict[str, str] = {}  # {captured group that is not the same here: reason}
 
     def api(self, exchange: Exchange) -> ApiOutcome:
         """Return the outcome of an exchange's API."""
         return self.apis.setdefault(exchange.api, ApiOutcome(exchange.api))
 
     def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
-        """Take in a captured exchange and the live one."""
+        """Add a captured exchange and its live one, and compare them."""
         if reason := self.reason_of_lack(captured, live, identities):
             self.lack(captured, live, reason)
             return
@@ -277,7 +280,7 @@ class Outcome:
             self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
 
     def reason_of_lack(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
-        """Return why two exchanges can't be compared; "" where they can."""
+        """Return why two exchanges can't be compared; "" if they can."""
         if live.errors == captured.errors:
             return ""
         if captured.api_key == API_VERSIONS:
@@ -296,7 +299,7 @@ class Outcome:
         return ""
 
     def lack(self, captured: Exchange, live: Exchange | None, reason: str) -> None:
-        """Take in a captured exchange that the cluster can't make again. live: where the request was sent."""
+        """Add a captured exchange that the cluster can't make again. live: the live one, if the request was sent."""
         api = self.api(captured)
         api.captured.add(captured, self.dialect, judged=False)
         if live is not None:
@@ -308,14 +311,14 @@ class Outcome:
         self.differ(captured, live, reason, counts=False)
 
     def skip(self, captured: Exchange, reason: str) -> None:
-        """Take in a captured exchange whose request can't be sent."""
+        """Add a captured exchange whose request can't be sent."""
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
         api.skipped[reason] += 1
         self.differ(captured, None, reason, counts=False)
 
     def fail(self, captured: Exchange, live: Exchange, reason: str) -> None:
-        """Take in one whose live request got no answer."""
+        """Add a captured exchange whose live request got no response."""
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
         api.live.add(live, self.dialect)
@@ -323,7 +326,9 @@ class Outcome:
         self.differ(captured, live, reason, counts=False)
 
     def differ(self, captured: Exchange, live: Exchange | None, text: str, *, counts: bool = True) -> None:
-        """Note a difference of one pair. counts: it is one by itself; else only where the sums differ."""
+        """Note a difference of one pair. counts: it is a difference by itself; else only a difference of the sums
+        counts.
+        """
         if counts:
             self.api(captured).differences[text] += 1
         self.kinds[captured.api, text] += 1
@@ -331,5 +336,5 @@ class Outcome:
             self.kept.append(ExchangeDifference(captured.api, text, captured, live))
 
     def has_differences(self) -> bool:
-        """Return whether anything differs at the level that is asked for."""
+        """Return whether anything differs at the chosen level."""
         return any(each.differences or any(each.verdicts(self.level)) for each in self.apis.values())

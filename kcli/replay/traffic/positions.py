@@ -1,8 +1,8 @@
-"""The positions of a replay's fetches: after the records of live responses, as a consumer's.
+"""The positions of a replay's fetches: after the records of live responses, like a consumer's.
 
-A live answer may bring more than the captured one: a fetch at the captured offset would read that again. So a partition
-is fetched where its latest live records end, unless the captured client went elsewhere itself; in a fetch session also
-one that the captured client had no reason to name.
+A live response may have more records than the captured one, so that a fetch at the captured offset would read some
+again. So a partition is fetched from the end of its latest live records, unless the captured client changed the
+position itself. In a fetch session this may add partitions that the captured client did not have to name.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ NAMES = ("topic", "topicId")
 
 
 class LivePositions:
-    """Of one connection, by live topic and partition: where the captured client goes on, and where the live one does.
+    """The positions of one connection, by live topic and partition: of the captured client and of the live one.
 
-    asked: partitions of the fetch session, or of the latest fetch without one, each with its topic's names. may_lag: a
-    partition that returned fewer records than in the capture is not fetched after the missing ones.
+    asked: partitions of the fetch session, or of the latest fetch without one, each with its topic's names; may_lag: do
+    not skip records that the live cluster has not returned yet
     """
 
     def __init__(self, topics: LiveTopics, *, may_lag: bool = False) -> None:
@@ -33,7 +33,7 @@ class LivePositions:
         self.asked: dict[Key, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def request(self, captured: Body, live: dict[str, Any]) -> None:
-        """Set the offsets of a live Fetch, whose partitions are those of the captured one in the same order."""
+        """Set the offsets of a live Fetch. Its partitions are those of the captured one in the same order."""
         goes_on = live.get("sessionEpoch", FINAL_EPOCH) > FULL_EPOCH
         if not goes_on:
             self.asked.clear()
@@ -56,7 +56,7 @@ class LivePositions:
                 live["topics"].append(names | {"partitions": [moved]})
 
     def answer(self, captured: Body | None, live: Body) -> None:
-        """Take in what both answers to a Fetch brought."""
+        """Move the positions behind the records of both responses to a Fetch."""
         for key, end in ends_in(captured or {}, self.captured_name):
             self.captured[key] = end
         for key, end in ends_in(live, self.live_name):
@@ -73,7 +73,9 @@ class LivePositions:
 
 
 def ends_in(answer: Body, name_of: Callable[[Body], str]) -> Iterator[tuple[Key, int]]:
-    """Yield where the records of each partition end that brought some; of magic 0 and 1 a batch does not say it."""
+    """Yield (partition, end offset of its records) for partitions with records. Those of magic 0 and 1 are left out,
+    because their batches do not have the end.
+    """
     for topic in answer.get("responses", ()):
         for part in topic["partitions"]:
             batches = batches_of(part["records"]) if part.get("records") else []

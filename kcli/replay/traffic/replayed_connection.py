@@ -1,4 +1,4 @@
-"""One captured connection as a live one: its requests one after the other, each when it is its turn."""
+"""Replays one captured connection: its requests one after the other, each in its turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kcli.schemas.apikeys import END_TXN, FETCH, INIT_PRODUCER_ID, JOIN_GROUP, P
 from kcli.schemas.field_codes import CoordinatorType
 
 RETRIES, PAUSE = 50, 0.1
-JOINS = 10  # how often a member joins again as its round was too small
+JOINS = 10  # how often a member joins again if its round was too small
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
 
 
@@ -50,7 +50,7 @@ class Shared(Learnt, Protocol):
 
 
 class LiveConnection:
-    """Acts as a captured connection: it sends its requests in order, and takes answers when they come."""
+    """Acts as a captured connection: it sends the requests in order, and processes responses when they come."""
 
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
@@ -58,10 +58,10 @@ class LiveConnection:
         self.requests = Requests(shared, self.positions)
         self.lines = LiveLines(name, shared.suffix, shared.config, shared.destinations, shared.recorder)
         self.answers: set[asyncio.Task[None]] = set()
-        self.lasting: set[tuple[int, frozenset[str]]] = set()  # errors by API that were asked again in vain
+        self.lasting: set[tuple[int, frozenset[str]]] = set()  # errors by API after which retries failed
 
     async def play(self, step: Step) -> None:
-        """Send a step's request, or say why it can't be sent."""
+        """Send a step's request, or report why it can't be sent."""
         try:
             await self.send(step)
         except (NetworkError, SchemaError, EncodeError, DecodeError) as error:
@@ -69,23 +69,23 @@ class LiveConnection:
             self.shared.rhythm.done(step)
 
     async def finish(self) -> None:
-        """Wait for the last answers."""
+        """Wait for the last responses."""
         if self.answers:
             await asyncio.wait(self.answers)
 
     async def close(self) -> None:
-        """End the connections, and drop answers that are still to come."""
+        """Close the connections, and drop responses that have not come yet."""
         for task in self.answers:
             task.cancel()
         await self.lines.close()
 
     def leave_out(self, step: Step, reason: str) -> None:
-        """Send nothing for a step, and have it counted apart."""
+        """Send nothing for a step, and count it by the reason."""
         self.shared.outcome.lack(step.exchange, None, reason)
         self.shared.rhythm.done(step)
 
     async def send(self, step: Step) -> None:
-        """Send a step's request. Answers are taken when they come."""
+        """Send a step's request. A task takes the response when it comes."""
         exchange = step.exchange
         if was_refused(exchange):
             self.leave_out(step, UNREADY)
@@ -121,11 +121,11 @@ class LiveConnection:
 
     @property
     def identities(self) -> Identities:
-        """Return the pairs of ids that the client has learnt."""
+        """Return the pairs of ids that the client has learned."""
         return self.shared.mapper.identities
 
     async def coordinating(self, body: Mapping[str, Any], session: Session) -> Session:
-        """Return a connection to the coordinator of a request's transaction: this one, where there is no other."""
+        """Return a connection to the coordinator of a request's transaction; `session` if there is no other."""
         key = CoordinatorType.TRANSACTION, body.get("transactionalId") or ""
         there = self.shared.destinations.coordinators.get(key)
         if there is None or there == session.connection.address:
@@ -133,17 +133,17 @@ class LiveConnection:
         return await self.shared.destinations.client.session_at(there)
 
     def ask(self, exchange: Exchange, version: int, frame: bytes, line: OpenConnection) -> asyncio.Future[bytes]:
-        """Send a request's frame. Returns the future of its answer's."""
+        """Send a request's frame. Returns the future of the response's frame."""
         line.record(FROM_CLIENT, frame)
         correlation = int.from_bytes(frame[4:8], "big", signed=True)
         seconds = self.shared.config.seconds("request.timeout.ms")
-        if exchange.api_key == JOIN_GROUP:  # a broker holds it until the others have come
+        if exchange.api_key == JOIN_GROUP:  # a broker holds it until the other members have joined
             seconds += max(exchange.request.get("rebalanceTimeoutMs", 0), exchange.request["sessionTimeoutMs"]) / 1000
         return line.session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
 
     async def adopt(self, exchange: Exchange, session: Session) -> None:
-        """Ask the broker for an id for each producer of a request that began before the capture.
-        Raises NetworkError.
+        """Ask the broker for an id for each producer of a request that began before the capture. Raises
+        NetworkError.
         """
         if exchange.api_key == INIT_PRODUCER_ID:
             return
@@ -162,7 +162,9 @@ class LiveConnection:
     async def take(
         self, step: Step, version: int, line: OpenConnection, begun: int, frame: bytes, answer: asyncio.Future[bytes]
     ) -> None:
-        """Take the answer to a request; ask again where the captured cluster was ready and this one is not yet."""
+        """Process the response to a request. Send the request again if the captured cluster was ready and this one is
+        not yet.
+        """
         exchange, outcome = step.exchange, self.shared.outcome
         joined: Exchange | None = None
         try:
@@ -170,7 +172,7 @@ class LiveConnection:
                 data = await answer
                 line.record(FROM_SERVER, data)
                 live = self.live(exchange, line.session, begun, frame, time.time_ns(), bytes(data))
-                if joined is not None and live.errors:  # it has left meanwhile
+                if joined is not None and live.errors:  # the member has left meanwhile
                     live = joined
                     break
                 if again == RETRIES or not await self.goes_on(exchange, live, again):
@@ -193,7 +195,9 @@ class LiveConnection:
             self.shared.rhythm.done(step)
 
     async def goes_on(self, exchange: Exchange, live: Exchange, again: int) -> bool:
-        """Return whether to ask again: the captured cluster was ready, and this one is not yet. Raises NetworkError."""
+        """Return whether to send the request again, because the captured cluster was ready and this one is not yet.
+        Raises NetworkError.
+        """
         if exchange.response_frame is None:
             return False
         joined = live.response if exchange.api_key == JOIN_GROUP and again < JOINS else None
@@ -207,7 +211,7 @@ class LiveConnection:
         return await self.may_pass(exchange, live.errors, again)
 
     async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
-        """Make ready to ask again after these errors. Returns False if they did not pass last time. Raises
+        """Prepare to send a request again after these errors. Returns False if retries failed before. Raises
         NetworkError.
         """
         kind = exchange.api_key, frozenset(errors)
@@ -226,7 +230,7 @@ class LiveConnection:
         return True
 
     def learn(self, exchange: Exchange, live: Exchange) -> None:
-        """Take in the live ids of an answer."""
+        """Learn the live ids in a response."""
         captured, answer, key = exchange.response, live.response, exchange.api_key
         if key == FETCH and answer is not None:
             self.positions.answer(captured, answer)
@@ -237,6 +241,6 @@ class LiveConnection:
     def live(
         self, exchange: Exchange, session: Session, begun: int, frame: bytes, ended: int | None, answer: bytes | None
     ) -> Exchange:
-        """Return the sent requests and the received responses. begun, ended: ns since 1970."""
+        """Return the live exchange of a sent request and its response. begun, ended: ns since 1970."""
         link = Link(str(session.connection.address), exchange.link.client)
         return Exchange(link, begun, frame, ended, answer, self.shared.bodies)

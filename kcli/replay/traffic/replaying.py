@@ -1,4 +1,4 @@
-"""Runs all traffic again: reads captures twice as streams, and sends the requests of every client."""
+"""Replays all traffic: reads captures twice as streams, and sends the requests of every client."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from kcli.topic_names import lawful_name
 
 @dataclass(frozen=True, kw_only=True)
 class TrafficOptions(ReplayOptions):
-    """clients: how often each captured client runs at once. memory: bytes of captures that are held.
+    """The options of a replay of traffic.
 
-    free: a load test: connections do not wait for what others did, and fetches wait less for records.
+    clients: number of copies of each captured client that run at once; memory: bytes of captures that are held; free: a
+    load test, in which connections do not wait for each other, and fetches wait less for records
     """
 
     clients: int = 1
@@ -47,15 +48,14 @@ class TrafficOptions(ReplayOptions):
 
     @property
     def suffixes(self) -> list[str]:
-        """Return the suffix for the groups and transactions of each client's copy."""
+        """Return the suffixes of the copies' groups and transactions."""
         return [""] if self.clients == 1 else [f"-{number}" for number in range(1, self.clients + 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The setting of a replay. outcome: takes what comes; done: called after each step of each client.
-
-    recorder: gets the messages. history: has the records that topics are filled with before.
+    """The setting of a replay. outcome: gets the exchanges; done: called after each step of each client; recorder: gets
+    the messages; history: records to fill topics with before the run.
     """
 
     survey: Survey
@@ -71,7 +71,7 @@ class Setting:
 
 
 class ReplayedClients:
-    """All clients of the captures once: their learnt state, and their connections."""
+    """One copy of all clients of the captures: their learned state, and their connections."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class ReplayedClients:
         appends: Appends | None,
         begin: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
-        """Prepare the connections. begin: starts a connection's task."""
+        """Prepare the state. begin: starts a connection's task."""
         self.suffix, self.config, self.dialect = suffix, setting.config, setting.dialect
         self.recorder, self.free = setting.recorder, setting.options.free
         self.destinations, self.outcome, self.rhythm, self.begin = destinations, setting.outcome, rhythm, begin
@@ -99,7 +99,7 @@ class ReplayedClients:
         self.feeds: dict[str, Feed[Step]] = {}
 
     def put(self, exchange: Exchange) -> None:
-        """Queue an exchange for its connection, which makes it when it is its turn."""
+        """Queue an exchange for its connection, which makes it in its turn."""
         name = exchange.connection
         feed = self.feeds.get(name)
         if feed is None:
@@ -119,9 +119,8 @@ class ReplayedClients:
 
 
 async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None:
-    """Run the exchanges that `read` gives anew each time, once for each repetition.
-
-    Raises NetworkError, UsageError if the run can't begin.
+    """Run the exchanges, once for each repetition. read: returns them anew for each run. Raises NetworkError,
+    UsageError if the run can't begin.
     """
     options = setting.options
     async with Client(setting.config, setting.dialect, setting.notify) as client:
@@ -164,7 +163,7 @@ async def run(items: Iterable[object], setting: Setting, destinations: Destinati
         setting.done()
 
     rhythm = CapturedRhythm(options.scale, setting.outcome, ended)
-    # Of clients that are there several times, each batch comes several times: logs can't be as captured.
+    # With several copies of the clients each batch comes several times, so that logs can't be as captured.
     appends = Appends() if options.clients == 1 and not options.free else None
     wanted = (each for each in items if isinstance(each, Exchange) and choice.reason(each) is None)
     try:

@@ -1,4 +1,4 @@
-"""The requests of a replay: captured ones with live names, ids and numbers, in a version that the broker has."""
+"""Makes the live requests of a replay: captured ones with live names, ids and sequences, in a version of the broker."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kcli.replay.traffic.rhythm import CapturedRhythm
 from kcli.replay.traffic.versions import converted
 from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, JOIN_GROUP, PRODUCE
 
-MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
+MAGIC_2_SINCE = 3  # from this version on Produce accepts only batches of magic 2
 
 
 class Learnt(Protocol):
-    """The knowledge of the live cluster."""
+    """The knowledge of the live cluster that requests need."""
 
     suffix: str
     mapper: Mapper
@@ -35,13 +35,12 @@ class Requests:
     """Makes the live requests of one client."""
 
     def __init__(self, learnt: Learnt, positions: LivePositions) -> None:
-        """Prepare requests. positions: where fetches go on."""
+        """Prepare requests. positions: of the connection's fetches."""
         self.learnt, self.positions = learnt, positions
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
-        """Return the live request's body.
-
-        Raises SchemaError, EncodeError if the captured one has no form in that version.
+        """Return the live request's body. Raises SchemaError, EncodeError if the captured one has no form in this
+        version.
         """
         key, topics = exchange.api_key, self.learnt.mapper.topics
         body: Mapping[str, Any] = self.learnt.mapper.request(key, exchange.request, exchange.link.server)
@@ -68,17 +67,17 @@ class Requests:
         return frames.encode_request(header, dict(body), session.dialect)
 
     def again(self, frame: bytes, exchange: Exchange, version: int, session: Session) -> bytes:
-        """Return the frame of a request that is sent once more: a Produce with the same sequences."""
+        """Return the frame of a request that is sent again. A Produce keeps its sequences."""
         if exchange.api_key != PRODUCE:
             body = self.body(exchange, version, session)
-            if exchange.api_key == JOIN_GROUP:  # a member that has got its id by now
+            if exchange.api_key == JOIN_GROUP:  # the member may have its id by now
                 known = self.learnt.mapper.identities.members.get((exchange.response or {}).get("memberId", ""))
                 body = {**body, "memberId": known or body["memberId"]}
             return self.framed(exchange, version, session, body)
         return frame[:4] + session.connection.next_correlation().to_bytes(4, "big") + frame[8:]
 
     def with_records(self, exchange: Exchange, body: Mapping[str, Any], version: int) -> dict[str, Any]:
-        """Return a Produce with its batches numbered as live producers number theirs."""
+        """Return a Produce with the producer fields of its batches replaced by live ones."""
         topics = []
         for captured, topic in zip(exchange.request["topicData"], body["topicData"], strict=True):
             name = self.learnt.mapper.topics.captured_name(captured.get("topicId") or captured["name"])
@@ -88,7 +87,7 @@ class Requests:
         return dict(body) | {"topicData": [each for each in topics if each["partitionData"]]}
 
     def records(self, part: Mapping[str, Any], topic: str, version: int) -> bytes | None:
-        """Return the batches of a partition, for that version of Produce."""
+        """Return the batches of a partition, for this version of Produce."""
         data = part["records"]
         if not data:
             return None if data is None else bytes(data)

@@ -1,4 +1,4 @@
-"""The rhythm of a replay: captured times and order, and not too far ahead of waiting responses."""
+"""The rhythm of a replay: captured times and order, with a limited read-ahead."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from kcli.replay.traffic.captured_exchanges import size_of
 from kcli.replay.traffic.outcome import Outcome
 from kcli.replay.traffic.steps import Step
 
-MOST_STEPS = 500  # of one client that are read ahead
-MOST_BYTES = 1 << 26  # of requests and answers among them
-MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
-SETTLE = 0.01  # seconds behind a request that a broker holds back
+MOST_STEPS = 500  # of one client; the most that are read ahead
+MOST_BYTES = 1 << 26  # of requests and responses in these steps
+MOST_WAIT = 10.0  # seconds to wait for responses that came before in the capture
+SETTLE = 0.01  # seconds after a request that a broker holds back
 
 
 class CapturedRhythm(Rhythm[Step]):
-    """The captured times, and the order that steps know of. outcome: gets how punctual it is; ended: takes each step
-    that is done."""
+    """The captured times, and the order in which steps depend on each other. outcome: gets the delays; ended: called
+    with each step that is done.
+    """
 
     def __init__(self, scale: float | None, outcome: Outcome, ended: Callable[[Step], None]) -> None:
         super().__init__(scale)
         self.outcome, self.ended = outcome, ended
-        self.last = 0.0  # moment of the capture that has been sent
+        self.last = 0.0  # captured time (s) of the latest sent step
 
     async def turn(self, step: Step) -> None:
         """Wait until a step is due, and the responses that it depends on have arrived."""
@@ -38,23 +39,23 @@ class CapturedRhythm(Rhythm[Step]):
             await asyncio.sleep(each.sent_at + SETTLE - asyncio.get_running_loop().time())
 
     def sending(self, step: Step) -> None:
-        """Take in how late a step's request goes out."""
+        """Note the delay of a step's request."""
         self.last = max(self.last, step.seconds)
         self.outcome.pace.add(self.passed() - step.seconds / self.scale if self.scale is not None else None)
         step.leave(asyncio.get_running_loop().time())
 
     def done(self, step: Step) -> None:
-        """End the wait of steps for this one."""
+        """End the wait of other steps for this one."""
         step.end()
         self.ended(step)
 
     def stop(self) -> None:
-        """Note how long the run has taken."""
+        """Note the duration of the run."""
         self.outcome.pace.end(self.passed(), None if self.scale is None else self.last / self.scale)
 
 
 class Room:
-    """The room for reading ahead of sending. clients: how many share it."""
+    """The limit of steps and bytes that are read ahead of sending. clients: number of copies that share it."""
 
     def __init__(self, clients: int = 1) -> None:
         self.most = MOST_STEPS * clients
@@ -62,7 +63,7 @@ class Room:
         self._free = asyncio.Event()
 
     async def enter(self, exchange: Exchange) -> None:
-        """Wait for room for one more."""
+        """Wait until there is room for another exchange, and take it."""
         while self.steps >= self.most or (self.bytes > MOST_BYTES and self.steps):
             self._free.clear()
             await self._free.wait()
@@ -70,7 +71,7 @@ class Room:
         self.bytes += size_of(exchange)
 
     def leave(self, exchange: Exchange) -> None:
-        """Give the room of one back that is done."""
+        """Release the room of an exchange that is done."""
         self.steps -= 1
         self.bytes -= size_of(exchange)
         self._free.set()

@@ -1,7 +1,7 @@
-"""Rounds of a group's members that join together: the live ones have as many members as the captured ones.
+"""Rounds of a group's members that join together: live rounds get as many members as the captured ones.
 
-Which of several members a coordinator takes into one generation is decided by the moment. A member whose round was too
-small joins again, as a client does that learns of another member, and so does who was in that round with it.
+Timing decides which members a coordinator takes into one generation. A member whose round was too small joins again, as
+a client does that learns of another member, and so do the others in that round.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 
-MOST = 10_000  # live rounds that are remembered
-LEADER_SECONDS = 1.0  # how long members wait for what their leader was told
+MOST = 10_000  # the most live rounds that are remembered
+LEADER_SECONDS = 1.0  # how long members wait for their leader's response
 
 Round = tuple[str, int]  # a group and its generation
 
 
 class Rounds:
-    """Those of one client of all groups. captured: how many members each round had."""
+    """The rounds of one client of all groups. captured: number of members in each captured round."""
 
     def __init__(self, captured: Mapping[Round, int]) -> None:
         self.captured = captured
-        self.small: dict[Round, asyncio.Future[bool]] = {}  # live ones: whether they have fewer
+        self.small: dict[Round, asyncio.Future[bool]] = {}  # {live round: whether it has fewer members}
 
     async def is_small(self, captured: Exchange, live: Mapping[str, Any]) -> bool:
-        """Return whether a live JoinGroup's answer is of a round that has fewer members than the captured one."""
+        """Return whether a live JoinGroup's response is of a round with fewer members than the captured one."""
         if captured.response is None or captured.response["errorCode"] or live["errorCode"]:
             return False
         group = captured.request["groupId"]
@@ -34,13 +34,13 @@ class Rounds:
         if size == 1:
             return False
         known = self.round(group, live["generationId"])
-        if live["members"] and not known.done():  # the leader is told of all
+        if live["members"] and not known.done():  # only the leader's response lists the members
             known.set_result(len(live["members"]) < size)
         await asyncio.wait([known], timeout=LEADER_SECONDS)
         return known.done() and known.result()
 
     def round(self, group: str, generation: int) -> asyncio.Future[bool]:
-        """Return the state of a live round after its leader got its response."""
+        """Return the future of a live round; its leader's response sets whether the round is small."""
         if len(self.small) > MOST:
             del self.small[next(iter(self.small))]
         return self.small.setdefault((group, generation), asyncio.get_running_loop().create_future())

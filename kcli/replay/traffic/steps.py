@@ -1,9 +1,9 @@
-"""The order of a replay: which answers each request waits for, as the capture shows it.
+"""The order of a replay: the responses that each request waits for, by the capture.
 
-A request waits for the answers that came before it on its own connection, and for those of every write on any other
-connection that came before it: what it does may be due to them (a fetch of what a produce wrote). Requests behind a
-JoinGroup or SyncGroup that a broker holds back are sent a moment after it. Writes to a partition are made in the order
-of their offsets, also where they were on their way at once.
+A request waits for the responses that came before it on its own connection, and for those of every write on other
+connections that came before it, because it may depend on them (a fetch of what a produce wrote). Requests after a
+JoinGroup or SyncGroup that a broker holds back are sent a moment later. Writes to a partition are made in the order of
+their offsets, also if they were sent at once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from kcli.replay.traffic.choice import GROUP_APIS, HELD, Choice
 class Step:
     """One captured exchange that is made again. seconds: since the first one, as captured.
 
-    own: answers on its connection, and after: writes on others, that come first; behind: requests that are sent first.
-    sent, done: when its request has gone out, and when all is learnt from its answer, or there will be none.
+    own: futures of earlier responses on its connection; after: of earlier writes on others; behind: steps whose
+    requests have to be sent first; sent: set when its request has been sent; done: set when its response was processed,
+    or there will be none
     """
 
     exchange: Exchange
@@ -36,13 +37,13 @@ class Step:
     sent_at: float = 0.0
 
     def leave(self, at: float) -> None:
-        """Take note that the request has gone out."""
+        """Note that the request has been sent."""
         self.sent_at = at
         if not self.sent.done():
             self.sent.set_result(None)
 
     def end(self) -> None:
-        """Take note that nothing more comes of it."""
+        """Note that the step is done."""
         self.leave(self.sent_at)
         if not self.done.done():
             self.done.set_result(None)
@@ -52,17 +53,17 @@ class StepSequence:
     """Steps of one client, made in the order of their requests."""
 
     def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None, *, free: bool = False) -> None:
-        """Order the steps. appends: the known order of the logs; None: they are filled as it comes. free: a request
-        waits for responses on its own connection alone.
+        """Order the steps. appends: the captured order of writes; None: they are not ordered by it; free: a request
+        waits only for responses on its own connection.
         """
         self.choice, self.first_ns, self.appends, self.free = choice, first_ns, appends, free
         self._number = 0
-        self._coming: list[tuple[int, int, Step]] = []  # writes by the time of their captured answer
-        self._answered: list[Step] = []  # writes whose captured answer has come, and whose live one has not
-        self._own: dict[str, list[tuple[int, Step]]] = {}  # by connection, by the time of their captured answer
+        self._coming: list[tuple[int, int, Step]] = []  # writes by the time of their captured response
+        self._answered: list[Step] = []  # writes whose captured response has come, but not the live one
+        self._own: dict[str, list[tuple[int, Step]]] = {}  # {connection: [(time of the captured response, step)]}
 
     def step(self, exchange: Exchange) -> Step:
-        """Return the step of the next exchange."""
+        """Return the step of the next exchange. Exchanges come in the order of their requests."""
         now = exchange.request_ns
         while self._coming and self._coming[0][0] <= now:
             self._answered.append(heappop(self._coming)[2])
@@ -89,5 +90,5 @@ class StepSequence:
         return step
 
     def forget(self, connection: str) -> None:
-        """Forget a connection that has had its last request."""
+        """Drop the state of a connection that has no more requests."""
         self._own.pop(connection, None)

@@ -1,4 +1,4 @@
-"""A first reading of captures: the topics, groups and features that a cluster needs for their replay."""
+"""Surveys captures before a replay: the topics, groups and coordinators that it needs on a cluster."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from kcli.topic_names import INTERNAL
 
 Body = Mapping[str, Any]
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("LEADER_NOT_AVAILABLE")
-# What goes to the leader of partitions, whatever group or transaction it names.
+# Requests that go to the leader of partitions, even if they name a group or transaction.
 OF_LEADERS = frozenset([PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE])
 
 
 class ConnectionPurpose(NamedTuple):
-    """The purpose of a connection, by its first request that shows it: a coordinator's key, or a partition.
+    """The purpose of a connection, from its first request that shows it: a coordinator's key, or a partition.
 
-    kind: as FindCoordinator's keyType, -1 for a partition. name: the key, or the captured topic by name or id.
+    kind: FindCoordinator's keyType, -1 for a partition; name: the key, or the captured topic by name or id
     """
 
     kind: int
@@ -48,12 +48,14 @@ class ConnectionPurpose(NamedTuple):
 
 @dataclass
 class SeenTopic:
-    """partitions: how many it has at least. is_late: it was not there at first, and requests that are made again have
-    it made; is_made: by CreateTopics.
+    """A captured topic.
 
-    By partition: replicas, the captured nodes at first, the leader before the others; servers, who served it first;
-    read, the lowest offset of records that fetches were answered with; produced, the lowest one that a Produce was
-    answered with which is made again.
+    partitions: the least number that it has; is_late: it did not exist at first, and requests that are made again
+    create it; is_made: by CreateTopics
+
+    replicas: {partition: captured nodes at first, the leader before the others}; servers: {partition: broker that
+    served it first}; read: {partition: lowest offset of records that fetches returned}; produced: {partition: lowest
+    offset of records that requests made again appended}
     """
 
     partitions: int = 0
@@ -66,17 +68,20 @@ class SeenTopic:
 
     @property
     def presumed(self) -> set[int]:
-        """Return the partitions in which fetches found records that were there before."""
+        """Return the partitions in which fetches found records from before the capture's own requests."""
         return {index for index, offset in self.read.items() if offset < self.produced.get(index, offset + 1)}
 
 
 @dataclass
 class Survey:
-    """Of the exchanges that a replay makes again. topics: by captured name or id, those that requests name and that the
-    capture shows to exist. connections: requests on each. left_out: how many exchanges, by reason.
+    """A survey of the exchanges that a replay makes again.
 
-    coordinated: (keyType, key) of groups and transactions. rounds: how many members joined a generation together.
-    nodes: addresses that brokers announce, by captured id; servers: those that were spoken to.
+    topics: {captured name or id: topic} of the topics that the capture shows to exist; asked: topics that the requests
+    name; connections: {connection: number of requests}; routes: {connection: purpose}; left_out: {reason: number of
+    exchanges}
+
+    coordinated: (keyType, key) of groups and transactions; rounds: {round: number of members that joined together};
+    nodes: {captured id: address that brokers announce}; servers: addresses that requests were sent to
     """
 
     names: TopicNames = field(default_factory=TopicNames)
@@ -93,7 +98,9 @@ class Survey:
     first_ns: int = 0
 
     def needed(self) -> dict[str, SeenTopic]:
-        """Return the topics that the requests need, by captured name; of an id that has no name that id."""
+        """Return {captured name: topic} of the topics that the requests need; an id without a name stands for
+        itself.
+        """
         found: dict[str, SeenTopic] = {}
         for each in self.asked:
             name = self.names.names.get(each, each)
@@ -110,7 +117,7 @@ class Survey:
 
 
 def survey(exchanges: Iterable[Exchange], choice: Choice, dialect: str | None = None) -> Survey:
-    """Read exchanges, in the order in which they were answered."""
+    """Survey exchanges, which come in the order of their responses."""
     made = Survey()
     for each in exchanges:
         reason = choice.reason(each)
@@ -121,7 +128,7 @@ def survey(exchanges: Iterable[Exchange], choice: Choice, dialect: str | None = 
 
 
 def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool) -> None:
-    """Take in an exchange. wanted: it is made again; others only tell of topics and brokers."""
+    """Add an exchange. wanted: it is made again; others only show topics and brokers."""
     request, response = exchange.request, exchange.response
     if request is None:
         return
@@ -146,7 +153,7 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
             return
         for topic, index in named.partitions:
             name = topic_text(topic)
-            # Who leads what brokers keep for themselves is the live cluster's affair.
+            # The leaders of internal topics do not determine where a connection goes.
             if index is not None and made.names.names.get(name, name) not in INTERNAL:
                 made.routes[exchange.connection] = ConnectionPurpose(-1, name, index)
                 break
@@ -160,12 +167,12 @@ def names_of(exchange: Exchange, dialect: str | None) -> Named:
 
 
 def topic_text(topic: str | tuple[str]) -> str:
-    """Return a topic's name, or its id, as messages name it."""
+    """Return a topic's name or id as text. A tuple has an id."""
     return topic if isinstance(topic, str) else topic[0]
 
 
 def learn_annotated(names: TopicNames, body: Body) -> None:
-    """Learn names beside ids (`_topicName`), of any message."""
+    """Learn names beside ids (`_topicName`) in any message."""
     for item in body.values():
         if isinstance(item, list) and item and isinstance(item[0], dict) and "topicId" in item[0]:
             for each in item:
@@ -174,7 +181,7 @@ def learn_annotated(names: TopicNames, body: Body) -> None:
 
 
 def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[int, str]]:
-    """Return (keyType, key) of the groups and transactions of a request that goes to their coordinator."""
+    """Return (keyType, key) of the groups or transactions whose coordinator a request goes to."""
     if api_key in OF_LEADERS:
         return []
     if api_key == FIND_COORDINATOR:
@@ -187,7 +194,7 @@ def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[in
 
 
 def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
-    """Learn topics and brokers from a response. wanted: its request is sent again, and may make a topic again."""
+    """Learn topics and brokers from a response. wanted: its request is sent again, and may create a topic again."""
     if exchange.api_key == METADATA:
         made.nodes |= {each["nodeId"]: str(Address(each["host"], each["port"])) for each in response["brokers"]}
         for topic in response["topics"]:
@@ -203,7 +210,7 @@ def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *
 
 
 def see_partitions(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
-    """Learn partitions from a response: how many a topic has, who serves them, and the first offsets of records."""
+    """Learn partitions from a response: their number, the brokers that serve them, and the first offsets of records."""
     plan = plan_of(catalog(dialect).known(exchange.api_key).response, dialect)
     for name, index, part in partitions_in(response, plan, ""):
         seen = made.topics.setdefault(name, SeenTopic())
@@ -236,7 +243,7 @@ def see_metadata(made: Survey, topic: Body, *, wanted: bool) -> None:
 
 
 def partitions_in(value: Body, plan: FieldPlan, topic: str) -> Iterator[tuple[str, int, Body]]:
-    """Yield (topic, index, entry) of each partition that a response reports without an error."""
+    """Yield (topic, index, entry) of each partition without an error in a response."""
     scopes = {part: value[name] for part, name in plan.scopes if value.get(name) not in (None, "")}
     topic = scopes.get("topic", topic)
     index = scopes.get("partition")

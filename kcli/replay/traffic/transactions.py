@@ -1,7 +1,7 @@
-"""The steps that newer versions of transactions take by themselves, sent one by one to an older broker (KIP-890).
+"""Sends to an older broker the requests that newer versions of transactions make unnecessary (KIP-890).
 
 From Produce v12 and TxnOffsetCommit v5 on, the broker itself adds partitions and groups to a transaction. In older
-versions a client has to: AddPartitionsToTxn and AddOffsetsToTxn come before.
+versions a client has to send AddPartitionsToTxn and AddOffsetsToTxn before.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from kcli.schemas.apikeys import (
 from kcli.schemas.errors import error_code, error_name
 
 IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
-OF_CLIENTS = 3  # the newest AddPartitionsToTxn that is a client's
-CONCURRENT = error_code("CONCURRENT_TRANSACTIONS")  # the transaction before still ends
+OF_CLIENTS = 3  # the newest version of AddPartitionsToTxn for clients
+CONCURRENT = error_code("CONCURRENT_TRANSACTIONS")  # the previous transaction still ends
 RETRIES, PAUSE = 50, 0.1
-ENDING = frozenset(["PrepareCommit", "PrepareAbort"])  # states in which marks are still to be written
+ENDING = frozenset(["PrepareCommit", "PrepareAbort"])  # states in which markers are not all written
 SHORT_PAUSE = 0.005
 
 Body = Mapping[str, Any]
 
 
 class Transactions:
-    """The open transactions of one client: what was added to them, by transactional id."""
+    """The open transactions of one client. added: {transactional id: partitions and groups that were added}."""
 
     def __init__(self) -> None:
         self.added: dict[str, set[Any]] = {}
 
     async def prepare(self, api_key: int, captured: int, version: int, body: Body, session: Session) -> None:
-        """Add the partitions and offsets that a request of that version does not add itself. body: with live ids.
-        Raises NetworkError."""
+        """Add the partitions and groups that a request of this version does not add itself. body: with live ids. Raises
+        NetworkError.
+        """
         name = body.get("transactionalId")
         if api_key == END_TXN and name:
             self.added.pop(name, None)
@@ -64,7 +65,7 @@ class Transactions:
 
 
 def producer_of(api_key: int, body: Body) -> dict[str, int]:
-    """Return the producer's id and epoch of a request: those of a Produce stand in its batches."""
+    """Return the producer's id and epoch of a request; a Produce has them in its batches."""
     if api_key != PRODUCE:
         return {name: body[name] for name in ("producerId", "producerEpoch")}
     from kcli.replay.produced_batches import batches_of
@@ -77,9 +78,8 @@ def producer_of(api_key: int, body: Body) -> dict[str, int]:
 
 
 async def ask(session: Session, api_key: int, body: Body, high: int = 32_767) -> None:
-    """Send a request until the transaction before has ended. Another error is the caller's request's to show.
-
-    Raises BrokerError.
+    """Send a request until the previous transaction has ended. Other errors are ignored; the caller's own request will
+    show them. Raises BrokerError if that transaction does not end.
     """
     version = session.versions.best(api_key, high=high)
     for _ in range(RETRIES):
@@ -96,7 +96,9 @@ async def ask(session: Session, api_key: int, body: Body, high: int = 32_767) ->
 
 
 async def marked(transaction: str, session: Session) -> None:
-    """Wait until the marks of a transaction that has ended are written, where its coordinator tells (KIP-664)."""
+    """Wait until the markers of a transaction that has ended are written, if the coordinator can report it
+    (KIP-664).
+    """
     if DESCRIBE_TRANSACTIONS not in session.versions.ranges:
         return
     for _ in range(RETRIES):

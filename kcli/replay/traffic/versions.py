@@ -1,6 +1,7 @@
-"""Requests and answers in another version of their API: by names of fields, and by the few forms that changed.
+"""Converts requests and responses to another version of their API: by names of fields, and by the few forms that
+changed.
 
-Fields that a version lacks are left out; its additional fields have their defaults.
+Fields that a version lacks are left out; its additional fields get their defaults.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from kcli.schemas.definition import ZERO_UUID
 
 Body = Mapping[str, Any]
 
-# From which version on a request names several groups, keys or members.
+# {API: first version whose requests name several groups, keys or members}
 BATCHED = {FIND_COORDINATOR: 4, OFFSET_FETCH: 8, LEAVE_GROUP: 3}
 MEMBER_FIELDS = ("memberId", "groupInstanceId")
 
 
 def converted(api_key: int, body: Body, captured: int, version: int, topics: LiveTopics, dialect: str | None) -> Body:
-    """Convert a request's body, with live names and ids, to another version. Raises SchemaError if that has no form for
-    it.
+    """Convert a request's body, with live names and ids, to another version. Raises SchemaError if the version has no
+    form for it.
     """
     if version == captured:
         return body
@@ -40,7 +41,7 @@ def converted(api_key: int, body: Body, captured: int, version: int, topics: Liv
 
 
 def batched(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the form for several of the form for one."""
+    """Return a request for one key or group in the form for several."""
     if api_key == FIND_COORDINATOR:
         return body | {"coordinatorKeys": [body.get("key", "")]}
     if api_key == OFFSET_FETCH:
@@ -49,7 +50,7 @@ def batched(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def single(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the form for one of the form for several. Raises SchemaError if there is more than one."""
+    """Return a request for several in the form for one. Raises SchemaError if it has more than one."""
     name = {FIND_COORDINATOR: "coordinatorKeys", OFFSET_FETCH: "groups", LEAVE_GROUP: "members"}[api_key]
     listed = body.get(name) or []
     if len(listed) != 1:
@@ -58,8 +59,8 @@ def single(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def fit(value: Any, word: Word, topics: LiveTopics) -> Any:
-    """Return a value with the fields of a version's grammar: missing names or ids of topics are filled
-    in by the other.
+    """Return a value with the fields of a version's grammar. A missing topic name is filled in from the id, and a
+    missing id from the name.
     """
     if isinstance(word, Optional):
         return None if value is None else fit(value, word.subcon, topics)
@@ -76,7 +77,7 @@ def fit(value: Any, word: Word, topics: LiveTopics) -> Any:
 
 
 def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, Any]:
-    """Return it with a topic's name for its id or the reverse, where the struct has a field for the other only."""
+    """Return a struct with a topic's name for its id or the reverse, if the grammar has a field only for the other."""
     topic_id, name = value.get("topicId"), value.get("topic") or value.get("name")
     field = next((each for each in ("topic", "name") if each in word.words), None)
     if field is not None and "topicId" not in word.words and not name and topic_id not in (None, ZERO_UUID):
@@ -87,7 +88,7 @@ def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, 
 
 
 def common(api_key: int, answer: Body) -> Body:
-    """Return an answer in the form that all versions can be laid beside: the one for several groups or keys."""
+    """Return a response in the form that all versions share: the one for several groups or keys."""
     if api_key == FIND_COORDINATOR and "coordinators" not in answer:
         return {"coordinators": [dict(answer)], "throttleTimeMs": answer.get("throttleTimeMs", 0)}
     if api_key == FIND_COORDINATOR:
@@ -104,7 +105,7 @@ def common(api_key: int, answer: Body) -> Body:
 
 
 def offsets_of(topic: Body) -> dict[str, Any]:
-    """Return a topic of ListOffsets v0's answer as later versions have it: the first of its offsets."""
+    """Return a topic of ListOffsets v0's response in the form of later versions, with the first of its offsets."""
     parts = [
         {name: item for name, item in part.items() if name != "oldStyleOffsets"}
         | {"offset": part["oldStyleOffsets"][0]}
