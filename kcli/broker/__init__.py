@@ -2,7 +2,7 @@
 
 Broker       one node or several in this event loop (`async with`)
 rebuild      a broker with the topics and records that a capture shows
-Names are imported when they are asked for.
+Each name is imported at its first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The verdict of a broker on a request, and its error: the rules of `broker serve`, without a broker.
+"""The error that a broker would return for a request, by the rules of `broker serve`, without a running broker.
 
-A broker closes the connection where it can't read a request, or has not that version of it (RequestContext,
-SocketServer); only ApiVersions is answered then. Rules about a broker's topics, groups and logs are left out.
+A broker closes the connection if it can't decode a request or does not have its version (Kafka's RequestContext and
+SocketServer). ApiVersions is the exception: it is answered in any version. Rules that depend on a broker's topics,
+groups and logs are left out.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from kcli.schemas.model import release_order
 
 
 class RequestVerdict(NamedTuple):
-    """place: topic and partition of refused records, "" for the request. error: Kafka's name; "": the connection is
-    closed; "NONE": accepted; the reason names odd values."""
+    """place: the TOPIC-PARTITION of refused records, "" for the whole request. error: Kafka's name of the error,
+    "" if the connection is closed, "NONE" if the request is accepted. reason: why, or the odd values of an accepted
+    request."""
 
     place: str
     error: str
@@ -36,26 +38,27 @@ class RequestVerdict(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """Return whether the broker takes the request."""
+        """Return whether the broker accepts the request."""
         return self.error == "NONE"
 
     @property
     def code(self) -> int | None:
-        """Kafka's error code; None where the connection is closed."""
+        """Kafka's error code; None if the connection is closed."""
         return error_code(self.error) if self.error else None
 
 
 TAKEN = RequestVerdict("", "NONE", "")
-COMPACT_SINCE = 9  # of Produce: its lengths are written as one more
+COMPACT_SINCE = 9  # the first Produce version with compact lengths (length + 1)
 PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
-Explain = Callable[[bytes], str]  # refused records -> text appended to the reason
+Explain = Callable[[bytes], str]  # refused records -> text to append to the reason
 
 
 def request_verdicts(
     frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
 ) -> list[RequestVerdict]:
-    """Return the verdicts of a broker of that release on a request frame at `now` (ms): one, or one for each refused
-    records field; `explain` adds to the reason of these. Raises UsageError for an unknown release.
+    """Return the verdicts of a broker of that release on a request frame at `now` (ms since 1970): one for the request,
+    or one for each refused records field. `explain` adds to the reasons of refused records.
+    Raises UsageError for an unknown release.
     """
     tables = catalog(dialect)
     try:
@@ -76,13 +79,15 @@ def request_verdicts(
 
 
 def left_over(body: dict[str, Any]) -> str:
-    """Tell of bytes behind a request, which a broker does not look at."""
+    """Return a text about bytes behind the request's last field, which a broker ignores; "" if there are none."""
     rest = body.get(TRAILING, b"")
     return f"{counted(len(rest), 'byte')} left behind the message, which nobody reads" if rest else ""
 
 
 def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
-    """Return whether only the dialect has that version: a broker with the dialect serves it beside its release's."""
+    """Return whether only the dialect has that version. A broker with the dialect serves it in addition to the
+    versions of its release.
+    """
     mine, stock = catalog(dialect).api(api_key), catalog(None).api(api_key)
     return mine is not None and version in mine.versions and (stock is None or version not in stock.versions)
 
@@ -106,7 +111,7 @@ def produce_verdicts(
 
 
 def odd_numbers(body: dict[str, Any]) -> Iterator[str]:
-    """Return the numbers of a request that a broker accepts, although they are hardly intended."""
+    """Yield a text for each number of a Produce request that a broker accepts but that is hardly intended."""
     acks, timeout = body["acks"], body["timeoutMs"]
     idempotent = any(has_producer(records) for records in records_of(body))
     if idempotent and acks != -1:
@@ -120,7 +125,9 @@ def has_producer(records: bytes) -> bool:
 
 
 def one_short(records: bytes, version: int) -> str:
-    """Return where a compact length may have been written as it is, not as one more: the batch says one byte more."""
+    """Return a hint if the compact length of the records may have been written without adding 1: the length in the
+    batch's header is then one byte more than the field has. "" if it is not.
+    """
     if version < COMPACT_SINCE or len(records) < HEADER_SIZE:
         return ""
     says = int.from_bytes(records[SIZE_AT:LENGTH_END], "big", signed=True) + LENGTH_END
@@ -130,9 +137,9 @@ def one_short(records: bytes, version: int) -> str:
 
 
 def batch_verdict(records: bytes, version: int, release: str, now: int) -> RequestVerdict:
-    """Return the verdict of a broker of that release on one partition's records in a Produce request.
+    """Return the verdict of a broker of that release on the records of one partition in a Produce request.
 
-    Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030).
+    Brokers since 4.0 refuse timestamps more than an hour ahead of their clock (KIP-1030).
     """
     try:
         taken = read_incoming(
@@ -149,7 +156,7 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Reque
 
 
 def produce_refusal(body: dict[str, Any]) -> RefusedError | None:
-    """Return why a broker refuses a Produce request as a whole; None if it does not."""
+    """Return the error for a Produce request as a whole; None if there is none."""
     if body["acks"] not in (-1, 0, 1):
         return RefusedError("INVALID_REQUIRED_ACKS", f"acks {body['acks']}: -1, 0 or 1 expected")
     if body.get("transactionalId") is None and any(map(is_transactional, records_of(body))):

@@ -1,4 +1,4 @@
-"""Rules of answers held against the messages that they are about, before a request comes: names and types."""
+"""Checks of rules that answer requests against the message definitions: the names and types of fields."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.model import INTEGERS, SCALARS, Field
 
 FROM_REQUEST = "$request."
-# What writing a value raises that has a list or a text where structs belong, besides EncodeError.
+# The errors of encoding a value; the last two if it has a list or a string in place of a struct.
 MISSHAPEN = (EncodeError, AttributeError, TypeError)
 
 
 class Shape(NamedTuple):
-    """A type as definitions have it ("[]int32", "ReplicaState"), and the members of its struct in all versions."""
+    """A field's type as in the message definitions ("[]int32", "ReplicaState"). fields: the members of its struct in
+    all versions, () for a scalar.
+    """
 
     type: str
     fields: tuple[Field, ...]
@@ -39,7 +41,7 @@ class Shape(NamedTuple):
 
 
 def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
-    """Return why no request in these versions can match the rule; None if one can."""
+    """Return why no request in any of these versions can have the fields `asked`; None if one can."""
     fault = None
     for api in apis:
         try:
@@ -51,8 +53,8 @@ def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | N
 
 
 def fitted(api: ApiVersion, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the fields of an answer that this version lacks. Raises EncodeError where it has no bytes in this version,
-    or where a value to copy from the request is missing or of another type.
+    """Return an answer without the fields that this version lacks. Raises EncodeError if it can't be encoded in this
+    version, or if a value to copy from the request is missing or of another type.
     """
     tables = catalog(api.dialect)
     request, response = tables.request(api.key), tables.response(api.key)
@@ -66,7 +68,7 @@ def fitted(api: ApiVersion, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_borrowed(value: Any) -> bool:
-    """Return whether a value is one of the request: "$request.name"."""
+    """Return whether a value is to be copied from the request: "$request.name"."""
     return isinstance(value, str) and value.startswith(FROM_REQUEST)
 
 
@@ -79,13 +81,15 @@ def without_borrowed(answer: Any) -> Any:
 
 
 class Places:
-    """The values of the request that an answer in one version takes."""
+    """Checks the values that an answer copies from the request, in one version."""
 
     def __init__(self, request: Shape, version: int) -> None:
         self.request, self.version = request, version
 
     def kept(self, answer: Any, shape: Shape, path: str) -> Any:
-        """Drop the fields of an answer, or a part of it, that the version lacks. Raises EncodeError with the path."""
+        """Return an answer or a part of one without the fields that the version lacks. path: of the part.
+        Raises EncodeError with the path of a wrong field.
+        """
         if is_borrowed(answer):
             found = self.source(answer, path)
             if not self.takes(shape, found):
@@ -105,11 +109,13 @@ class Places:
             elif name not in known:
                 if is_borrowed(each):
                     raise EncodeError(f"{path}{name}", "no such field")
-                made[name] = each  # its writer names it
+                made[name] = each  # encoding fails and names the unknown field
         return made
 
     def source(self, text: str, path: str) -> Shape:
-        """Return the type of the request's value that "$request.topics.0.name" names. Raises EncodeError."""
+        """Return the type of the request's field at a path such as "$request.topics.0.name".
+        Raises EncodeError if there is no such field.
+        """
         shape = self.request
         for name in text.removeprefix(FROM_REQUEST).split("."):
             if shape.is_array and name.removeprefix("-").isdigit():
@@ -122,7 +128,7 @@ class Places:
         return shape
 
     def takes(self, wanted: Shape, given: Shape) -> bool:
-        """Return whether values of one type can be written as those of another, limits and nulls aside."""
+        """Return whether values of the type `given` can be encoded as `wanted`, apart from limits and nulls."""
         if wanted.is_array or given.is_array:
             return wanted.is_array and given.is_array and self.takes(wanted.element, given.element)
         if wanted.is_struct or given.is_struct:

@@ -14,9 +14,9 @@ from kcli.schemas.catalog import catalog
 
 
 class ApiVersion:
-    """key, name, version: of the request; dialect: the message definitions that both sides use, None for Apache's.
+    """key, name, version: of the request. dialect: the message definitions of client and broker, None for Apache's.
 
-    known: False for ApiVersions in a version that the broker lacks. The broker answers it in version 0 (KIP-511).
+    known: False for ApiVersions in a version that the broker lacks, which it answers in version 0 (KIP-511).
 
     Raises SchemaError if there is no such API or version.
     """
@@ -41,11 +41,11 @@ class ApiVersion:
         return self.response.write(self._filter(value))
 
     def encode_with(self, value: dict[str, Any], records: Iterable[Lazy]) -> EncodedBody:
-        """Encode a body with records from files: each fills the next slot of the value (`records_slot`)."""
+        """Encode a body with records from files. Each of `records` fills the value's next slot (`records_slot`)."""
         return fill_slots(self.encode(value), records, self.flexible, value)
 
     def frame(self, correlation_id: int, answer: Answer) -> list[Piece]:
-        """Return the frame of a response, with its length; empty if there is no response."""
+        """Return a response's frame in pieces, its length first; [] if there is no response."""
         if answer is None:
             return []
         body: Sequence[Piece] = answer.pieces if isinstance(answer, EncodedBody) else [self.encode(answer)]

@@ -3,8 +3,7 @@
     async with Broker(data=Path("data"), config={"num.partitions": "3"}) as broker:
         ... broker.bootstrap ...
 
-All nodes share one set of logs: a partition's leader alone serves it, and followers have nothing of their own to
-keep.
+All nodes share one set of logs. Only a partition's leader serves it; followers have no copies.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from kcli.broker.transactions.coordinator import Transactions
 
 SWEEP_SECONDS = 30.0
-# Lines about clients that come within that time.
+# The most complaints that are logged within SWEEP_SECONDS.
 MOST_COMPLAINTS = 20
 
 
@@ -54,15 +53,15 @@ class Broker:
     """A cluster of one or more nodes, which runs between `start` and `stop` (`async with`).
 
     data: the folder of its logs, None for a temporary one. config: broker configs by Kafka's names.
-    host, port: where the first node listens, the others on the ports that follow; port 0: on any free ones.
-    listeners: of each node ("SSL:9093"); by default the one that the protection requires. The first one has the port.
-    nodes: how many; node_ids: their ids, by default node.id and those that follow.
+    host, port: the address of the first node; the others have the ports after it. port 0: any free ports.
+    listeners: of each node ("SSL:9093"); by default the one that the protection requires. `port` is for the first one.
+    nodes: the number of nodes; node_ids: their ids, by default node.id and the numbers after it.
     faults: rules (`faults`); seed: for their random choices.
-    dialect: message definitions for clients that speak it. answers: rules that answer requests (`answers`).
-    release: serve only the versions that brokers of that Kafka release had ("2.8").
+    dialect: message definitions for clients that use it. answers: rules that answer requests (`mock_rules`).
+    release: serve only the API versions of that Kafka release's brokers ("2.8").
     note: called with each line of the broker's log. protection: TLS and users, by default neither.
 
-    Raises UsageError if an option makes no sense, and SchemaError if the dialect makes none.
+    Raises UsageError for an invalid option, and SchemaError for an invalid dialect.
     """
 
     def __init__(  # noqa: PLR0913
@@ -90,7 +89,7 @@ class Broker:
         first = self.configs.int("node.id")
         self.node_ids = list(node_ids or range(first, first + nodes))
         self.faults = Faults(faults, seed, dialect)
-        catalog(dialect)  # a draft that makes no sense is named here, before a client meets it
+        catalog(dialect)  # raises an error for an invalid dialect now, not at the first request
         self.dialect, self.release = dialect, None if release is None else catalog().release(release)
         self.answers = answers_of(list(answers), dialect)
         self.hints = True
@@ -121,9 +120,9 @@ class Broker:
         await self.stop()
 
     async def start(self) -> None:
-        """Recover the logs and listen.
+        """Recover the logs and start to listen.
 
-        Raises OSError if there is no such folder, and NetworkError if a port is taken.
+        Raises OSError if the folder can't be used, and NetworkError if a port is taken.
         """
         self.clock = Clock()
         self._groups = self._transactions = None
@@ -171,7 +170,7 @@ class Broker:
         self.replicas.listeners.append(node.changed)
 
     async def stop(self) -> None:
-        """Close all connections, write indexes and checkpoints, release the folder."""
+        """Close all connections, write indexes and checkpoints, and unlock the folder."""
         if hasattr(self, "clock"):
             self.clock.close()
         self._cleaner = None
@@ -187,7 +186,7 @@ class Broker:
         self.directory.close()
 
     def _clean(self) -> None:
-        """Clean compacted logs, unless that is under way: a step at a time, so that clients have their turn."""
+        """Start to clean compacted logs, unless that is in progress. It is done in small steps between requests."""
         if not self.configs.bool("log.cleaner.enable") or self._cleaner is not None:
             return
         self._cleaner = self.replicas.clean()
@@ -215,7 +214,7 @@ class Broker:
 
     @property
     def groups(self) -> Groups:
-        """The consumer groups: made when the first one is asked for, so that a broker without any starts sooner."""
+        """The consumer groups. They are loaded at the first use, so that a broker without any starts faster."""
         if self._groups is None:
             from kcli.broker.groups.coordinator import Groups
 
@@ -224,7 +223,7 @@ class Broker:
 
     @property
     def transactions(self) -> Transactions:
-        """The transactions, made as the groups are."""
+        """The transactions. They are loaded at the first use, like the groups."""
         if self._transactions is None:
             from kcli.broker.transactions.coordinator import Transactions
 
@@ -232,14 +231,16 @@ class Broker:
         return self._transactions
 
     def _load_kept(self) -> None:
-        """Load the groups and transactions that an earlier run kept: their timers go on."""
+        """Load the groups and transactions that an earlier run stored, which starts their timers."""
         if CONSUMER_OFFSETS in self.topics.by_name or SHARE_STATE in self.topics.by_name:
             _ = self.groups
         if TRANSACTION_STATE in self.topics.by_name:
             _ = self.transactions
 
     def complain(self, text: str) -> None:
-        """Write a line about a client or a damaged file; after many in a short time, only count them."""
+        """Log a line about a client or a damaged file. After MOST_COMPLAINTS lines within SWEEP_SECONDS they are only
+        counted.
+        """
         self._complaints += 1
         if self._complaints <= MOST_COMPLAINTS:
             self.note(text)
@@ -263,7 +264,7 @@ class Broker:
         self._complaints = 0
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """Return the event that a fetch must wait for before it reads; None without any."""
+        """Return an event that a fetch waits for before it reads, None for no wait. A rebuilt capture has one."""
         return None
 
     def now(self) -> int:
@@ -272,7 +273,7 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """The nodes as "host:port", with commas between: a client's bootstrap.servers, of the first listener."""
+        """The bootstrap.servers for clients: the nodes' first listeners as "host:port", separated by commas."""
         return self.bootstrap_of(self.listeners[0].name)
 
     def bootstrap_of(self, listener: str) -> str:
@@ -282,14 +283,14 @@ class Broker:
         return ",".join(map(host_port, hosts, ports))
 
     def node(self, node_id: int) -> Node | None:
-        """Return the node of this id; None if there is none."""
+        """Return the node with this id; None if there is none."""
         return next((each for each in self.nodes if each.id == node_id), None)
 
     def endpoints(self, reached: str, listener: str) -> list[dict[str, Any]]:
         """Return the nodes' addresses for a client that reached the broker by this host and listener.
 
-        advertised.listeners names the first node's host and port; the others have the ports that follow. A node that
-        listens on all addresses is named by the one that the client reached.
+        Nodes that do not run are left out. advertised.listeners has the first node's host and port; the others have the
+        ports after it. Else a node that listens on all addresses has the host that the client reached.
         """
         named = self.advertised.get(listener)
         rows = []
@@ -317,7 +318,7 @@ class Broker:
         configs: Mapping[str, str] | None = None,
         assignment: list[tuple[int, ...]] | None = None,
     ) -> Topic:
-        """Create a topic; defaults come from the broker's configs. Raises UsageError if Kafka refuses such a topic.
+        """Create a topic; defaults come from the broker's configs. Raises UsageError if Kafka would refuse the topic.
 
         assignment: the node ids of each partition's replicas, the leader first.
         """
@@ -340,8 +341,8 @@ class Broker:
         return self.controller.create_topic(name, replicas, new.configs)
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
-        """Make another node the leader of this partition, from a new leader epoch on. Raises UsageError if no such node
-        runs.
+        """Make another node the leader of this partition, with a new leader epoch. Raises UsageError if that node does
+        not run.
         """
         if node_id not in self.controller.running:
             raise UsageError(f"node {node_id} does not run; there are {sorted(self.controller.running)}")
@@ -351,7 +352,7 @@ class Broker:
             self.controller.move_leaders({partition: node_id})
 
     async def stop_node(self, node_id: int) -> None:
-        """Stop a node: other nodes lead in its place, its connections close. Raises UsageError if no such node runs."""
+        """Stop a node: its connections close, and other nodes become leaders. Raises UsageError if it does not run."""
         node = self.node(node_id)
         if node is None or node_id not in self.controller.running:
             raise UsageError(f"node {node_id} does not run; there are {sorted(self.controller.running)}")
@@ -359,9 +360,9 @@ class Broker:
         self.controller.node_stopped(node_id)
 
     async def start_node(self, node_id: int) -> None:
-        """Start a stopped node again, at its address.
+        """Start a stopped node again, at its former address.
 
-        Raises UsageError if there is none, and NetworkError if its port is taken.
+        Raises UsageError if no such node is stopped, and NetworkError if its port is taken.
         """
         node = self.node(node_id)
         if node is None or node_id in self.controller.running:
@@ -375,7 +376,7 @@ class Broker:
             await self.start_node(each)
 
     async def reset(self) -> None:
-        """Forget topics, groups, transactions and fault rules; start all nodes."""
+        """Delete all topics, groups, transactions and fault rules; start all stopped nodes."""
         await self.start_nodes()
         self.faults.clear()
         if self._transactions is not None:
@@ -387,7 +388,7 @@ class Broker:
 
 
 def answers_of(rules: list[Mapping[str, Any]], dialect: str | None) -> Answers | None:
-    """Return the rules that answer requests, None where there are none: few brokers have any."""
+    """Return the rules that answer requests, None if there are none. Their module is imported only if needed."""
     if not rules:
         return None
     from kcli.broker.mock_rules import Answers

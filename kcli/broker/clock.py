@@ -1,4 +1,4 @@
-"""A broker's clock: the time of day and the timers that wait for it. A program can put it forward."""
+"""A broker's clock: the time of day, and timers. A program can advance it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kcli.calendar import now_ms
 
 
 class Timer:
-    """A callback that waits for its time; `cancel` gives it up."""
+    """A callback that is called at the clock's time `due` (seconds of `Clock.time`)."""
 
     __slots__ = ("_clock", "_handle", "call", "due")
 
@@ -20,18 +20,18 @@ class Timer:
         self.wait()
 
     def wait(self) -> None:
-        """Wait for as long as the clock says that is left."""
+        """Let the event loop call after the time that is left; `Clock.advance` calls this again."""
         if self._handle is not None:
             self._handle.cancel()
         self._handle = self._clock.loop.call_later(max(0.0, self.due - self._clock.time()), self.fire)
 
     def fire(self) -> None:
-        """Call the waiting function."""
+        """Call the callback now."""
         self.cancel()
         self.call()
 
     def cancel(self) -> None:
-        """Call nothing any more."""
+        """Cancel the timer, if it waits."""
         self._clock.timers.pop(self, None)
         if self._handle is not None:
             self._handle.cancel()
@@ -39,7 +39,7 @@ class Timer:
 
 
 class Clock:
-    """Runs as the system's clock does, ahead of it by what `advance` added. It needs a running event loop."""
+    """The system's clock plus all seconds of `advance`. It needs a running event loop."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -52,17 +52,19 @@ class Clock:
         return now_ms() + round(self.ahead * 1000)
 
     def time(self) -> float:
-        """Return seconds of a time that never goes back."""
+        """Return the seconds of a monotonic clock."""
         return self.loop.time() + self.ahead
 
     def call_later(self, seconds: float, call: Callable[..., None], *args: Any) -> Timer:
-        """Call after so many seconds of this clock."""
+        """Call a function after so many seconds of this clock."""
         timer = Timer(self, self.time() + seconds, (lambda: call(*args)) if args else call)
         self.timers[timer] = None
         return timer
 
     def every(self, seconds: Callable[[], float], work: Callable[[], None]) -> None:
-        """Do some work again and again, after so many seconds each time; where the clock is put forward, once."""
+        """Call `work` repeatedly, each time after so many seconds. If the clock is advanced it is called once, however
+        many periods are skipped.
+        """
 
         def again() -> None:
             self._repeated.discard(timer)
@@ -73,7 +75,9 @@ class Clock:
         self._repeated.add(timer)
 
     def advance(self, seconds: float) -> None:
-        """Put the clock forward, timer by timer: each that becomes due fires at its own time, the earliest first."""
+        """Advance the clock. Timers that become due fire in the order of their times, each at its own time; repeated
+        work comes last.
+        """
         until = self.time() + seconds
         while due := [each for each in self.timers.keys() - self._repeated if each.due <= until]:
             first = min(due, key=lambda each: each.due)
@@ -86,7 +90,7 @@ class Clock:
             each.wait()
 
     def close(self) -> None:
-        """Give up all timers."""
+        """Cancel all timers."""
         for each in tuple(self.timers):
             each.cancel()
         self._repeated.clear()

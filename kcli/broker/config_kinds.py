@@ -1,4 +1,4 @@
-"""The types of Kafka's configs, and how their values are read from text."""
+"""The types of Kafka's configs, with the parsers of their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOREVER = (1 << 63) - 1
 
 
 class ConfigType(NamedTuple):
-    """A type of value: its number in DescribeConfigs, its name, and how text becomes a value (ValueError)."""
+    """A type of configs. number: in DescribeConfigs. parse: returns the value of a text, or raises ValueError."""
 
     number: int
     name: str
@@ -55,14 +55,17 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 def policies(text: str) -> str:
-    """Parse the cleanup policies of a topic. The metadata log alone has the policy `snapshot` (KIP-630)."""
+    """Check a topic's cleanup policies, delete and compact; `snapshot` (KIP-630) is for the metadata log only.
+
+    Raises ValueError for another policy.
+    """
     for each in filter(None, (one.strip() for one in text.split(","))):
         one_of("delete", "compact")(each)
     return text
 
 
 def throttled(text: str) -> str:
-    """Parse replicas that are throttled: none, * for all, or PARTITION:BROKER,...
+    """Check a list of throttled replicas: "" for none, * for all, or PARTITION:BROKER,...
 
     Raises ValueError for anything else.
     """
@@ -72,17 +75,17 @@ def throttled(text: str) -> str:
 
 
 def int_from(lo: int, hi: int = (1 << 31) - 1) -> ConfigType:
-    """Return the type of an int32 within limits."""
+    """Return the type of an int32 from `lo` to `hi`."""
     return ConfigType(3, "int", whole(lo, hi))
 
 
 def long_from(lo: int) -> ConfigType:
-    """Return the type of an int64 of at least this."""
+    """Return the type of an int64 of at least `lo`."""
     return ConfigType(5, "long", whole(lo, FOREVER))
 
 
 def keyword_type(*names: str) -> ConfigType:
-    """Return the type of a text that is one of these."""
+    """Return the type of a text that is one of these names."""
     return ConfigType(2, "string", one_of(*names))
 
 
@@ -97,7 +100,7 @@ RATIO, LIST, POLICIES = ConfigType(6, "double", ratio), ConfigType(7, "list", st
 CODECS = keyword_type("producer", "uncompressed", *BATCH_CODECS[1:])
 GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = ConfigType(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
 TIMESTAMP_TYPES = keyword_type("CreateTime", "LogAppendTime")
-# The types that rows of `unread_configs` name.
+# The types in the rows of `unread_configs`, by name.
 MIGRATION = keyword_type("disabled", "downgrade", "upgrade", "bidirectional")
 TYPES = {
     each.name: each

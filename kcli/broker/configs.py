@@ -1,7 +1,7 @@
-"""Topic and broker configs by Kafka's names: types, defaults, and the broker config behind each topic config.
+"""Topic and broker configs by Kafka's names: types, defaults, and the broker config that is a topic config's default.
 
-Every config of Kafka 4.4 is known. Those that this broker reads are here, those without an effect in `unread_configs`.
-Other names are refused, so that a misspelt one is noticed.
+Every config of Kafka 4.4 is known. Those with an effect in this broker are here, the others in `unread_configs`. Other
+names are refused, so that misspelt ones are noticed.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from kcli.schemas.defaults import boolean
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
 MIN_IN_SYNC = "min.insync.replicas"
-# Where a value comes from, as DescribeConfigs numbers it.
+# The sources of a value, by their numbers in DescribeConfigs.
 OWN_TOPIC, ONE_BROKER, ALL_BROKERS, STATIC, DEFAULT = range(1, 6)
 
 
 class Config(NamedTuple):
-    """One config. broker_name: the broker config with the same meaning ("" without one).
+    """A config. broker_name: the broker config that is the default of a topic's, "" if there is none.
 
-    dynamic: it may change while the broker runs; read: it has an effect here; default: None where Kafka has null.
+    dynamic: it may change while the broker runs; read: it has an effect here; default: None if Kafka has null.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Config(NamedTuple):
 
     @property
     def is_sensitive(self) -> bool:
-        """Return whether its value is never shown."""
+        """Return whether the config's value is never shown."""
         return self.kind.name == "password"
 
 
@@ -87,7 +87,7 @@ def fixed(name: str, default: str | None, kind: ConfigType) -> Config:
 
 
 def unread_rows(text: str) -> Iterator[Config]:
-    """Parse rows as `unread_configs` has them."""
+    """Parse rows in the form of `unread_configs`."""
     for line in text.strip().splitlines():
         head, equals, default = line.partition(" = ") if " = " in line else line.partition(" =")
         name, kind = head.split()
@@ -129,19 +129,19 @@ TOPIC: Mapping[str, Config] = table(
     Config("remote.storage.enable", "false", BOOLEAN),
     Config("retention.bytes", "-1", ANY_LONG, "log.retention.bytes"),
     Config("retention.ms", str(WEEK_MS), long_from(-1), "log.retention.ms"),
-    # Kafka's least is 1048576; a test wants segments that are over sooner.
+    # Kafka's minimum is 1048576; smaller segments are for tests.
     Config("segment.bytes", str(1 << 30), int_from(14), "log.segment.bytes"),
     unread("segment.index.bytes", "10485760", int_from(4), "log.index.size.max.bytes"),
     unread("segment.jitter.ms", "0", LONG, "log.roll.jitter.ms"),
     Config("segment.ms", str(WEEK_MS), long_from(1), "log.roll.ms"),
     Config("unclean.leader.election.enable", "false", BOOLEAN, "unclean.leader.election.enable"),
 )
-# Topic configs of older releases and drafts: taken, kept, and shown of the topic that has them.
+# Topic configs of older releases and drafts: they are accepted, stored, and described for topics that set them.
 FORMER = frozenset(["message.format.version", "message.timestamp.difference.max.ms", "remote.copy.disable"])
-# Configs of this broker alone, which Kafka 4.4 does not have; DescribeConfigs shows them where they were given.
+# Configs that Kafka 4.4 does not have; DescribeConfigs shows them only if they were set.
 OF_KCLI = frozenset(
     [
-        "allow.everyone.if.no.acl.found",  # Kafka's own, but of its authorizer
+        "allow.everyone.if.no.acl.found",  # a config of Kafka's authorizer
         "cluster.id",
         "controller.snapshot.minimum.records",
         "log.message.downconversion.enable",
@@ -149,16 +149,16 @@ OF_KCLI = frozenset(
         "message.downconversion.chunk.bytes",
         "message.downconversion.enable",
         "remote.read.latency.ms",
-        "super.users",  # likewise
+        "super.users",  # a config of Kafka's authorizer
     ]
 )
-# The configs that stand in for one that is not given, the first one given counts; and how many ms one of them has.
+# The configs that apply if one in ms is not set, the first in order of precedence, with the ms of their units.
 FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "log.retention.ms": (("log.retention.minutes", MINUTE_MS), ("log.retention.hours", HOUR_MS)),
     "log.roll.ms": (("log.roll.hours", HOUR_MS),),
 }
 
-# Configs that may be given for one listener alone (`listener.name.NAME.` before them) and have an effect so.
+# Configs that have an effect for one listener, with `listener.name.NAME.` before their names.
 JAAS = "sasl.jaas.config"
 RELOADED = re.compile(r"ssl\.(keystore|truststore)\..*|ssl\.key\.password")
 OF_LISTENERS = re.compile(
@@ -170,7 +170,7 @@ OF_LOGINS = re.compile(
 OF_ONE_BROKER = re.compile(
     r"(ssl|sasl)\..*|listeners|listener\.security\.protocol\.map|cordoned\.log\.dirs|principal\.builder\.class"
 )
-# Configs of listeners that may be changed for all brokers at once.
+# Configs of one listener that may change for all brokers at once.
 OF_ALL_LISTENERS = frozenset(["max.connections", "max.connection.creation.rate", "num.network.threads"])
 LISTENER_NAME = re.compile(r"listener\.name\.([^.]+)\.(.+)")
 
@@ -201,7 +201,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("group.consumer.min.heartbeat.interval.ms", "5000", COUNT),
     fixed("group.consumer.min.session.timeout.ms", "45000", COUNT),
     fixed("group.consumer.session.timeout.ms", "45000", COUNT),
-    # Kafka waits 3 s for more members of a new group; here the default is not to wait, for tests.
+    # Kafka waits 3 s for more members of a new group. Here the default is 0, so that tests are fast.
     fixed("group.initial.rebalance.delay.ms", "0", INT),
     fixed("group.max.session.timeout.ms", "1800000", INT),
     fixed("group.min.session.timeout.ms", "6000", INT),
@@ -259,7 +259,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("quota.window.num", "11", COUNT),
     fixed("quota.window.size.seconds", "1", COUNT),
     fixed("remote.read.latency.ms", "0", LONG),
-    # A change at run time counts from the next start on, for listeners that are there, as in Kafka.
+    # As in Kafka a change at run time has no effect on running listeners until the next start.
     Config("sasl.enabled.mechanisms", "GSSAPI", LIST),
     fixed("sasl.oauthbearer.clock.skew.seconds", "30", INT),
     fixed("sasl.oauthbearer.expected.audience", "", LIST),
@@ -293,7 +293,7 @@ BROKER: Mapping[str, Config] = table(
 
 
 def parse(known: Mapping[str, Config], name: str, text: str) -> object:
-    """Return the value of a config. Raises UsageError for an unknown config or value."""
+    """Return the value of a config. Raises UsageError for an unknown config or an invalid value."""
     config = known.get(name)
     if config is None:
         raise UsageError(unknown(known, name))
@@ -306,14 +306,14 @@ def parse(known: Mapping[str, Config], name: str, text: str) -> object:
 
 
 def base_name(name: str) -> str | None:
-    """Return the config that `listener.name.NAME.` or `listener.name.NAME.MECHANISM.` gives for one listener."""
+    """Return the broker config after `listener.name.NAME.` or `listener.name.NAME.MECHANISM.`, or None."""
     found = LISTENER_NAME.fullmatch(name)
     rests = (found[2], found[2].partition(".")[2]) if found is not None else ()
     return next((each for each in rests if each in BROKER), None)
 
 
 def is_of_one_broker(name: str) -> bool:
-    """Return whether a config may not change for all brokers at once: those of listeners and their protection."""
+    """Return whether a config may change only for one broker: most configs of listeners and their protection."""
     found = LISTENER_NAME.fullmatch(name)
     if found is not None:
         return found[2] not in OF_ALL_LISTENERS
@@ -322,7 +322,7 @@ def is_of_one_broker(name: str) -> bool:
 
 
 def broker_config(name: str) -> Config | None:
-    """Return a config of the broker, or of one listener, by its name; None: there is no such one."""
+    """Return a config of the broker or of one listener by its name; None if there is no such config."""
     if name in BROKER:
         return BROKER[name]
     base = base_name(name)
@@ -337,7 +337,7 @@ def unknown(known: Mapping[str, Config], name: str) -> str:
 
 
 class Value(NamedTuple):
-    """A value of a config, with the name that it was given under and where it comes from."""
+    """A value of a config. name: the config that was set, which may be a fallback. source: its number."""
 
     name: str
     text: str | None
@@ -345,26 +345,28 @@ class Value(NamedTuple):
 
 
 class Configs:
-    """A broker's own configs, and from them those of a topic that has some of its own.
+    """A broker's configs, which are also the defaults of its topics' configs.
 
-    static: given at the start; dynamic: changed since, by the name of the broker, "" for all of them. All nodes of a
-    broker share one set: a change for one node counts for the others, too.
+    static: set at the start; dynamic: changed since then, by node id, "" for all. All nodes share one set of configs: a
+    change for one node has an effect on the others, too.
     """
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
-        """Take static configs. Raises UsageError for an unknown config or an invalid value."""
+        """Check and keep static configs. Raises UsageError for an unknown config or an invalid value."""
         self.static = dict(given or {})
         self.dynamic: dict[str, dict[str, str]] = {}
-        self._texts: dict[str, str] = {}  # as they were looked up: requests ask for the same ones
+        self._texts: dict[str, str] = {}  # a cache, as requests look up the same configs
         for name, text in self.static.items():
             parse({name: found} if (found := broker_config(name)) is not None else BROKER, name, text)
 
     def without_effect(self) -> list[str]:
-        """List the configs that were given and change nothing here."""
+        """Return the names of static configs that have no effect here."""
         return [name for name in self.static if not (config := broker_config(name)) or not config.read]
 
     def values(self, name: str, broker: str | None = None) -> Iterator[Value]:
-        """Yield the values of a config, the one that counts first. broker: only what holds for this one."""
+        """Yield the values of a config from all sources, the effective one first. broker: the id of a node; only
+        dynamic values of this one and of all nodes. None: those of every node.
+        """
         own = sorted(self.dynamic) if broker is None else [broker]
         for each in (one for one in own if one and name in self.dynamic.get(one, ())):
             yield Value(name, self.dynamic[each][name], ONE_BROKER)
@@ -381,9 +383,9 @@ class Configs:
             yield from self.values(base, broker)
 
     def described(self, name: str, broker: str | None = None) -> list[Value]:
-        """List the values of a config as Kafka describes them: by where they come from, none before one of this name.
+        """Return the values of a config in the order in which Kafka describes them, by source.
 
-        Those that stand in for it alone (hours for ms) do not show.
+        Values of fallbacks (hours for ms) before the first value of the config itself are left out.
         """
         values = sorted(self.values(name, broker), key=lambda each: each.source)
         return list(itertools.dropwhile(lambda each: each.name != name, values))
@@ -395,14 +397,14 @@ class Configs:
         return self._texts[name]
 
     def ms(self, name: str) -> int:
-        """Return a time that may be given in ms, minutes or hours."""
+        """Return in ms a time that may be set in ms, minutes or hours; -1 for no limit."""
         found = next(self.values(name))
         units = dict(FALLBACKS.get(name, ()))
         count = int(found.text or "-1")
         return count * units.get(found.name, 1) if count >= 0 else count
 
     def int(self, name: str) -> int:
-        """Return the value of a config that is a number."""
+        """Return the value of a config with a whole number."""
         return int(self.text(name))
 
     def bool(self, name: str) -> bool:
@@ -410,7 +412,10 @@ class Configs:
         return boolean(self.text(name))
 
     def with_changes(self, changes: Mapping[str, str | None], broker: str = "") -> Configs:
-        """Return these configs as they would be with changes of a broker's (None takes one back)."""
+        """Return a copy of these configs with changes for a broker, "" for all. None removes a config.
+
+        Raises UsageError for an invalid value.
+        """
         made = Configs()
         made.static = self.static
         made.dynamic = {name: dict(own) for name, own in self.dynamic.items()}
@@ -419,7 +424,7 @@ class Configs:
         return made
 
     def set(self, name: str, text: str | None, broker: str = "") -> None:
-        """Change a config of all brokers, or of one; None takes it back. Raises UsageError if it has no such value."""
+        """Set a config of all brokers or of one, or remove it (None). Raises UsageError for an invalid value."""
         changed = self.dynamic.setdefault(broker, {})
         self._texts.clear()
         if text is None:
@@ -430,11 +435,11 @@ class Configs:
         changed[name] = text
 
     def of_topic(self, own: Mapping[str, str]) -> TopicConfigs:
-        """Return the configs of a topic that has these of its own. Raises UsageError for an unknown config or value."""
+        """Return the configs of a topic. own: those that it sets itself."""
         return TopicConfigs(self, own)
 
     def topic_text(self, config: Config) -> str:
-        """Return the value of this config for a topic that does not set it."""
+        """Return the value of a topic config for a topic that does not set it."""
         if config.broker_name in FALLBACKS:
             return str(self.ms(config.broker_name))
         given = next(self.values(config.broker_name), None) if config.broker_name else None
@@ -442,7 +447,7 @@ class Configs:
 
 
 class TopicConfigs:
-    """The configs of one topic, computed once: its own over the broker's."""
+    """The effective configs of a topic: its own, and else the broker's. They are computed once."""
 
     def __init__(self, broker: Configs, own: Mapping[str, str]) -> None:
         self.own = dict(own)
@@ -462,9 +467,9 @@ class TopicConfigs:
         self.deletes = "delete" in self.texts["cleanup.policy"]
         codec = self.texts["compression.type"]
         level = number.get(f"compression.{codec}.level", -1)
-        # The codec that batches are stored with, and its level; None: as the producer sent them.
+        # The codec and level of stored batches; None: batches are stored as the producer sent them.
         self.codec = None if codec == "producer" else (codec, None if codec == "gzip" and level < 0 else level)
-        # Kafka 3 stores messages of magic 0 and 1 as they are where the topic has the format of a release before 0.11.
+        # Kafka 3 does not upgrade messages of magic 0 and 1 if the topic's format is of a release before 0.11.
         self.keeps_old_magic = own.get("message.format.version", "").startswith(("0.8", "0.9", "0.10"))
         self.unclean = boolean(self.texts["unclean.leader.election.enable"])
         self.down_converts = boolean(self.texts["message.downconversion.enable"])

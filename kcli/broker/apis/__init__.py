@@ -1,9 +1,10 @@
-"""The APIs that this broker has: a handler for each, in a module of its name, and the versions that it serves.
+"""The APIs of this broker: each has a handler in a module of its name, and the versions that the handler serves.
 
-A module's docstring lists what its handler does in which versions. It is loaded with the first request for it.
+A module's docstring lists what its handler does in which versions. A module is imported at the first request of its
+API.
 
-A draft's handler serves a version that only a dialect defines, or that a dialect defines otherwise. It is chosen where
-the dialect's response has the field that it names.
+A draft's handler serves a version that only a dialect defines, or that a dialect defines differently. It is chosen if
+the dialect's response has the field `Implemented.field`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ __all__ = ["APIS", "DRAFTS", "Implemented"]
 
 
 class Implemented(NamedTuple):
-    """A handler's place, and the versions that it serves. field: of a draft's response, "" for Apache's."""
+    """A handler and the versions that it serves. module, name: where it is. field: one that only the draft's response
+    has, "" for Apache's messages.
+    """
 
     module: str
     versions: Range
@@ -29,7 +32,7 @@ class Implemented(NamedTuple):
 
     @property
     def handle(self) -> Handler:
-        """The handler."""
+        """The handler, a function of the module."""
         return cast(Handler, getattr(import_module(f"{__name__}.{self.module}"), self.name))
 
 

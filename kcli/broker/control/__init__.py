@@ -1,1 +1,1 @@
-"""Control of an embedded broker by tests: see requests, wait for them, answer them, write and read."""
+"""Control of an embedded broker by tests: observe, await and answer requests, append and read records."""

@@ -1,10 +1,10 @@
-"""The admin port: an embedded broker controlled by programs in any language, with JSON over HTTP.
+"""The admin port, by which programs in any language control an embedded broker: JSON over HTTP.
 
-    POST /COMMAND {"argument": value}        200 and the result in JSON; else {"error": ...}: 400 where the request is
-                                             wrong, 500 where the broker failed, 504 where a wait ended
+    POST /COMMAND {"argument": value}        200 and {"result": ...}; else {"error": ...}: 400 for a wrong request,
+                                             500 if the broker failed, 504 if a wait timed out
 
-It listens on a loopback address and takes no request of a web page: the Host is an address or localhost, and the body's
-type application/json.
+It listens on a loopback address. To refuse requests of web pages, it requires an IP address or localhost as the Host,
+and the Content-Type application/json: 403 for others.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ IDLE_SECONDS = 60
 
 
 class AdminPort:
-    """Serves commands while its block lasts. run: returns the result of (name, arguments), or raises UsageError or
-    TimeoutError. names: of the commands. port: 0 for a free one; address: "HOST:PORT".
+    """Serves commands within its `with` block. run: returns the result of a command (name, arguments), or raises
+    UsageError or TimeoutError. names: of all commands. port: 0 for a free one; address: "HOST:PORT".
 
     Raises NetworkError if it can't listen.
     """
@@ -56,7 +56,7 @@ class AdminPort:
 
 
 class AdminHandler(BaseHTTPRequestHandler):
-    """Answers one connection's requests."""
+    """Handles the HTTP requests of one connection."""
 
     commands: Sequence[str]
     result: Callable[[str, dict[str, Any]], Any]
@@ -64,11 +64,11 @@ class AdminHandler(BaseHTTPRequestHandler):
     timeout = IDLE_SECONDS
 
     def do_GET(self) -> None:
-        """List the commands."""
+        """Send the names of the commands, for any path."""
         self.reply(HTTPStatus.OK, {"commands": self.commands})
 
     def do_POST(self) -> None:
-        """Run a command."""
+        """Run the command that the path names, with the arguments in the body."""
         length = self.headers.get("Content-Length", "0")
         size = int(length) if length.isascii() and length.isdigit() else LONGEST + 1
         if size > LONGEST:
@@ -89,7 +89,7 @@ class AdminHandler(BaseHTTPRequestHandler):
         self.run(given)
 
     def run(self, given: dict[str, Any]) -> None:
-        """Answer with a command's result, or why there is none."""
+        """Run a command and send its result or its error."""
         try:
             found = self.result(self.path.strip("/"), given)
         except TimeoutError as error:
@@ -107,7 +107,7 @@ class AdminHandler(BaseHTTPRequestHandler):
             self.reply(HTTPStatus.OK, {"result": found})
 
     def stranger(self) -> str:
-        """Return the sign that a request comes from a web page, "" without one."""
+        """Return why a request may come from a web page and is refused, "" if it is accepted."""
         host = self.headers.get("Host", "").rpartition(":")[0].strip("[]") or self.headers.get("Host", "")
         if host != "localhost" and not is_ip_address(host):
             return "the Host of a request is an address or localhost"
@@ -115,7 +115,7 @@ class AdminHandler(BaseHTTPRequestHandler):
         return "" if kind == "application/json" else "Content-Type: application/json expected"
 
     def reply(self, status: HTTPStatus, value: dict[str, Any]) -> None:
-        """Send a status with a value."""
+        """Send a status with a JSON body."""
         data = dumps(value).encode("utf-8", "replace")
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -124,4 +124,4 @@ class AdminHandler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: commands are no news."""
+        """Log nothing, against the default of logging each request to stderr."""

@@ -1,4 +1,4 @@
-"""The states of groups and topics that a program waits for, and their differences to the present state."""
+"""The states of groups and topics that a program can wait for, and their differences from the present state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_state(state: str) -> None:
-    """Refuse a state that no group is ever in. Raises UsageError."""
+    """Refuse the name of an unknown group state. Raises UsageError."""
     from kcli.broker.groups.state import State
 
     known = ["None", *(each.value for each in State)]
@@ -22,7 +22,10 @@ def check_state(state: str) -> None:
 
 
 def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> str:
-    """Return a group's state where it differs from the wanted one, "" where it does not."""
+    """Return a text about a group that is not in the wanted state, "" if it is.
+
+    state: "" for any, "none" or "dead" for no group; members: how many, None for any number.
+    """
     group = broker.groups.get(name)
     have = group.state.value if group is not None else "none"
     count = len(group.members) if group is not None else 0
@@ -33,7 +36,9 @@ def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> s
 
 
 def topic_lacks(broker: Broker, name: str, records: int | None) -> str:
-    """Return a topic's state where it differs from the wanted one, "" where it does not."""
+    """Return a text about a topic that is missing or has fewer records than wanted, else "". records: None for any
+    number.
+    """
     topic = broker.topics.by_name.get(name)
     if topic is None:
         return f"there is no topic {name}"

@@ -1,4 +1,4 @@
-"""A broker that runs in a thread of its own: its start and end, and calls of it from other threads."""
+"""A broker in a thread of its own: it is started, called and stopped from other threads."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kcli.broker.control.control import Control
 from kcli.errors import UsageError
 
 T = TypeVar("T")
-SHOWN = 20  # latest requests in the text of a failure
+SHOWN = 20  # the latest requests in the text of a failed wait
 
 
 class BrokerThread:
-    """Runs a broker for the time of a `with` block.
+    """Runs a broker within a `with` block.
 
-    bootstrap_servers: "" while it does not run. failures: errors of callbacks of `intercept`. before: how many requests
-    had come before it.
+    bootstrap_servers: "" while the broker does not run. failures: errors of callbacks of `intercept`. before: how many
+    requests the journal had seen before this test.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -36,7 +36,7 @@ class BrokerThread:
         self._thread = threading.Thread(target=self._run, name="kcli-broker", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start the broker. Raises what its start raises: NetworkError, UsageError, and OSError for its directory."""
+        """Start the broker and wait for it. Raises the errors of `Broker.start`, and UsageError at a second start."""
         if self._thread.ident is not None:
             raise UsageError("this embedded broker has been started: embedded_broker(...) gives another")
         self._thread.start()
@@ -47,9 +47,9 @@ class BrokerThread:
         return self
 
     def __exit__(self, _kind: object = None, error: BaseException | None = None, _trace: object = None) -> None:
-        """Stop the broker. Raises UsageError where a callback of `intercept` failed and nothing has said so yet.
+        """Stop the broker. Raises UsageError if a callback of `intercept` failed and that was not raised before.
 
-        An error of the block gets a note of it instead.
+        If the block itself raised an error, the callback's error becomes a note of that.
         """
         if self._loop is not None and self._end is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end.set)
@@ -62,7 +62,7 @@ class BrokerThread:
                 error.add_note(str(each))
 
     def call(self, function: Callable[[Broker], T]) -> T:
-        """Call a function with the broker, in the broker's own thread; return its result.
+        """Call a function with the broker in the broker's own thread, and return its result.
 
         Raises UsageError if the broker does not run.
         """
@@ -75,7 +75,7 @@ class BrokerThread:
         return self._wait_for(work)
 
     def call_if_running(self, function: Callable[[Broker], object]) -> None:
-        """Call a function with the broker, unless it has ended."""
+        """Call a function with the broker in the broker's own thread, if the broker runs."""
         if self.bootstrap_servers:
             self.call(function)
 
@@ -102,7 +102,7 @@ class BrokerThread:
         self._end = asyncio.Event()
         try:
             await self.broker.start()
-        except BaseException as error:  # noqa: BLE001  raised again where it was asked for
+        except BaseException as error:  # noqa: BLE001  __enter__ raises it again
             self._failure, self._end = error, None
             self._started.set()
             return
@@ -114,21 +114,21 @@ class BrokerThread:
             await self.broker.stop()
 
     def beside(self, loop: asyncio.AbstractEventLoop) -> Self:
-        """Control a broker that runs already, in this event loop, from other threads."""
+        """Attach to a broker that runs already in this thread's event loop, for calls from other threads."""
         self._loop, self._thread = loop, threading.current_thread()
         self.bootstrap_servers = self.broker.bootstrap
         return self
 
     def raise_failure(self) -> None:
-        """Raise the first error of a callback of `intercept`, so that its test fails where it looks next."""
+        """Raise the first error of a callback of `intercept` that was not raised before, in the test's next call."""
         if self.failures:
             raise self.failures.pop(0)
 
     def seen(self) -> list[ClientRequest]:
-        """Return all requests of the test that are kept, also after the broker's end."""
+        """Return the test's requests that the journal still has. It works after the broker's end, too."""
         return self.control.journal.since(self.before)
 
     def latest(self, most: int = SHOWN, client: str = "") -> list[str]:
-        """Return the latest requests in lines, of one client or all."""
+        """Return the latest requests as lines, of the client with this client id, or of all ("")."""
         kept = [each for each in self.seen() if not client or each.client == client]
         return [str(each) for each in kept[-most:]]

@@ -1,4 +1,4 @@
-"""A request of a client of the broker, as the journal keeps it."""
+"""A client's request to the broker, as the journal keeps it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ NO_ANSWER = "no answer yet"
 
 @dataclass(slots=True, eq=False)
 class ClientRequest:
-    """A request that a client sent: to which node, when (ms since 1970), its API and version, and its body decoded.
+    """A request of a client. node: the id of the broker; time: ms since 1970; client: the client id; peer: its address;
+    body: decoded; topics: their names.
 
-    response: the body of the answer, None as long as there is none; records from files are left out of it. outcome: in
-    words where there was no answer, as when the connection was closed.
+    response: the response's body without records from files, None if there is none (yet). outcome: "answered", or why
+    there is no response, such as a closed connection. size: bytes that the journal counts for it.
     """
 
     node: int
@@ -36,7 +37,7 @@ class ClientRequest:
 
     @property
     def errors(self) -> list[str]:
-        """Return the names of the errors in the answer, each once."""
+        """Return the names of the errors in the response, each once."""
         codes = error_codes(self.response) if self.response is not None else []
         return list(dict.fromkeys(error_name(code) for code in codes if code))
 
@@ -49,7 +50,7 @@ class ClientRequest:
         return f"{clock} {who} {self.peer} -> {self.node}: {self.api} v{self.version}{self.places()}: {said}"
 
     def places(self) -> str:
-        """Return the topics or the group that the request is about, in brackets."""
+        """Return the request's topics, group, transactional id and key in brackets, at most 3 of them; "" for none."""
         names = [*self.topics]
         names += [self.body[key] for key in ("groupId", "transactionalId", "key") if self.body.get(key)]
         shown = [printable(str(each)) for each in names if each]
@@ -57,5 +58,5 @@ class ClientRequest:
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters, cut where it is long."""
+    """Return the first 100 characters of a text, with "?" for those that are not printable."""
     return "".join(each if each.isprintable() else "?" for each in text[:100])

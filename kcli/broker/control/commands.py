@@ -1,4 +1,4 @@
-"""The commands of the admin port: methods of `EmbeddedBroker`, with values in JSON."""
+"""The commands of the admin port: methods of `EmbeddedBroker` with arguments and results as JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS |= {type(None): "null"}
 
 
 class Commands:
-    """Runs commands by name. handles: faults, watches and answers that commands made, by number."""
+    """Runs commands by name. handles: faults, watches and answers that commands made, by id."""
 
     def __init__(self, kafka: EmbeddedBroker) -> None:
         self.kafka = kafka
@@ -32,7 +32,7 @@ class Commands:
     def run(self, name: str, given: Arguments) -> Any:
         """Return the result of a command.
 
-        Raises UsageError for an unknown command or argument, and TimeoutError if a wait ended.
+        Raises UsageError for an unknown command or a wrong argument, and TimeoutError if a wait timed out.
         """
         if name not in COMMANDS:
             raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")
@@ -42,13 +42,13 @@ class Commands:
         return command(**given)
 
     def keep(self, handle: Handle) -> dict[str, int]:
-        """Keep a handle under a number of its own."""
+        """Keep a handle; return {"id": its new number}."""
         self.made += 1
         self.handles[self.made] = handle
         return {"id": self.made}
 
     def handle(self, number: int) -> Handle:
-        """Return the handle of a number. Raises UsageError if there is none."""
+        """Return the handle with this id. Raises UsageError if there is none."""
         found = self.handles.get(number)
         if found is None:
             raise UsageError(f"nothing has the id {number!r}; there are {sorted(self.handles)}")
@@ -57,7 +57,7 @@ class Commands:
     # --- commands
 
     def info(self) -> dict[str, Any]:
-        """Return where the broker listens, which nodes run and which topics there are."""
+        """Return the broker's addresses, which nodes run, its topics with their partition counts, and the time."""
         return self.kafka.call(
             lambda broker: {
                 "bootstrapServers": broker.bootstrap,
@@ -99,7 +99,7 @@ class Commands:
         return [request_row(each) for each in self.kafka.requests(api, client, topic=topic)[-max(last, 1) :]]
 
     def fault(self, rule: str = "", **parts: Any) -> dict[str, int]:
-        """Make requests fail, by a rule in one text or by its parts. Returns its id."""
+        """Add a fault rule, given as one text or by its parts. Returns its id."""
         return self.keep(self.kafka.fault(rule, **parts))
 
     def observe(self, api: str | list[str] = "", client: str = "", topic: str = "") -> dict[str, int]:
@@ -107,11 +107,11 @@ class Commands:
         return self.keep(self.kafka.observe(api, client, topic=topic))
 
     def answer(self, api: str, response: dict[str, Any], count: int = 0, client: str = "") -> dict[str, int]:
-        """Answer an API with this response, so many times, 0 for always. Returns its id."""
+        """Answer requests of an API with this response. count: how many, 0 for all. Returns the id of the rule."""
         return self.keep(self.kafka.intercept(api, lambda _request: response, client=client, count=count))
 
     def hits(self, id: int, wait: int = 0, timeout: float = 10) -> dict[str, Any]:  # noqa: A002  as clients name it
-        """Return how many requests a fault, a watch or an answer was about; wait: until there are so many."""
+        """Return how many requests a fault, watch or answer has matched. wait: first wait until there are so many."""
         found = self.handle(id)
         if wait:
             found.wait(wait, min(timeout, MOST_SECONDS))
@@ -119,12 +119,12 @@ class Commands:
         return {"hits": found.hits, "requests": [request_row(each) for each in rows]}
 
     def remove(self, id: int) -> None:  # noqa: A002  as clients name it
-        """End a fault, a watch or an answer."""
+        """Remove a fault, watch or answer."""
         self.handle(id).remove()
         del self.handles[id]
 
     def handles_listed(self) -> list[dict[str, Any]]:
-        """List the faults, watches and answers there are."""
+        """Return the present faults, watches and answers."""
         return [{"id": at, "what": each.what, "hits": each.hits} for at, each in self.handles.items()]
 
     def wait(
@@ -136,17 +136,17 @@ class Commands:
         records: int | None = None,
         timeout: float = 10,
     ) -> None:
-        """Wait for a group or a topic."""
+        """Wait until a group has a state and a number of members, or a topic a number of records."""
         wanted: dict[str, Any] = {"group": group, "state": state, "members": members, "topic": topic}
         self.kafka.wait(timeout=min(timeout, MOST_SECONDS), records=records, **wanted)
 
     def advance(self, seconds: float = 0, ms: float = 0, minutes: float = 0, hours: float = 0) -> dict[str, int]:
-        """Put the clock forward. Returns its time then."""
+        """Advance the clock. Returns its new time in ms since 1970."""
         self.kafka.clock.advance(seconds, ms=ms, minutes=minutes, hours=hours)
         return {"now": self.kafka.clock.now()}
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete all topics, groups, transactions, faults, watches and answers; start all stopped nodes."""
         self.kafka.reset()
         self.handles.clear()
 
@@ -160,7 +160,7 @@ COMMANDS = (
 
 
 def check_arguments(name: str, command: Callable[..., Any], given: Arguments) -> None:
-    """Refuse arguments that a command doesn't take, so that a TypeError in it is its own fault. Raises UsageError."""
+    """Refuse arguments with unknown names or wrong types, so that a TypeError is a bug. Raises UsageError."""
     try:
         inspect.signature(command).bind(**given)
     except TypeError as error:
@@ -175,7 +175,7 @@ def check_arguments(name: str, command: Callable[..., Any], given: Arguments) ->
 
 
 def is_of(kind: Any, value: object) -> bool:
-    """Return whether a value of JSON is of a type; a whole number is a float, too."""
+    """Return whether a JSON value is of a type; an integer counts as a float, too."""
     if kind is Any or (kind is float and type(value) is int):
         return True
     if get_origin(kind) is list:
@@ -184,13 +184,13 @@ def is_of(kind: Any, value: object) -> bool:
 
 
 def request_row(each: ClientRequest) -> dict[str, Any]:
-    """Return a request as JSON has it."""
+    """Return a request as a JSON object."""
     names = ("node", "time", "client", "peer", "api", "version", "outcome", "errors", "body", "response")
     return {name: shown(getattr(each, name)) for name in names}
 
 
 def shown(value: Any) -> Any:
-    """Return a value as JSON has it: bytes as text where they are some, else {"base64": ...}."""
+    """Return a value in the types of JSON: bytes as text if they are UTF-8, else as {"base64": ...}."""
     if isinstance(value, Mapping):
         return {str(name): shown(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The requests of a broker as they pass: kept, counted, and answered by callbacks that tests register."""
+"""Control of a broker's requests: they are kept, counted, and answered by callbacks that tests register."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kcli.errors import UsageError
 
 
 class Control:
-    """journal: the latest requests; watches: count requests."""
+    """journal: the latest requests; watches: those that count requests, and the interceptions that answer some."""
 
     def __init__(self) -> None:
         self.journal = Journal()
         self.watches: list[Watch] = []
 
     def meet(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
-        """Keep and count a request of so many bytes; return its entry and the interceptions that match."""
+        """Keep and count a request. size: its bytes. Returns its entry in the journal and the watches that match it."""
         kept = self.journal.add(request, size)
         met = [each for each in self.watches if each.filter.takes(request)]
         for each in met:
@@ -31,7 +31,7 @@ class Control:
         return kept, met
 
     def before(self, handle: Handler, kept: ClientRequest, met: list[Watch]) -> Handler:
-        """Return a handler that lets programs answer first."""
+        """Return a handler that calls the interceptions first; `handle` is called if none of them answers."""
         asked = [each for each in met if isinstance(each, Interception) and kept in each.requests[-1:]]
         if not asked:
             return handle
@@ -54,8 +54,8 @@ class Control:
         return cast("Callable[[Request], Outcome]", answered)
 
     def watch(self, request: Request, handle: Handler, size: int) -> Handler:
-        """Keep and count a request of so many bytes; return a handler whose answer is kept, and that lets programs
-        answer first.
+        """Keep and count a request. size: its bytes. Returns a handler that calls interceptions first and keeps the
+        response in the journal.
         """
         kept, met = self.meet(request, size)
         first = self.before(handle, kept, met)
@@ -84,13 +84,13 @@ class Control:
         return answer
 
     def reset(self) -> None:
-        """Forget all of it."""
+        """Remove all kept requests and all watches."""
         self.journal.clear()
         self.watches.clear()
 
 
 def failure_of(api: str, error: Exception) -> UsageError:
-    """Return the error of a callback as one that names the API, and the kind of an error that is none of kcli's."""
+    """Return a UsageError for an error of a callback: its own text if it is a UsageError, else with API and type."""
     text = str(error) if isinstance(error, UsageError) else f"intercept {api}: {type(error).__name__}: {error}"
     failure = UsageError(text)
     failure.__cause__ = error

@@ -1,4 +1,4 @@
-"""Handles of faults, watches and the clock of an embedded broker."""
+"""Handles for faults, watches and the clock of an embedded broker."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ WAIT_SECONDS = 10.0
 
 
 def wait_until(kafka: BrokerThread, look: Callable[[Broker], str], timeout: float) -> None:
-    """Look again and again until nothing is missing.
+    """Call `look` repeatedly in the broker's thread until it returns "". timeout: seconds.
 
-    Raises TimeoutError with what is still missing, and the latest requests.
+    Raises TimeoutError with the last text that `look` returned and the latest requests, and UsageError if a callback
+    of `intercept` failed.
     """
     until = time.monotonic() + timeout
     while lacks := kafka.call(look):
         if time.monotonic() >= until:
-            kafka.raise_failure()  # a callback that failed may be why
+            kafka.raise_failure()  # a failed callback may be the cause of the timeout
             latest = "".join(f"\n  {line}" for line in kafka.latest())
             said = f"\nthe latest requests:{latest}" if latest else "\nno client has sent anything"
             raise TimeoutError(f"after {timeout:g} s: {lacks}{said}")
@@ -49,16 +50,16 @@ class Handle:
 
     @property
     def hits(self) -> int:
-        """Return how many requests matched so far."""
+        """Return how many requests have matched so far."""
         raise NotImplementedError
 
     @property
     def what(self) -> str:
-        """Return the rule or the watch in words."""
+        """Return a text that names the rule or watch."""
         raise NotImplementedError
 
     def wait(self, hits: int = 1, timeout: float = WAIT_SECONDS) -> None:
-        """Wait for so many requests in all. Raises TimeoutError if there were fewer."""
+        """Wait until so many requests have matched in all. Raises TimeoutError if fewer do within `timeout` seconds."""
         wait_until(
             self._kafka,
             lambda _broker: "" if self.hits >= hits else f"{self.what}: {self.hits} hits; {hits} expected",
@@ -66,12 +67,12 @@ class Handle:
         )
 
     def remove(self) -> None:
-        """End the rule or the watch; a second call changes nothing."""
+        """Remove the rule or watch; a second call does nothing."""
         raise NotImplementedError
 
 
 class FaultHandle(Handle):
-    """A fault rule. hits: how often it was applied; of an error that is about partitions each counts."""
+    """A fault rule. hits: how often it was applied; an error of partitions counts once per partition."""
 
     def __init__(self, kafka: BrokerThread, rule: FaultRule) -> None:
         super().__init__(kafka)
@@ -93,7 +94,7 @@ class FaultHandle(Handle):
 
 
 class WatchHandle(Handle):
-    """A watch or an interception. requests: those that it was about, the latest 1,000."""
+    """A watch or an interception. requests: the latest 1,000 that it matched."""
 
     def __init__(self, kafka: BrokerThread, watch: Watch) -> None:
         super().__init__(kafka)
@@ -112,7 +113,7 @@ class WatchHandle(Handle):
 
     @property
     def requests(self) -> list[ClientRequest]:
-        """Return the requests that it was about."""
+        """Return the requests that matched, the oldest first."""
         return self._kafka.call(lambda _broker: list(self.watch.requests))
 
     def remove(self) -> None:
@@ -134,9 +135,9 @@ class BrokerClock:
         return self._kafka.call(lambda broker: broker.now())
 
     def advance(self, seconds: float = 0, *, ms: float = 0, minutes: float = 0, hours: float = 0) -> None:
-        """Put the clock forward. Raises UsageError.
+        """Advance the clock. Raises UsageError for a negative time.
 
-        Everything that is due by then happens: sessions end, transactions time out, old segments go.
+        Everything that becomes due happens: sessions expire, transactions time out, old segments are deleted.
         """
         ahead = seconds + ms / 1000 + minutes * 60 + hours * 3600
         if not ahead >= 0:
@@ -145,9 +146,9 @@ class BrokerClock:
 
 
 def fault_text(rule: str, parts: Mapping[str, Any], topic_of: Callable[[str], str]) -> str:
-    """Return a fault rule as one text. topic_of: gives the full name of a topic.
+    """Return a fault rule and its parts as one text. topic_of: returns the full name of a topic.
 
-    Raises UsageError if a part can't be said in one.
+    Raises UsageError if a part has a comma.
     """
     made = [rule] if rule else []
     for name, value in parts.items():

@@ -17,7 +17,7 @@ FORGOTTEN = -1
 
 
 def without_secrets(message: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Return a message's body with nothing where passwords and keys are."""
+    """Return a message's body with b"" in place of passwords and keys."""
     paths = [path.split(".") for path, how in secret_fields(message).items() if how == ALWAYS]
     if not paths:
         return body
@@ -32,7 +32,7 @@ def without_secrets(message: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 class Journal:
-    """The latest requests, the oldest first: so many at most, and so many bytes of them."""
+    """The latest requests, the oldest first: at most MOST of them, with MOST_BYTES. seen: the number ever added."""
 
     def __init__(self) -> None:
         self._kept: deque[ClientRequest] = deque()
@@ -43,12 +43,12 @@ class Journal:
         return iter(tuple(self._kept))
 
     def since(self, seen: int) -> list[ClientRequest]:
-        """Return those that came after so many."""
+        """Return the kept requests after the first `seen` ones."""
         first = self.seen - len(self._kept)
         return list(self._kept)[max(0, seen - first) :]
 
     def add(self, request: Request, size: int) -> ClientRequest:
-        """Keep a request that came, of so many bytes."""
+        """Keep a request; return its entry. size: its bytes."""
         api, client = request.api, request.client
         made = ClientRequest(
             request.node.id,
@@ -70,7 +70,7 @@ class Journal:
         return made
 
     def grow(self, kept: ClientRequest, size: int) -> None:
-        """Count the bytes of a request's answer, too."""
+        """Add the bytes of a request's response to its size, unless the request was dropped."""
         if kept.size != FORGOTTEN:
             kept.size += size
             self._bytes += size
@@ -83,13 +83,13 @@ class Journal:
             first.size = FORGOTTEN
 
     def clear(self) -> None:
-        """Forget all requests."""
+        """Remove all requests."""
         self._kept.clear()
         self._bytes = 0
 
 
 def note_answer(kept: ClientRequest, answer: Answer) -> None:
-    """Keep the response to a request."""
+    """Set the response and the outcome of a kept request."""
     if isinstance(answer, EncodedBody):
         kept.response = dict(answer.value or {})
     else:

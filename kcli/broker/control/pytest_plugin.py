@@ -1,10 +1,10 @@
-"""The pytest plugin: an embedded broker for each test, or one that tests share, each with topics of its own.
+"""The pytest plugin: an embedded broker for each test, or a shared one in which each test has topics of its own.
 
-    kafka          a broker for this test (with `kafka_isolation = prefix`: of one broker for all, topics of its own)
+    kafka          a broker for this test; with `kafka_isolation = prefix` a view of the shared broker
     kafka_cluster  the same with three nodes
-    @pytest.mark.kafka(nodes=2, config={"num.partitions": 3})    other options of `embedded_broker` for one test
+    @pytest.mark.kafka(nodes=2, config={"num.partitions": 3})    options of `embedded_broker` for one test
 
-Where a test fails, its report shows the latest requests of the client that got the last error, or of all clients.
+If a test fails, its report shows the latest requests of the client that got the last error, or of all clients.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker `kafka`."""
     config.addinivalue_line("markers", "kafka(**options): options of kcli.embedded_broker for the test's broker")
 
 
@@ -65,7 +65,7 @@ def shared_kafka_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedBro
 
 
 def broker_of(request: pytest.FixtureRequest, nodes: int, shared: str) -> Iterator[EmbeddedBroker]:
-    """Yield the broker of a test: one of its own, or a view of the one that all share."""
+    """Yield the broker of a test: one of its own, or a view of the shared one. shared: the fixture of that."""
     isolation = request.config.getini("kafka_isolation")
     if isolation not in ISOLATIONS:
         raise pytest.UsageError(f"kafka_isolation = {isolation}: {' or '.join(ISOLATIONS)} expected")
@@ -92,7 +92,7 @@ def next_number(request: pytest.FixtureRequest) -> int:
 
 
 def started(config: pytest.Config, options: dict[str, Any]) -> Iterator[EmbeddedBroker]:
-    """Yield a broker that runs. options: as of `embedded_broker`, over those of pytest.ini."""
+    """Yield a running broker. options: of `embedded_broker`, which override those of pytest.ini."""
     from kcli.broker.embedded import embedded_broker
 
     lines = (line.partition("=") for line in config.getini("kafka_config"))
@@ -108,7 +108,7 @@ def remember(request: pytest.FixtureRequest, kafka: EmbeddedBroker) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[pytest.TestReport]:
-    """Add the latest requests to the report of a test that failed."""
+    """Add the latest requests to the report of a failed test."""
     report: pytest.TestReport = yield  # type: ignore[misc,assignment]
     if call.when == "call" and report.failed:
         for kafka in item.stash.get(brokers, []):
@@ -118,7 +118,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def failing(kafka: EmbeddedBroker) -> list[str]:
-    """Return the test's latest requests in lines: of the client that got the last error, else of all."""
+    """Return the test's latest requests as lines: of the client that got the last error, else of all clients."""
     seen = kafka.seen()
     failed = next((each.client for each in reversed(seen) if each.errors or each.response is None), None)
     return [str(each) for each in seen if failed is None or each.client == failed][-SHOWN:]

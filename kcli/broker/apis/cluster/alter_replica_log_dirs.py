@@ -1,6 +1,7 @@
-"""AlterReplicaLogDirs v1-v2 (KIP-113): a broker of one log directory has nothing to move, and says which it knows.
+"""AlterReplicaLogDirs v1-v2 (KIP-113): this broker has one log directory, so that it checks requests and moves nothing.
 
-LOG_DIR_NOT_FOUND for another directory, REPLICA_NOT_AVAILABLE for a partition of other nodes (ReplicaManager).
+LOG_DIR_NOT_FOUND for another directory, REPLICA_NOT_AVAILABLE for a partition without a replica on this node
+(ReplicaManager).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def fault_of(request: Request, name: str, index: int) -> int:
-    """Return the error code of a partition that this node does not have, 0 for one that it has."""
+    """Return the error code for a partition that has no replica on this node, 0 if it has one."""
     topic = request.topics.by_name.get(name)
     partition = topic.partition(index) if topic is not None else None
     if partition is None:

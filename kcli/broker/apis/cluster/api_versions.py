@@ -1,11 +1,13 @@
 """ApiVersions v0-v5 (KIP-35, KIP-511, KIP-584).
 
-* A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
-* Features (v3 on): those of `metadata.features`.
-* The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. The broker
-  speaks its dialect with a client whose version ends with the dialect's name; a feature of that name shows it to the
-  client. Other clients get Apache's messages where the dialect replaces them; a dialect that only adds messages is
-  spoken with all.
+* A request in a version that the broker does not have gets a v0 response with UNSUPPORTED_VERSION and the versions of
+  ApiVersions.
+* The features (v3 on) are those of `metadata.features`.
+* The client's software name and version (v3 on) are kept with its connection. INVALID_REQUEST if one has characters
+  that Kafka does not allow.
+* A dialect that replaces messages of Apache's is used only with kcli clients whose software version ends with the
+  dialect's name; other clients get Apache's messages. A dialect that only adds messages is used with all clients. A
+  feature with the dialect's name tells the client that the broker uses it.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def features(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """List the supported and the finalized features; clients before v4 know no minimum level of 0."""
+    """Return the rows of supported and of finalized features. Before v4 features with the minimum level 0 are left out
+    of the supported ones.
+    """
     supported = supported_by(request.services.release)
     rows = [
         {"name": name, "minVersion": each.lo, "maxVersion": each.hi}
@@ -66,6 +70,6 @@ def check_software(request: Request) -> int:
     request.client.software = names
     dialect = request.services.dialect
     if dialect is not None and catalog(dialect).rewritten:
-        # Spoken with those only who say that they do: some versions are other messages than Apache's of that number.
+        # Only with clients that name it, as some of its messages differ from Apache's of the same version.
         request.client.dialect = dialect if names == ("kcli", spoken(dialect)) else None
     return 0

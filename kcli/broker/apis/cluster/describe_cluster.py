@@ -1,4 +1,4 @@
-"""DescribeCluster v0-v2 (KIP-700, KIP-919, KIP-1073): brokers; controllers are not reached by clients here."""
+"""DescribeCluster v0-v2 (KIP-700, KIP-919, KIP-1073): the brokers. MISMATCHED_ENDPOINT_TYPE for controllers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""DescribeLogDirs v0-v5 (KIP-113, KIP-827 sizes of the disk): the one log directory, with the replicas of this node.
+"""DescribeLogDirs v0-v5 (KIP-113, KIP-827 disk sizes): the broker's one log directory, with this node's replicas.
 
-No topics (null) means all. Named partitions that are not on this node are left out, as by Kafka.
+Null topics mean all. Named partitions without a replica on this node are left out, as in Kafka.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def wanted(request: Request) -> Iterator[tuple[Topic, Sequence[int] | None]]:
-    """Yield topics with the partitions asked for, None for all."""
+    """Yield each requested topic that exists, with the indexes of its requested partitions, None for all."""
     if request.body["topics"] is None:
         yield from ((each, None) for each in request.topics)
         return

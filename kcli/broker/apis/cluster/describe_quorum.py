@@ -1,6 +1,7 @@
 """DescribeQuorum v0-v2 (KIP-595, KIP-836 times, KIP-853 directories): the quorum of the metadata log.
 
-Every node is a voter here, and up to date, as all share the log; one that stopped was last when it did.
+Every node is a voter. A running node is caught up, as all nodes share the log; a stopped one has -1 as its log end
+offset and times.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def partition_row(request: Request) -> dict[str, Any]:
 
 
 def nodes(request: Request) -> list[dict[str, Any]]:
-    """List where the voters listen; here controllers are reached where brokers are."""
+    """Return the rows of the voters' listeners: here controllers have the brokers' addresses."""
     return [
         {"nodeId": each["nodeId"], "listeners": [{"name": "CONTROLLER", "host": each["host"], "port": each["port"]}]}
         for each in request.endpoints()

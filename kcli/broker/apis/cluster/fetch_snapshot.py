@@ -1,8 +1,8 @@
 """FetchSnapshot v0-v1 (KIP-630, KIP-853) of the metadata log.
 
-* The bytes of a snapshot's file from a position on, at most so many; they begin and end anywhere.
-* SNAPSHOT_NOT_FOUND for an id that does not exist, POSITION_OUT_OF_RANGE beyond the file, INCONSISTENT_CLUSTER_ID for
-  another cluster's, and the leader's epoch is checked.
+* The response has at most `maxBytes` bytes of the snapshot's file from `position` on, regardless of record boundaries.
+* SNAPSHOT_NOT_FOUND for an unknown snapshot id, POSITION_OUT_OF_RANGE beyond the file, INCONSISTENT_CLUSTER_ID for
+  another cluster id. The leader's epoch is checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from kcli.broker.storage.segment import Slice
 from kcli.schemas.errors import error_code
 from kcli.snapshots.reading.names import SnapshotId
 
-# A partition's row of the response; gets the partition (None: not the metadata log's) and its row of the request.
+# Makes a partition's row of the response. Arguments: the request, the partition (None if it is not the metadata log's),
+# its row in the request, and the response's slots for records.
 Row = Callable[[Request, Partition | None, Mapping[str, Any], RecordsSlots], dict[str, Any]]
 
 
@@ -30,7 +31,9 @@ def handle(request: Request) -> Answer:
 
 
 def answer(request: Request, index: str, row: Row) -> Answer:
-    """Make the whole response. index: the field of a partition's index in the request; row: makes its row."""
+    """Make the whole response. index: the name of the request's field with a partition's index; row: makes a
+    partition's row.
+    """
     if code := request.fault():
         return {"errorCode": code, "topics": []}
     slots = RecordsSlots()
@@ -48,7 +51,7 @@ def answer(request: Request, index: str, row: Row) -> Answer:
 
 
 def metadata_partition(request: Request, name: str, index: int) -> Partition | None:
-    """Return the metadata log's partition, the only one with snapshots; None for any other."""
+    """Return the metadata log's partition, the only one with snapshots; None for any other name or index."""
     return request.topics.find((name, index)) if name in request.topics.hidden else None
 
 
@@ -76,9 +79,9 @@ def check_epoch(request: Request, partition: Partition, epoch: int) -> int:
 
 
 def piece_of(request: Request, wanted: SnapshotId, position: int, most: int) -> tuple[int, Slice | None, str]:
-    """Return the size of the whole file, the piece from `position` on, and an error's name ("": none).
+    """Return the size of the whole file in bytes, its slice from `position` on, and an error's name, "" for none.
 
-    most: bytes that the piece may have.
+    most: the slice's largest size in bytes.
     """
     found = request.metadata.snapshots.slice(wanted, position, most)
     if found is None:

@@ -1,9 +1,9 @@
-"""The draft of KIP-630 (dialect kip-630-draft): Fetch v12 and FetchSnapshot v0 as it had them.
+"""Fetch v12 and FetchSnapshot v0 of the draft of KIP-630 (dialect kip-630-draft).
 
-* Fetch: where Apache's v12 names a snapshot's end offset, the draft names the last offset in it
-  (SnapshotOffsetAndEpoch), and where to go on fetching once it is there (NextOffsetAndEpoch).
-* FetchSnapshot: it says whether to go on (`continue`) where Apache's gives the whole size; OFFSET_OUT_OF_RANGE stands
-  for a position beyond the file.
+* Fetch: Apache's v12 has a snapshot's end offset. The draft has the last offset in it (SnapshotOffsetAndEpoch), and the
+  offset from which to fetch after the snapshot (NextOffsetAndEpoch).
+* FetchSnapshot: Apache's has the size of the whole file. The draft has a flag for more bytes (`continue`), and
+  OFFSET_OUT_OF_RANGE for a position beyond the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kcli.schemas.errors import error_code
 from kcli.sessions.values import FetchResponse
 from kcli.snapshots.reading.names import SnapshotId
 
-# Fields with another name in Apache's partition rows, and fields that only those have.
+# Fields of Apache's partition rows: the draft's names of those that it renames, and those that it lacks.
 NAMES = {"abortedTransactions": "aborted", "logStartOffset": "logBeginOffset"}
 APACHES = frozenset(["divergingEpoch", "snapshotId"])
 
@@ -40,7 +40,7 @@ def fetch_rows(request: Request, response: FetchResponse, reads: fetch.Reads, sl
 
 
 def fetch_row(version: int, index: int, read: PartitionRead, slots: RecordsSlots, committed: bool) -> dict[str, Any]:
-    """Make Apache's row of a partition, under the draft's names and with its places to go on."""
+    """Return a partition's row: Apache's, with the draft's names and its fields for the next fetch."""
     made = fetch.partition_row(version, index, read, slots, committed)
     row = {NAMES.get(name, name): value for name, value in made.items() if name not in APACHES}
     if read.partition is not None and read.partition.is_hidden:
@@ -68,10 +68,10 @@ def snapshot_row(
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if partition.leader != request.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
-    # The draft's offset is the last one in the snapshot, Apache's (and the file's) the first one that is not.
+    # The draft's offset is the last one in the snapshot; Apache's, like the file's name, has the first one after it.
     named = asked["snapshotOffsetAndEpoch"]
     wanted = SnapshotId(named["offset"] + 1, named["offsetEpoch"])
-    # One byte at least: a draft's client goes on for as long as there is more.
+    # At least one byte, or a client that fetches while `continue` is set would never end.
     size, piece, fault = fetch_snapshot.piece_of(request, wanted, position, max(asked["maxBytes"], 1))
     if piece is None:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE" if fault == "POSITION_OUT_OF_RANGE" else fault)}

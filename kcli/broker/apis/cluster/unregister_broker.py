@@ -1,4 +1,6 @@
-"""UnregisterBroker v0 (KIP-631): a stopped node is forgotten until it starts again; one that runs registers again."""
+"""UnregisterBroker v0 (KIP-631): a stopped node is unregistered until it starts again; a running node registers again
+at once.
+"""
 
 from __future__ import annotations
 

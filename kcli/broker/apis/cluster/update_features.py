@@ -1,6 +1,6 @@
-"""UpdateFeatures v0-v2 (KIP-584): all updates of a request or none; the error is that of the first impossible one.
-Lower levels of transaction.version or group.version switch nothing off here: clients that respect the levels do not use
-it.
+"""UpdateFeatures v0-v2 (KIP-584): all updates of a request are applied, or none; the response has the first error.
+Lower levels of transaction.version or group.version switch nothing off here: clients that respect the levels don't use
+what they lack.
 """
 
 from __future__ import annotations

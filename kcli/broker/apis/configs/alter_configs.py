@@ -1,7 +1,7 @@
-"""AlterConfigs v0-v2 (KIP-133) and what it shares with IncrementalAlterConfigs.
+"""AlterConfigs v0-v2 (KIP-133), and the functions that IncrementalAlterConfigs shares.
 
-Configs of topics, of one broker or all (""), of groups (KIP-848) and of subscriptions to client metrics (KIP-714); here
-all of a resource's configs are replaced by those given.
+AlterConfigs replaces all configs of a resource by those of the request. Resources are topics, one broker or all (""),
+groups (KIP-848), and subscriptions to client metrics (KIP-714).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from kcli.schemas.acl_codes import Operation
 from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import name_fault
 
-SET, DELETE, APPEND, SUBTRACT = range(4)  # what IncrementalAlterConfigs asks for
+SET, DELETE, APPEND, SUBTRACT = range(4)  # configOperation of IncrementalAlterConfigs
 
-# Returns a resource's new configs, from its present ones and the request; None removes one.
+# Returns a resource's changed configs, from its present ones and its row in the request; None removes a config.
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
 
@@ -129,7 +129,9 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
 
 
 def check_places(broker: str, names: Iterable[str]) -> None:
-    """Refuse configs that only a listener of one broker may have, or only one broker. Raises RefusedError."""
+    """Refuse configs that are for one listener of one broker only, or for one broker only. Raises RefusedError.
+    broker: the name in the request, "" for all brokers.
+    """
     if stores := [name for name in names if RELOADED.fullmatch(name)]:
         said = "stores change at run time for one listener, using the listener prefix"
         raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(stores)}]")
@@ -139,7 +141,7 @@ def check_places(broker: str, names: Iterable[str]) -> None:
 
 
 def check_min_in_sync(request: Request, broker: str, key: str, value: str | None) -> None:
-    """Refuse a min.insync.replicas of one broker, or of none, while eligible leaders depend on it.
+    """Refuse to set min.insync.replicas for one broker, or to remove that of all, if eligible leader replicas are on.
 
     Raises RefusedError.
     """
@@ -152,7 +154,7 @@ def check_min_in_sync(request: Request, broker: str, key: str, value: str | None
 
 
 def check_broker_name(request: Request, name: str) -> None:
-    """Refuse a broker other than the one that is asked. Raises RefusedError."""
+    """Refuse the name of a broker other than this node. Raises RefusedError."""
     if name and not (name.isascii() and name.removeprefix("-").isdigit()):
         raise RefusedError("INVALID_REQUEST", f"Node id must be an integer, but it is: {name}")
     if name and int(name) != request.node.id:

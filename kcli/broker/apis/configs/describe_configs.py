@@ -1,7 +1,7 @@
 """DescribeConfigs v0-v4 (KIP-133, KIP-226 sources and synonyms, KIP-569 types): every config that Kafka 4.4 names.
 
-Of topics, the broker that is asked or all of them (""), groups, subscriptions to client metrics, a broker's loggers.
-Those of the metadata log are read-only: its cleanup.policy is `snapshot` (KIP-630).
+Resources are topics, this broker or all brokers (""), groups, subscriptions to client metrics, and a broker's loggers.
+The configs of the metadata log are read-only, as its cleanup.policy is `snapshot` (KIP-630).
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
         return row | refused.row() | {"configs": []}
     if request.body.get("includeDocumentation") and wanted["resourceType"] != ConfigResource.BROKER_LOGGER:
         rows = [each | {"documentation": documentation(wanted["resourceType"], each["name"])} for each in rows]
-    # No keys mean all, as the oldest clients name none.
+    # An empty list of keys means all, too.
     keys = set(wanted["configurationKeys"] or ())
     return row | {"errorCode": 0, "configs": [each for each in rows if not keys or each["name"] in keys]}
 
 
 def documentation(kind: int, name: str) -> str | None:
-    """Return which of Kafka's configs it is, and whether it has an effect here; None for others."""
+    """Return a text that names Kafka's config and whether it has an effect here; None for a config that Kafka lacks."""
     owner, table = DOCUMENTED.get(kind, ("", {}))
     config = table.get(name)
     if config is None or name in OF_KCLI:
@@ -74,7 +74,7 @@ def documentation(kind: int, name: str) -> str | None:
 
 
 def check_permission(request: Request, wanted: Mapping[str, Any], operation: Operation) -> None:
-    """Refuse a client that may not do this with the configs of a resource. Raises RefusedError."""
+    """Refuse a client without the permission for this operation on a resource. Raises RefusedError."""
     kinds = {ConfigResource.TOPIC: Resource.TOPIC, ConfigResource.GROUP: Resource.GROUP}
     kind = kinds.get(wanted["resourceType"], Resource.CLUSTER)
     name = CLUSTER_NAME if kind == Resource.CLUSTER else wanted["resourceName"]
@@ -117,7 +117,7 @@ def topic_rows(request: Request, topic: TopicConfigs, *, fixed: bool = False) ->
 
 
 def topic_values(request: Request, topic: TopicConfigs, config: Config) -> list[Value]:
-    """List the values that a topic's config is said to come from, the one that counts first."""
+    """Return the values of a topic's config from all its sources, the effective one first."""
     own = topic.own.get(config.name)
     values = [Value(config.name, own, OWN_TOPIC)] if own is not None else []
     return values + (request.configs.described(config.broker_name) if config.broker_name else [])
@@ -142,7 +142,7 @@ def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
 
 
 def listeners(request: Request) -> dict[str, str]:
-    """Return where the broker listens, in the configs that a real one has it in."""
+    """Return the configs that hold the addresses of the broker's listeners in Kafka, by name."""
     known = request.node.listeners
     urls = ",".join(url(request, each) for each in known)
     made = {"listeners": urls, "advertised.listeners": urls}
@@ -162,7 +162,7 @@ def unknown(name: str) -> Config:
 
 
 def check_broker(request: Request, name: str, empty: str = "") -> None:
-    """Refuse a broker other than the one that is asked. Raises RefusedError."""
+    """Refuse the name of a broker other than this node. Raises RefusedError. empty: the message for an empty name."""
     if not name and empty:
         raise RefusedError("INVALID_REQUEST", empty)
     if not (name.isascii() and name.removeprefix("-").isdigit()):
@@ -188,7 +188,7 @@ def resource_configs(request: Request, kind: int, name: str) -> Iterator[dict[st
 def row(
     request: Request, config: Config, values: list[Value], text: str | None, *, fixed: bool = False
 ) -> dict[str, Any]:
-    """Make a config's row. values: where it may come from, the one that counts first; text: its value."""
+    """Make a config's row. values: from all its sources, the effective one first; text: its value."""
     source = values[0].source if values else DEFAULT
     secret = config.is_sensitive or (config.kind is UNKNOWN and source not in (DEFAULT, OF_LOGGER))
     shown = [each for each in values if each.text is not None] if request.body.get("includeSynonyms") else []

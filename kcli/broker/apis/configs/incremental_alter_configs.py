@@ -1,6 +1,6 @@
-"""IncrementalAlterConfigs v0-v1 (KIP-339): configs set (0), deleted (1), or lists added to (2) and taken from (3).
+"""IncrementalAlterConfigs v0-v1 (KIP-339): set (0) or delete (1) a config, append to (2) or subtract from (3) a list.
 
-Levels of a broker's loggers, too (KIP-412); nothing is logged by them here.
+It also changes the levels of a broker's loggers (KIP-412), which have no effect here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
 
 
 def alter_loggers(request: Request, wanted: Mapping[str, Any]) -> None:
-    """Set or unset the levels of loggers. Raises RefusedError."""
+    """Set the levels of loggers, or reset them to the root's. Raises RefusedError."""
     if wanted["resourceName"] != str(request.node.id):
         reason = f"Unexpected node id. Expected {request.node.id}, but received {wanted['resourceName']}"
         raise RefusedError("INVALID_REQUEST", reason)

@@ -1,4 +1,4 @@
-"""ListConfigResources v0-v1 (KIP-714, KIP-1142): resources with configs; v0 lists client metrics alone."""
+"""ListConfigResources v0-v1 (KIP-714, KIP-1142): the resources that have configs; v0 lists only client metrics."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Groups of consumers, classic and new, and their offsets."""
+"""Consumer groups, of the classic protocol and of KIP-848's, and their offsets."""

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe v0-v1 (KIP-848; the type of members from v1 on): groups of the new protocol alone."""
+"""ConsumerGroupDescribe v0-v1 (KIP-848; the type of members from v1 on): only groups of KIP-848's protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Resource
 
-CLASSIC, OF_CONSUMERS = 0, 1  # a member's type: which protocol it speaks
+CLASSIC, OF_CONSUMERS = 0, 1  # memberType: the protocol of a member
 
 
 def handle(request: Request) -> dict[str, Any]:

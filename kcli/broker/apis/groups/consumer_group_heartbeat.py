@@ -1,8 +1,7 @@
 """ConsumerGroupHeartbeat v0-v1 (KIP-848); the rules are in `groups.consumer.group`.
 
-v0 lets the broker choose a new member's id; from v1 on the client does, and may subscribe by a pattern of RE2's. A
-classic group of consumers takes its first member of the new protocol where group.consumer.migration.policy says so,
-else it is GROUP_ID_NOT_FOUND.
+In v0 the broker chooses a new member's id; from v1 on the client does, and may subscribe by a regular expression (RE2).
+A member may join a classic group if group.consumer.migration.policy allows the upgrade; else GROUP_ID_NOT_FOUND.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def beat(request: Request) -> dict[str, Any]:
-    """Take the heartbeat. Raises RefusedError."""
+    """Process the heartbeat and return the response. Raises RefusedError."""
     check(request)
     given = beat_of(request)
     group = request.groups.consumer_group(request.body["groupId"], joins=given.epoch == JOINING)
@@ -73,7 +72,7 @@ def new_id() -> str:
 
 
 def limits_of(request: Request) -> GroupLimits:
-    """Return the limits that the broker's configs and the group's own set."""
+    """Return the limits of a group by the broker's configs and its own."""
     configs = request.configs
     first = configs.text("group.consumer.assignors").split(",")[0].strip()
     most = configs.int("group.consumer.max.size")

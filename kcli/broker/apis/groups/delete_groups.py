@@ -1,4 +1,4 @@
-"""DeleteGroups v0-v3 (KIP-229): deletes groups without members, with their committed offsets."""
+"""DeleteGroups v0-v3 (KIP-229): groups without members are deleted together with their committed offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeGroups v0-v6 (KIP-345, KIP-430, KIP-1043: GROUP_ID_NOT_FOUND from v6 on; before, such a group is Dead)."""
+"""DescribeGroups v0-v6 (KIP-345, KIP-430). An unknown group is Dead; from v6 on also GROUP_ID_NOT_FOUND (KIP-1043)."""
 
 from __future__ import annotations
 

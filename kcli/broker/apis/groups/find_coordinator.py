@@ -1,6 +1,6 @@
-"""FindCoordinator v0-v6 (KIP-699 batches from v4 on): groups (key type 0) and transactions (1).
+"""FindCoordinator v0-v6 (KIP-699 batches from v4 on): of groups (key type 0) and transactions (1).
 
-Share groups (2, KIP-932) have no coordinator here: INVALID_REQUEST.
+INVALID_REQUEST for the share coordinator (2, KIP-932), which this broker does not have.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def nobody(request: Request, code: int) -> dict[str, Any]:
 
 
 def text_of(request: Request, code: int) -> str:
-    """Return the error message as Kafka gives it: the error's name, "" in versions with batches."""
+    """Return the error message as in Kafka: the error's name, "" from v4 on."""
     return "" if request.version >= BATCHES_SINCE else error_name(code)
 
 

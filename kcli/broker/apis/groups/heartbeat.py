@@ -1,4 +1,4 @@
-"""Heartbeat v0-v4 (KIP-345): keeps a member's session; REBALANCE_IN_PROGRESS while its group rebalances."""
+"""Heartbeat v0-v4 (KIP-345): it extends a member's session; REBALANCE_IN_PROGRESS while the group rebalances."""
 
 from __future__ import annotations
 

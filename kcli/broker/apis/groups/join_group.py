@@ -1,8 +1,8 @@
 """JoinGroup v0-v9 (KIP-62, KIP-345 static members, KIP-394, KIP-559, KIP-800, KIP-814); the rules are in
 `groups.group`.
 
-* From v4 on a client without a member id gets one first (MEMBER_ID_REQUIRED) and joins with it, unless static.
-* v0 has no rebalance timeout: the session timeout is used.
+* From v4 on a client without a member id gets one with MEMBER_ID_REQUIRED and joins again with it, unless it is static.
+* v0 has no rebalance timeout, so that the session timeout is used for both.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def refused(request: Request, code: int, member_id: str | None = None) -> dict[s
 
 
 def no_protocol(request: Request) -> str | None:
-    """Return the protocol's name in an answer that has none."""
+    """Return the value of protocolName in a response without a protocol."""
     return None if request.version >= NO_PROTOCOL_SINCE else ""
 
 
@@ -82,7 +82,7 @@ def protocols_of(body: dict[str, Any]) -> list[tuple[str, bytes]]:
 
 
 def newcomer(request: Request, group: Group) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
-    """Join a client without a member id."""
+    """Join a client without a member id; return the response or its future."""
     body = request.body
     instance_id = body.get("groupInstanceId")
     if instance_id is not None:
@@ -96,7 +96,7 @@ def newcomer(request: Request, group: Group) -> asyncio.Future[dict[str, Any]] |
 
 
 def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
-    """Join a client with a member id."""
+    """Join a client with a member id; return the response or its future."""
     if member_id in group.pending:
         return group.enter(make_member(request, member_id), request.body["protocolType"])
     if code := group.check(member_id, request.body.get("groupInstanceId")):
@@ -107,7 +107,7 @@ def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict
 
 
 def join_consumers(request: Request, group: ConsumerGroup) -> dict[str, Any]:
-    """Join a client to a group with assignments by the coordinator."""
+    """Join a client of the classic protocol to a group of KIP-848's."""
     body, protocols = request.body, protocols_of(request.body)
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
     static = group.static.get(instance_id or "", "")

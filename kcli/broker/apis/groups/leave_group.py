@@ -1,6 +1,6 @@
-"""LeaveGroup v0-v5 (KIP-345 batches and static members from v3 on, KIP-800): members go at once.
+"""LeaveGroup v0-v5 (KIP-345 batches and static members from v3 on, KIP-800): members are removed at once.
 
-It removes members of KIP-848's protocol, too.
+Members of KIP-848's protocol can be removed, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def leave(group: AnyGroup | None, member_id: str, instance_id: str | None) -> int:
-    """Remove a member, by its id or, for an administrator, by its static id alone."""
+    """Remove a member; return the error code. Administrators name a static member by its instance id alone."""
     if isinstance(group, ConsumerGroup):
         member_id = member_id or group.static.get(instance_id or "", "")
         if code := identity_fault(group, member_id, instance_id):

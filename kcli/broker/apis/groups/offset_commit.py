@@ -1,11 +1,11 @@
 """OffsetCommit v0-v10 (KIP-211, KIP-320 leader epochs from v6, KIP-345, KIP-848; topic ids in v10).
 
-* A member commits in its generation, except while an assignment is awaited (REBALANCE_IN_PROGRESS).
-* Without a generation (below 0) a client that assigns partitions itself commits to a group without members.
-* A member of a group that is not there: ILLEGAL_GENERATION, from v9 on GROUP_ID_NOT_FOUND.
-* A member of the new protocol commits in its epoch, or in an earlier one what it had then already (KIP-1251):
-  STALE_MEMBER_EPOCH, which clients know from v9 on.
-* Kept in `__consumer_offsets`.
+* A member commits in its generation; REBALANCE_IN_PROGRESS while the group waits for the leader's assignment.
+* A client that assigns its partitions itself has no generation (below 0). It can commit to a group without members.
+* A member of an unknown group gets ILLEGAL_GENERATION, from v9 on GROUP_ID_NOT_FOUND.
+* A member of KIP-848's protocol commits with its current epoch, or with an earlier one for partitions that it already
+  owned then (KIP-1251). Else STALE_MEMBER_EPOCH, before v9 UNSUPPORTED_VERSION.
+* Offsets are stored in `__consumer_offsets`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def commit(request: Request, code: int, *, by_id: bool, producer: tuple[int, int] | None = None) -> dict[str, Any]:
-    """Commit a request's offsets, unless there is an error code for all of it. by_id: topics are named by id.
+    """Commit the offsets of a request and return the response. code: the error of the whole request, 0 for none.
 
-    producer: id and epoch of the transaction's producer
+    by_id: topics are named by id. producer: (id, epoch) of the transaction's producer, None outside of a transaction.
     """
     group_id, topics = request.body["groupId"], request.body["topics"]
     wanted: dict[tuple[str, int], Committed] = {}
@@ -71,7 +71,7 @@ def check(request: Request) -> int:
 def new_member_fault(
     request: Request, group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
 ) -> int:
-    """Return why a member of the new protocol may not commit; 0: it may."""
+    """Return the error code of a member of KIP-848's protocol; 0 if it may commit."""
     wanted = named_partitions(request, by_id=request.version >= TOPIC_IDS_SINCE)
     name = group.check(member_id, instance_id, epoch, wanted) or ("UNKNOWN_MEMBER_ID" if epoch < 0 else "")
     if name == "STALE_MEMBER_EPOCH" and request.version < NOT_FOUND_SINCE:
@@ -80,7 +80,7 @@ def new_member_fault(
 
 
 def named_partitions(request: Request, *, by_id: bool) -> list[Partition]:
-    """Return the partitions that a request commits offsets of, as far as their topics are there."""
+    """Return (topic id, index) of the partitions in a request whose topics exist."""
     made = []
     for each in request.body["topics"]:
         topic = request.topics.by_id.get(each["topicId"]) if by_id else request.topics.by_name.get(each["name"])
@@ -100,8 +100,8 @@ def check_member(group: Group, member_id: str, instance_id: str | None, generati
 def topic_row(
     request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed], *, by_id: bool
 ) -> dict[str, Any]:
-    """Judge the offsets of a topic, add the good ones to `wanted`, and return the topic's row. code: an error of the
-    whole group.
+    """Check the offsets of a topic, add the valid ones to `wanted`, and return the topic's row.
+    code: the error of the whole request, 0 for none.
     """
     found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
     name = found.name if found is not None else topic.get("name", "")

@@ -1,7 +1,7 @@
-"""OffsetDelete v0 (KIP-496): committed offsets of topics that no member of the group subscribes to.
+"""OffsetDelete v0 (KIP-496): it deletes committed offsets of topics that no member of the group subscribes to.
 
-The topics that members of the classic protocol subscribe to are in their own metadata, which brokers don't read: such
-a group with members keeps all offsets.
+The subscriptions of classic members are in their metadata, which this broker does not read here. So a classic group
+with members keeps all offsets.
 """
 
 from __future__ import annotations

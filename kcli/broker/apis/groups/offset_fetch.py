@@ -1,7 +1,7 @@
 """OffsetFetch v0-v10 (KIP-447, KIP-709 several groups from v8 on, KIP-848; topic ids in v10).
 
-No topics (null) means all with commits. A partition without a commit has offset -1. A client that requires
-stable offsets (v7 on) gets UNSTABLE_OFFSET_COMMIT for those that an open transaction may change.
+Null topics mean all with committed offsets. A partition without a commit has offset -1. With requireStable (v7 on) the
+offsets that an open transaction may change have UNSTABLE_OFFSET_COMMIT.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def naming(request: Request, name: str) -> dict[str, Any]:
 def topic_row(
     request: Request, asked: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]
 ) -> dict[str, Any]:
-    """Return a topic's row: the committed offsets, -1 without a commit, an error where a transaction is about to change
-    one.
+    """Return a topic's row with the committed offsets. An offset is -1 if there is no commit, and has an error if an
+    open transaction may change it.
     """
     name = asked["name"] if "name" in asked else request.topic_name(asked["topicId"])
     code = 0 if name else error_code("UNKNOWN_TOPIC_ID")

@@ -1,6 +1,7 @@
-"""SyncGroup v0-v5 (KIP-345, KIP-559): the leader sends the assignment, each member gets its part.
+"""SyncGroup v0-v5 (KIP-345, KIP-559): the leader sends all assignments, and each member gets its own.
 
-From v5 on the protocol's type and name have to be given, and those of the generation.
+From v5 on the request must have the protocol's type and name. INCONSISTENT_GROUP_PROTOCOL if it has none, or if they
+differ from the group's.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Records of partitions: written, read, looked up by time or epoch, deleted."""
+"""APIs that write, read, look up (by time or epoch) and delete the records of partitions."""

@@ -1,7 +1,7 @@
-"""DeleteRecords v0-v2 (KIP-107): records before an offset are deleted; -1 means all records.
+"""DeleteRecords v0-v2 (KIP-107): it deletes the records before an offset; -1 means all records.
 
-Of the metadata log only records in a snapshot can go (KIP-630); more, or any of a compacted topic: POLICY_VIOLATION.
-Records of internal topics stay: INVALID_TOPIC_EXCEPTION (Kafka's ReplicaManager).
+POLICY_VIOLATION for records of the metadata log that are not in a snapshot (KIP-630), and for topics whose
+cleanup.policy lacks `delete`. INVALID_TOPIC_EXCEPTION for internal topics (Kafka's ReplicaManager).
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Fetch v0-v18 (KIP-74, KIP-227 sessions, KIP-320 epochs, KIP-516 topic ids, KIP-595 divergence, KIP-951 hints).
 
-* Sessions from v7 on (`kcli.sessions`); topics go by id from v13 on. A fetch in a session looks only at what changed.
-* The answer waits until there are min_bytes, an error, a divergence, or max_wait_ms are over; a fetch of nothing does
-  not wait. It waits without polling: writes wake it (`purgatory`).
-* Records are slices of segment files (`records_slot`), in the magic in which they were produced; below v4 in one that
-  the version knows (`conversion`, KIP-283).
-* v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
-* The metadata log is fetched by its name or id, in no list; a fetch below its first offset is answered with the id of
-  its latest snapshot (KIP-630).
-* In the dialect kip-1018 v18 says how much of a partition may come from remote storage (`tiering`).
+* From v7 on there are sessions (`kcli.sessions`), and a fetch in one reads only partitions that changed. From v13 on
+  topics are named by id.
+* The response is sent once it has minBytes, an error or a divergence, or after maxWaitMs. A fetch without partitions
+  does not wait. A waiting fetch does not poll: writes wake it (`purgatory`).
+* Records are slices of segment files (`records_slot`), in the magic in which they were produced. Before v4 they are
+  converted to a magic of the version (`conversion`, KIP-283).
+* v0-v2: a partition's records end at its max_bytes, also within a batch, and the response as a whole has no limit.
+* The metadata log can be fetched by its name or id, although no response lists it. A fetch below its first offset gets
+  the id of its latest snapshot (KIP-630).
+* In v18 of the dialect kip-1018 a request limits the bytes of a partition from remote storage (`tiering`).
 * Drafts have handlers of their own: `incremental_fetch`, `snapshot_draft`.
 """
 
@@ -34,7 +35,7 @@ WHOLE_FIRST_SINCE, START_OFFSET_SINCE, RAFT_SINCE = 3, 5, 12
 SESSION_ERRORS = frozenset([EPOCH_MISMATCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH])
 
 Reads = Mapping[Key, PartitionRead]
-# Makes the topics of a response, and whatever else depends on them.
+# Makes the fields of a response that depend on its partitions.
 Rows = Callable[[Request, FetchResponse, Reads, RecordsSlots], dict[str, Any]]
 
 
@@ -43,7 +44,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
 
 
 def fetch_with(request: Request, rows: Rows, nothing: dict[str, Any]) -> Answer | Awaitable[Answer]:
-    """Fetch in a session or without one. rows: lays the response out; nothing: the topics of a refused one."""
+    """Return the response or a future of it. rows: makes its topics; nothing: the topics of a refused request."""
     if code := request.fault(among=SESSION_ERRORS):
         return {"errorCode": code} | nothing
     with undisturbed(sum(len(each["partitions"]) for each in request.body["topics"])):
@@ -64,7 +65,7 @@ def fetch_with(request: Request, rows: Rows, nothing: dict[str, Any]) -> Answer 
 
 
 class InSession:
-    """A fetch as the session machine sees it."""
+    """A fetch as a conversation of `Work`: its partitions come from the fetch session, or from the request."""
 
     def __init__(self, fetch: Fetch) -> None:
         self.fetch = fetch
@@ -85,7 +86,7 @@ class InSession:
 
 
 def wanted_of(request: Request) -> FetchRequest:
-    """Return the request as the session machine takes it."""
+    """Return the request in the form of `kcli.sessions`."""
     body = request.body
     by_id = request.version >= TOPIC_IDS_SINCE
     field = "topicId" if by_id else "topic"
@@ -114,7 +115,7 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
 def answer(
     request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows: Rows, throttle_ms: int
 ) -> EncodedBody:
-    """Make the response of the partitions that the fetch session includes."""
+    """Encode the response, with the partitions that the fetch session includes."""
     if newest_magic(request.version) < NEWEST_MAGIC:
         asked = fetch.request.partitions
         chunk_bytes = request.configs.int("message.downconversion.chunk.bytes")
@@ -132,7 +133,7 @@ def answer(
 
 
 def rows(request: Request, response: FetchResponse, reads: Reads, slots: RecordsSlots) -> dict[str, Any]:
-    """Return the rows of partitions by topic, and the endpoints of the leaders named in them."""
+    """Return the rows of partitions grouped by topic, and the endpoints of the leaders named in them."""
     field = "topicId" if request.version >= TOPIC_IDS_SINCE else "topic"
     committed = request.body.get("isolationLevel") == 1
     hints = Hints(request)
@@ -159,7 +160,7 @@ def partition_row(
         "abortedTransactions": aborted_rows(read) if committed else None,
         "records": slots.field(read.records),
     }
-    # Not left to the version filter, as it would copy each of many rows.
+    # The version filter would drop the field, too, but copy each of many rows.
     if version >= START_OFFSET_SINCE:
         row["logStartOffset"] = result.log_start_offset
     if read.diverging is not None:
@@ -170,7 +171,9 @@ def partition_row(
 
 
 def leader_row(version: int, partition: Partition, error: int, hints: Hints) -> dict[str, Any]:
-    """Name the current leader: in responses with some errors (KIP-951), and always for the metadata log (KIP-595)."""
+    """Return the field with the current leader: if a row has certain errors (KIP-951), and always for the metadata log
+    (KIP-595).
+    """
     if version >= RAFT_SINCE and partition.is_hidden:
         return {"currentLeader": partition.current_leader}
     return hints.about(partition, error) if error else {}

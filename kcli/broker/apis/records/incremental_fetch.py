@@ -1,11 +1,11 @@
-"""The third draft of KIP-227, in the dialect kip-227-draft: Fetch v7-draft is the full fetch, IncrementalFetch v0
-the rest.
+"""The third draft of KIP-227 (dialect kip-227-draft): Fetch v7-draft is the full fetch, IncrementalFetch v0 each
+fetch after it.
 
-* A full fetch registers its partitions under its fetcher (the replica id; consumers by client id), and its response
-  has a new random uuid.
-* An incremental fetch names that uuid and what changed; only what changed is answered. Any other uuid than the latest
-  is refused (INCREMENTAL_FETCH_UUID_MISMATCH): a full fetch has to follow.
-* The request writes partition ids as decimal strings, the response as numbers, as the draft has them.
+* A full fetch registers its partitions for its fetcher (a replica by its id, a consumer by its client id), and its
+  response has a new random uuid.
+* An incremental fetch has that uuid and the partitions that it changes; the response has only partitions with changes.
+  Any uuid but the latest is refused with INCREMENTAL_FETCH_UUID_MISMATCH, after which the client sends a full fetch.
+* In the draft partition ids are decimal strings in requests and numbers in responses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kcli.broker.response import Answer, EncodedBody, HangUpError
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest, DraftResponse
 from kcli.sessions.values import Position
 
-# Makes a response of the partitions that the draft's session includes, and their reads.
+# Makes a response's body from the partitions that the draft's session includes, and the reads of them.
 Respond = Callable[[DraftResponse, Mapping[Key, PartitionRead], RecordsSlots], dict[str, Any]]
 
 
@@ -57,7 +57,7 @@ def fetch(request: Request, wanted: DraftRequest, respond: Respond, max_wait_ms:
 
 
 class InDraft:
-    """A fetch as the draft's machine sees it."""
+    """A fetch as a conversation of `Work`, by the rules of the draft."""
 
     def __init__(self, broker: DraftBroker, wanted: DraftRequest) -> None:
         self.broker, self.wanted = broker, wanted

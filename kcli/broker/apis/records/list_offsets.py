@@ -1,8 +1,9 @@
 """ListOffsets v0-v11 (KIP-79, KIP-207, KIP-320, KIP-734, KIP-405, KIP-1005, KIP-1075).
 
-By a timestamp: the first record that is as late. By a name: -1 latest (the last stable offset for read_committed), -2
-earliest, -3 the record with the largest timestamp, -4 earliest local, -5 latest tiered, -6 earliest not tiered yet. v0
-answers a list: offsets where segments begin, the newest first.
+For a timestamp: the first record at or after it. For a negative number: -1 the latest offset (the last stable offset
+for read_committed), -2 the earliest, -3 the record with the largest timestamp, -4 the earliest local offset, -5 the
+latest tiered one, -6 the earliest that is not tiered yet. In v0 the response has a list of offsets, the newest first:
+the log's end and the segments' first offsets.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kcli.schemas.errors import error_code
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 NONE = (-1, -1)
-# The first version that has an offset by name.
+# The first version with each of the newer special timestamps.
 SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
 
 
@@ -35,7 +36,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def checked(request: Request, name: str, wanted: dict[str, Any], repeated: set[tuple[str, int]]) -> dict[str, Any]:
-    """Make a partition's row, unless the request names it twice, or an offset that its version does not have."""
+    """Make a partition's row; with an error if the request names the partition twice, or has a special timestamp that
+    its version lacks.
+    """
     index, timestamp = wanted["partitionIndex"], wanted["timestamp"]
     if (name, index) not in repeated and (timestamp >= EARLIEST or request.version >= SINCE.get(timestamp, 1 << 15)):
         return row(request, name, wanted)
@@ -59,7 +62,7 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return made | {"oldStyleOffsets": old_style(partition, wanted["timestamp"], wanted["maxNumOffsets"])}
     timestamp, offset = find(partition, wanted["timestamp"], request.body.get("isolationLevel") == 1)
     epoch = partition.epoch if offset < 0 or partition.log is None else partition.log.epochs.epoch_of(offset)
-    # An offset without a batch yet is of the leader's own epoch.
+    # The end offset has no batch yet, so that it is in the leader's current epoch.
     epoch = partition.epoch if offset == partition.end_offset else epoch
     return made | {"timestamp": timestamp, "offset": offset, "leaderEpoch": epoch if offset >= 0 else -1}
 
@@ -80,8 +83,8 @@ def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, in
 
 
 def by_tier(partition: Partition, which: int) -> int:
-    """Return an offset that depends on where segments are (KIP-405). A topic that is not tiered has all of it here, and
-    none that waits for being copied.
+    """Return an offset that depends on which segments are tiered (KIP-405), -1 if there is none. A topic without tiered
+    storage has all its segments here, and none that is to be copied.
     """
     log = partition.log
     if which == EARLIEST_PENDING and not partition.topic.configs.tiered:
@@ -103,19 +106,23 @@ def latest_record(log: Log) -> tuple[int, int]:
 
 
 def record_in(segment: Segment, place: StoredBatch, timestamp: int, start: int) -> tuple[int, int]:
-    """Return (timestamp, offset) of the first record of a batch at or after this time."""
+    """Return (timestamp, offset) of the first record of a batch that is at or after the timestamp and the start offset.
+    If the batch can't be read: the largest timestamp and the first offset by its header.
+    """
     try:
         for batch in scan(segment.slice(place.position, place.size).read(), damages=[]):
             for record in batch.records():
                 if record.timestamp >= timestamp and record.offset >= start:
                     return record.timestamp, record.offset
     except InputError:
-        pass  # Records that can't be read: use the batch's header.
+        pass
     return place.max_timestamp, max(place.base_offset, start)
 
 
 def old_style(partition: Partition, timestamp: int, most: int) -> list[int]:
-    """Answer v0: the end, then the segments' first offsets, descending; with a time, only segments begun before it."""
+    """Return the offsets of a v0 response, descending: the log's end and the first offsets of its segments. For a
+    timestamp: only the first offsets of segments that begin at or before it. most: how many offsets.
+    """
     log = partition.log
     bases = [max(each.base_offset, log.start_offset) for each in log.segments] if log is not None else [0]
     if timestamp == EARLIEST:

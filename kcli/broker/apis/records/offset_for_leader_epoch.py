@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch v0-v4 (KIP-101, KIP-279, KIP-320): where the log of an epoch ends."""
+"""OffsetForLeaderEpoch v0-v4 (KIP-101, KIP-279, KIP-320): the end offset of a leader epoch."""
 
 from __future__ import annotations
 

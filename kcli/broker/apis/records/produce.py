@@ -1,17 +1,19 @@
 """Produce v0-v13 (KIP-98, KIP-360, KIP-467, KIP-890, KIP-951, KIP-516 for topic ids in v13).
 
-* Each partition is answered for itself. Batches are checked, numbered and written as they came (`storage.incoming`);
-  those of an idempotent producer also by their sequence (`storage.producers`).
+* Each partition has its own error. Batches are checked, get their offsets, and are otherwise written as they came
+  (`storage.incoming`). Those of an idempotent producer are checked by their sequence numbers, too
+  (`storage.producers`).
 * v3 and later carry magic 2 by the rules of `kcli.records.acceptance`; v0 to v2 carry magic 0 and 1.
-* Where a leader moved, or a fault refused a batch, a producer's second batch may come before its first; taken, it would
-  keep the first out for ever. There a producer without a batch begins at 0, unless records were deleted; likewise in a
-  transaction from v12 on, as in Kafka (ProducerAppendInfo). Kafka 4.5 asks it where nothing was written (KAFKA-15591).
+* After a leader moved or a fault refused a batch, a producer's second batch may arrive before its first. If it were
+  appended, the first would be refused for ever. So in such a partition a producer without a batch has to begin with
+  sequence 0, unless records were deleted. From v12 on that holds in every transaction, as in Kafka
+  (ProducerAppendInfo); Kafka 4.5 requires it for empty partitions (KAFKA-15591).
 * A transactional batch without a transactional id refuses the whole request (KafkaApis).
-* acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
-  same here, since the leader's log is the only one.
-* INVALID_TOPIC_EXCEPTION for internal topics, except from a client that calls itself __admin_client (ReplicaManager).
-* From v8 on INVALID_RECORD and INVALID_TIMESTAMP name the records that are wrong (KIP-467).
-* NOT_LEADER_OR_FOLLOWER names the leader, and where it is, from v10 on.
+* With acks 0 there is no response: after an error the connection is closed, so that the client notices. acks 1 and -1
+  mean the same here, since the leader's log is the only copy; -1 also checks min.insync.replicas.
+* INVALID_TOPIC_EXCEPTION for internal topics, except for the client id __admin_client (ReplicaManager).
+* From v8 on INVALID_RECORD and INVALID_TIMESTAMP name the wrong records (KIP-467).
+* From v10 on NOT_LEADER_OR_FOLLOWER comes with the leader's id and address.
 """
 
 from __future__ import annotations
@@ -95,8 +97,8 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
 
 
 def partition_row(request: Request, topic: Topic, part: dict[str, Any], hints: Hints) -> dict[str, Any]:
-    """Append a partition's batches and return its row of the response. Raises RefusedError for what its caller answers
-    for the partition.
+    """Append a partition's batches and return its row of the response. Raises RefusedError, which the caller turns into
+    the partition's error, and OSError.
     """
     partition = topic.partition(part["index"])
     if partition is None:
@@ -132,9 +134,9 @@ def partition_row(request: Request, topic: Topic, part: dict[str, Any], hints: H
 
 
 def enter_transaction(request: Request, partition: Partition, first: Incoming) -> None:
-    """Add a batch to the open transaction of its producer. Raises RefusedError if none has this partition.
+    """Check that the producer's open transaction has this partition. Raises RefusedError if it does not.
 
-    From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn).
+    From v12 on the broker adds the partition itself (KIP-890); before, a client has to (AddPartitionsToTxn).
     """
     head, name = first.head, request.body.get("transactionalId")
     if not head.is_transactional or name is None:
@@ -154,7 +156,7 @@ def enter_transaction(request: Request, partition: Partition, first: Incoming) -
 
 
 def append(request: Request, partition: Partition, batches: list[Incoming]) -> int:
-    """Append the batches. Returns the first offset; of a batch that was appended before, its offset then."""
+    """Append the batches and return the first offset; for a duplicate batch the offset of its first copy."""
     log = partition.made_log()
     adding = batches[0].head.is_transactional and request.version >= ADDING_SINCE
     known = duplicate_of(log, batches, complete=adding or (partition.unsettled and not log.start_offset))
@@ -166,8 +168,9 @@ def append(request: Request, partition: Partition, batches: list[Incoming]) -> i
 
 
 def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> int | None:
-    """Return the offset of the first copy; None if this is the first. complete: whether a new producer begins at 0.
-    Raises RefusedError for a wrong sequence or epoch.
+    """Return the first offset of the copy of a batch that was appended earlier; None if no batch is a duplicate.
+    complete: a producer without batches has to begin with sequence 0.
+    Raises RefusedError for a wrong sequence or producer epoch.
     """
     for each in batches:
         head = each.head

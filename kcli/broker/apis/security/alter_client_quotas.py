@@ -1,4 +1,4 @@
-"""AlterClientQuotas v0-v1 (KIP-546): each entity for itself; one with a change that can't be made stays as it is."""
+"""AlterClientQuotas v0-v1 (KIP-546): an entity with an invalid change keeps its quotas; the others change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def result(request: Request, entity: Entity, changes: list[Mapping[str, Any]]) -
 
 
 def changes_fault(kinds: list[str], changes: list[Mapping[str, Any]]) -> str:
-    """Return the fault in an entity's changes, "" without any."""
+    """Return the first fault in an entity's changes, "" for none."""
     keys = [each["key"] for each in changes]
     if len(set(keys)) < len(keys):
         return "Duplicate quota key"

@@ -30,12 +30,12 @@ def result(request: Request, user: str) -> dict[str, Any]:
 
 
 def records(request: Request, user: str) -> list[Row]:
-    """Make the records of a user's changes. Raises RefusedError if one of them can't be made."""
+    """Return the metadata records of a user's changes. Raises RefusedError if one of the changes is invalid."""
     rows: list[Row] = []
     for field, make in (("deletions", deletion), ("upsertions", upsertion)):
         for each in (one for one in request.body[field] if one["name"] == user):
             row = make(request, each)
-            if rows:  # by another mechanism, too: Kafka's ScramControlManager goes by the name alone
+            if rows:  # Kafka's ScramControlManager compares only names, not mechanisms
                 raise RefusedError("DUPLICATE_RESOURCE", TWICE)
             rows.append(row)
     return rows

@@ -1,7 +1,7 @@
-"""CreateAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on); one that is there already is made again for nothing.
+"""CreateAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on); an ACL that exists already is no error and changes nothing.
 
-As Kafka 4.4 does: 0 for a type, pattern, operation or permission ends the connection; one that only filters have fails
-the whole request.
+As in Kafka 4.4, a type, pattern, operation or permission of 0 closes the connection, and a value that is only for
+filters fails the whole request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DeleteAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on): all that a filter takes."""
+"""DeleteAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on): it deletes all ACLs that match a filter."""
 
 from __future__ import annotations
 

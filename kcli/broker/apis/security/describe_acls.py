@@ -26,9 +26,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def filter_of(asked: Mapping[str, Any]) -> AclFilter:
-    """Make a filter of its row in a request; a number that Kafka does not know takes nothing.
+    """Make a filter from its row in a request; one with a number that Kafka does not know matches nothing.
 
-    Raises HangUpError if it is 0.
+    Raises HangUpError if a number is 0.
     """
     place = asked["resourceTypeFilter"], asked["resourceNameFilter"], asked.get("patternTypeFilter", Pattern.LITERAL)
     who, what = (asked["principalFilter"], asked["hostFilter"]), (asked["operation"], asked["permissionType"])

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas v0-v1 (KIP-546): entities by their parts; strict: only entities without other parts."""
+"""DescribeClientQuotas v0-v1 (KIP-546): entities with the parts asked for; strict: only those without other parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """Return the error's name and message, "" for a valid request."""
+    """Return an error's name and message, ("", "") for a valid request."""
     kinds = [each["entityType"] for each in asked]
     for each in asked:
         kind, match = each["entityType"], each["matchType"]
@@ -52,7 +52,7 @@ def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 
 def is_meant(entity: Entity, asked: Sequence[Mapping[str, Any]], *, strict: bool) -> bool:
-    """Return whether an entity has all the parts asked for."""
+    """Return whether an entity has all the parts asked for; strict: and no others."""
     parts = dict(entity)
     if strict and len(parts) != len(asked):
         return False

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials v0 (KIP-554): the mechanisms and iterations of users, of all where none is named."""
+"""DescribeUserScramCredentials v0 (KIP-554): the mechanisms and iterations of the named users, or of all users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SaslAuthenticate v0-v2 (KIP-152, KIP-368 lifetimes from v1 on): a message of the login's mechanism."""
+"""SaslAuthenticate v0-v2 (KIP-152, KIP-368 lifetimes from v1 on): one message of the SASL mechanism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SaslHandshake v0-v1 (KIP-43, KIP-152): the mechanism of a login, or of one that renews it (KIP-368)."""
+"""SaslHandshake v0-v1 (KIP-43, KIP-152): it chooses the SASL mechanism of a login or reauthentication (KIP-368)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets v0 (KIP-932): an empty share group, which is made where there is none, goes on elsewhere."""
+"""AlterShareGroupOffsets v0 (KIP-932): it sets the start offsets of an empty share group, and creates a missing one."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def empty_group(request: Request, group_id: str, *, make: bool = False) -> ShareGroup:
-    """Return a share group without members; make: a new one where there is none.
+    """Return a share group without members. make: create the group if there is none.
 
-    Raises RefusedError if there is none.
+    Raises RefusedError if there is none, or it has members.
     """
     group = request.groups.share_group(group_id, joins=make)
     if group.members:

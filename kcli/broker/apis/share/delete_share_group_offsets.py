@@ -1,4 +1,4 @@
-"""DeleteShareGroupOffsets v0 (KIP-932): an empty share group forgets how far it is with topics."""
+"""DeleteShareGroupOffsets v0 (KIP-932): it deletes the offsets of an empty share group for the named topics."""
 
 from __future__ import annotations
 

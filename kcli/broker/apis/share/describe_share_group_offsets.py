@@ -1,6 +1,6 @@
-"""DescribeShareGroupOffsets v0-v1 (KIP-932, KIP-1226 lags): where a share group is with each partition.
+"""DescribeShareGroupOffsets v0-v1 (KIP-932, KIP-1226 lags): a share group's start offset and lag for each partition.
 
-No topics (null) means all that it shares. Of a group, topic or partition that is not there the start is -1.
+Null topics mean all that the group shares. The start offset for an unknown group, topic or partition is -1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ShareAcknowledge v1-v2 (KIP-932, KIP-1222 renewed locks): a member acknowledges records that it acquired."""
+"""ShareAcknowledge v1-v2 (KIP-932, KIP-1222 renewed locks): it acknowledges records that the member acquired."""
 
 from __future__ import annotations
 

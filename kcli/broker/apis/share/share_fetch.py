@@ -1,9 +1,9 @@
-"""ShareFetch v1-v2 (KIP-932, KIP-1206 strict record limits, KIP-1222 renewed locks): records that one member acquires.
+"""ShareFetch v1-v2 (KIP-932, KIP-1206 strict record limits, KIP-1222 renewed locks): it acquires records for a member.
 
-* A share session (`share.sessions`) has the partitions; the request also acknowledges earlier records.
+* The partitions are those of the share session (`share.sessions`). The request also acknowledges earlier records.
 * With share.isolation.level=read_committed records of aborted transactions are archived.
-* Records are acquired in whole batches, up to about maxRecords; with shareAcquireMode 1 not one more.
-* The answer waits for records, as Fetch does; a partition without any is left out of it.
+* Records are acquired in whole batches, which may exceed maxRecords, unless shareAcquireMode is 1.
+* The response waits for records, as with Fetch; partitions without records are left out.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from kcli.records.batches import Batch, scan
 from kcli.schemas.errors import error_code
 
 STRICT = 1
-BY_DEFAULT = 500  # records, where a version does not say
+BY_DEFAULT = 500  # records, if the request has no maxRecords
 
 
 class Found(NamedTuple):
-    """The result of a partition: records, and which of them were acquired, or an error."""
+    """The result for a partition. records: of whole batches; acquired: the ranges of them for the member; error, said:
+    the code and message.
+    """
 
     records: Slice | None = None
     acquired: tuple[Acquired, ...] = ()
@@ -50,7 +52,7 @@ class ShareWork:
         self.found: dict[Key, Found] = {}
 
     def look(self) -> None:
-        """Acquire the available records."""
+        """Acquire the available records of the session's partitions, up to the request's limits."""
         body = self.request.body
         left, size = body.get("maxRecords", 0) or BY_DEFAULT, body["maxBytes"]
         for key in [*self.session.partitions]:
@@ -88,11 +90,11 @@ class ShareWork:
             if acquired:
                 return Found(records, tuple(acquired))
             if share.next_offset == offset:
-                break  # All of it is in flight.
+                break  # All records of these batches are acquired already.
         return Found()
 
     def answer(self) -> Answer:
-        """Make the response."""
+        """Encode the response."""
         slots = RecordsSlots()
         # Slots are filled in the order in which their fields stand in the answer.
         rows = [(key, self.row(key, slots)) for key in sorted(self.acknowledged.keys() | self.found.keys())]
@@ -112,7 +114,10 @@ class ShareWork:
         return made | {"acquiredRecords": rows}
 
     async def wait(self) -> Answer:
-        """Look again whenever something was written or let go, until there are records or the time is up."""
+        """Look again whenever records are written or released, until some are acquired or maxWaitMs are over.
+
+        Returns the response.
+        """
         clock, purgatory = self.request.services.clock, self.request.node.purgatory
         until = clock.time() + self.request.body["maxWaitMs"] / 1000
         while not self.found and clock.time() < until and not self.request.client.half_closed.is_set():
@@ -154,7 +159,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
 
 
 def aborted_of(log: Log, batches: list[Batch]) -> list[BatchRange]:
-    """Return the batches of aborted transactions."""
+    """Return the ranges of those of the batches that belong to aborted transactions."""
     if not batches:
         return []
     aborted = [*log.aborted(batches[0].base_offset, batches[-1].last_offset + 1)]

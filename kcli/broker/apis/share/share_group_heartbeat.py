@@ -26,7 +26,7 @@ def check(body: dict[str, Any]) -> None:
 
 
 def beat(request: Request) -> dict[str, Any]:
-    """Take the heartbeat. Raises RefusedError."""
+    """Process the heartbeat and return the response. Raises RefusedError."""
     body = request.body
     check(body)
     member_id, epoch, names = body["memberId"], body["memberEpoch"], body["subscribedTopicNames"]

@@ -1,7 +1,7 @@
-"""AlterPartitionReassignments v0-v1 (KIP-455): other replicas for a partition, at once, since all nodes share its log.
+"""AlterPartitionReassignments v0-v1 (KIP-455): new replicas for a partition, at once, since all nodes share its log.
 
-A leader that is none of the new replicas makes room for the first of them. Nothing is ever under way, so there is
-nothing to cancel: null replicas are NO_REASSIGNMENT_IN_PROGRESS.
+If the leader is not among the new replicas, the first of them becomes the leader. As no reassignment is ever in
+progress, a request to cancel one (null replicas) gets NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def handle(request: Request) -> dict[str, Any]:
             "name": topic["name"],
             "partitions": [
                 {"partitionIndex": each["partitionIndex"]}
-                # Java's admin client counts the rows of a refused request, too.
+                # Java's admin client expects all rows also of a refused request.
                 | (faulted(code) if code else checked(request, topic["name"], each, wanted))
                 for each in topic["partitions"]
             ],
@@ -41,7 +41,7 @@ def faulted(code: int) -> dict[str, Any]:
 def checked(
     request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]
 ) -> dict[str, Any]:
-    """Add a row to the wanted reassignments; return its error code and text."""
+    """Add a row of the request to the wanted reassignments; return the row's error code and message."""
     try:
         check(request, name, row, wanted)
     except RefusedError as refused:
@@ -50,7 +50,7 @@ def checked(
 
 
 def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> None:
-    """Add a row to the wanted reassignments. Raises RefusedError if it makes no sense."""
+    """Add a row of the request to the wanted reassignments. Raises RefusedError if the row is invalid."""
     index, replicas, nodes = row["partitionIndex"], row["replicas"], set(request.controller.node_ids)
     partition = request.topics.find((name, index))
     if partition is None:

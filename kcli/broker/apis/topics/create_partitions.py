@@ -1,6 +1,6 @@
-"""CreatePartitions v0-v3 (KIP-195): adds partitions to a topic; none can be removed.
+"""CreatePartitions v0-v3 (KIP-195): it adds partitions to topics; partitions can't be removed.
 
-More than 10,000 new ones in one request are POLICY_VIOLATION for each of its topics.
+If a request adds more than 10,000 partitions, each of its topics gets POLICY_VIOLATION.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def partitions_of(request: Request, name: str) -> int:
-    """Return how many partitions a topic has; of one that is not there none can be added: as many as it wants."""
+    """Return how many partitions a topic has. For an unknown topic: the most that any may have, so that none of its
+    partitions count as new.
+    """
     topic = request.topics.by_name.get(name)
     return len(topic.partitions) if topic is not None else MOST_PARTITIONS
 
@@ -49,7 +51,7 @@ def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> 
 
 
 def extend(request: Request, wanted: Mapping[str, Any]) -> None:
-    """Give a topic more partitions, on the nodes that the request names or by turns; with validateOnly only judge it.
+    """Add partitions to a topic, on the nodes that the request names or else in turn; with validateOnly only check.
     Raises RefusedError.
     """
     topic = request.topics.by_name.get(wanted["name"])

@@ -1,8 +1,8 @@
-"""CreateTopics v0-v7 (KIP-4, KIP-464 defaults by -1, KIP-525 configs in the answer from v5 on, ids from v7 on).
+"""CreateTopics v0-v7 (KIP-4, KIP-464 defaults by -1, KIP-525 configs in the response from v5 on, ids from v7 on).
 
-The rules are in `metadata.new_topics`. The metadata log's name is TOPIC_AUTHORIZATION_FAILED, as in Kafka's
-ControllerApis; a topic named twice in one request INVALID_REQUEST; more than 10,000 partitions in one POLICY_VIOLATION
-for each of its topics. validate_only checks and does nothing.
+The rules are in `metadata.new_topics`. Errors: TOPIC_AUTHORIZATION_FAILED for the name of the metadata log, as in
+Kafka's ControllerApis; INVALID_REQUEST for a topic that is named twice; POLICY_VIOLATION for each topic of a request
+for more than 10,000 partitions. With validateOnly the request is only checked.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def partitions(request: Request, wanted: Mapping[str, Any]) -> int:
-    """Return how many partitions are asked for."""
+    """Return how many partitions a row of the request asks for."""
     count: int = wanted["numPartitions"]
     given = len(wanted["assignments"])
     return given or (request.configs.int("num.partitions") if count == BY_DEFAULT else max(count, 0))
@@ -83,6 +83,6 @@ def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dic
 
 
 def config_rows(request: Request, own: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Make the rows of all configs that a topic has which sets these itself."""
+    """Return the rows of all configs of a topic. own: the configs that it sets itself."""
     rows = topic_rows(request, request.configs.of_topic(own))
     return [{name: each[name] for name in FIELDS} for each in rows]

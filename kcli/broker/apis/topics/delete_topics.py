@@ -1,5 +1,5 @@
-"""DeleteTopics v0-v6 (by topic id from v6 on): topics go at once, files and all, unless delete.topic.enable is
-false.
+"""DeleteTopics v0-v6 (from v6 on also by topic id): topics are deleted at once with their files, unless
+delete.topic.enable is false.
 """
 
 from __future__ import annotations

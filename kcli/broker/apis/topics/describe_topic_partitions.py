@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions v0 (KIP-966): topics by name, in alphabetical order, so many partitions at a time."""
+"""DescribeTopicPartitions v0 (KIP-966): topics in alphabetical order, up to a limit of partitions per response."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""ElectLeaders v0-v2 (KIP-183, KIP-460): the first replica of a partition becomes its leader, from a new epoch on.
+"""ElectLeaders v0-v2 (KIP-183, KIP-460). A preferred election makes the first replica the leader if it is in sync; an
+unclean one gives a partition without a leader its first running replica. Each new leader begins a new leader epoch.
 
-No partitions (null) means all. Where the first replica leads already: ELECTION_NOT_NEEDED.
+Null partitions mean all. ELECTION_NOT_NEEDED for a named partition that needs no election.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def reason(request: Request, name: str, index: int, code: int) -> str | None:
-    """Return why a leader stays, None where it does not."""
+    """Return the message for an error code, None for 0."""
     if not code:
         return None
     if code == NOT_NEEDED:
@@ -54,7 +55,7 @@ def wanted(request: Request) -> Iterator[tuple[str, int]]:
 
 
 def check(request: Request, name: str, index: int, moves: dict[Partition, int]) -> int:
-    """Return why a partition's leader stays, or add the partition to those with a new leader."""
+    """Add a partition and its new leader to `moves` and return 0, or return the error code."""
     partition = request.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")

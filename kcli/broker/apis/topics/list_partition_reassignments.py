@@ -1,4 +1,4 @@
-"""ListPartitionReassignments v0 (KIP-455): there are none, since each is done at once."""
+"""ListPartitionReassignments v0 (KIP-455): none, since each reassignment is done at once."""
 
 from __future__ import annotations
 

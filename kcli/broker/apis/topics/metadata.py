@@ -1,13 +1,13 @@
 """Metadata v0-v13.
 
-* All topics: an empty list in v0, null from v1 on. By topic id from v10 on: names count only where no id is given. Each
-  is listed once.
-* A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. Where the client allows it (always
-  before v4) and auto.create.topics.enable does, it is made, which takes MAKING_SECONDS: clients ask again.
-  One that is being made is LEADER_NOT_AVAILABLE in releases of ZooKeeper's time, up to 3.2.
-  The metadata log is never made; nor are any where a request names so many that their partitions are above 10,000.
-* Topics that a client may not describe are left out of all, and TOPIC_AUTHORIZATION_FAILED where it names them; so is
-  one that it may not create.
+* All topics are requested by an empty list in v0, by null from v1 on. From v10 on topics can be named by id; names are
+  ignored if any id is given. Each topic is listed once.
+* An unknown topic gets UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. If the client (before v4 always) and
+  auto.create.topics.enable allow it, the topic is created within MAKING_SECONDS, and the client asks again. Releases up
+  to 3.2 (with ZooKeeper) have LEADER_NOT_AVAILABLE while a topic is created.
+  The metadata log is never created, and no topic of a request whose new topics have more than 10,000 partitions in all.
+* Topics that the client may not describe are left out of a list of all topics. TOPIC_AUTHORIZATION_FAILED if the client
+  names such a topic, or one that it may not create.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def found(request: Request, wanted: list[dict[str, Any]]) -> list[Topic | dict[str, Any]]:
-    """Return the topics, or the rows that say why there are none."""
+    """Return for each wanted topic the topic, or its row with an error."""
     ids = dict.fromkeys(each.get("topicId", ZERO_UUID) for each in wanted)
     if ids.keys() - {ZERO_UUID}:
         return [by_id(request, each) for each in ids if each != ZERO_UUID]
@@ -81,7 +81,7 @@ def by_name(request: Request, name: str) -> Topic | dict[str, Any]:
 
 
 def auto_create(request: Request, found: list[Topic | dict[str, Any]]) -> None:
-    """Create the topics that are not there, unless Kafka takes none of such a name beside the others."""
+    """Plan the creation of unknown topics whose names Kafka allows beside those of the others."""
     configs, missing = request.configs, error_code("UNKNOWN_TOPIC_OR_PARTITION")
     if not request.body.get("allowAutoTopicCreation", True) or not configs.bool("auto.create.topics.enable"):
         return
@@ -109,7 +109,7 @@ def auto_create(request: Request, found: list[Topic | dict[str, Any]]) -> None:
 
 
 def make(controller: Controller, name: str) -> None:
-    """Create a topic that a client asked for, unless somebody made it, or one too much alike, since then."""
+    """Create a topic, unless it or one whose name collides with it was created in the meantime."""
     controller.making.discard(name)
     with contextlib.suppress(RefusedError):
         NewTopics(controller).check_name(name)

@@ -1,1 +1,1 @@
-"""Transactions and their producers."""
+"""APIs of transactions and their producers."""

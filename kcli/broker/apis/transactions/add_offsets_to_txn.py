@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn v0-v4 (KIP-98, KIP-588): the partition that keeps a group's offsets becomes part of a transaction."""
+"""AddOffsetsToTxn v0-v4 (KIP-98, KIP-588): it adds the partition with a group's offsets to a transaction."""
 
 from __future__ import annotations
 

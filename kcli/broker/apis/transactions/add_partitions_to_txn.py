@@ -1,7 +1,7 @@
-"""AddPartitionsToTxn v0-v5 (KIP-98, KIP-588): of a client; from v4 on of several transactions (KIP-890).
+"""AddPartitionsToTxn v0-v5 (KIP-98, KIP-588): for one transaction; from v4 on brokers send several (KIP-890).
 
-Where one of the partitions is not there, none is added: the others are answered with OPERATION_NOT_ATTEMPTED. Who only
-verifies gets TRANSACTION_ABORTABLE for a partition that is not part of the transaction.
+If one of the partitions has an error, none is added, and the others get OPERATION_NOT_ATTEMPTED. With verifyOnly a
+partition that is not in the transaction gets TRANSACTION_ABORTABLE.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def transaction_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, An
 
 
 def add(request: Request, who: tuple[str, int, int], asked: Iterable[Mapping[str, Any]]) -> Codes:
-    """Make partitions part of a transaction, all or none; return their error codes."""
+    """Add all partitions to a transaction, or none. Returns their error codes."""
     keys = keys_of(asked)
     if faults := {key: code for key in keys if (code := fault(request, key))}:
         return dict.fromkeys(keys, error_code("OPERATION_NOT_ATTEMPTED")) | faults
@@ -48,7 +48,7 @@ def add(request: Request, who: tuple[str, int, int], asked: Iterable[Mapping[str
 
 
 def verify(request: Request, who: tuple[str, int, int], asked: Iterable[Mapping[str, Any]]) -> Codes:
-    """Return for each partition why a producer may not write to it in its transaction; 0: it may."""
+    """Return an error code for each partition: 0 if the producer's open transaction has it."""
 
     def check(key: Key) -> None:
         try:
@@ -82,7 +82,7 @@ def topic_rows(asked: Iterable[Mapping[str, Any]], codes: Codes) -> list[dict[st
 
 
 def fault(request: Request, key: Key) -> int:
-    """Return why a partition can't be added; 0: it can."""
+    """Return the error code of a partition that can't be added; 0 if it can."""
     if request.topics.find(key) is None:
         return request.denial(Resource.TOPIC, key[0]) or error_code("UNKNOWN_TOPIC_OR_PARTITION")
     return request.fault(*key)

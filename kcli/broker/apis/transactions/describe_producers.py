@@ -1,4 +1,4 @@
-"""DescribeProducers v0 (KIP-664): the producers that a partition's log knows, and where their transactions began."""
+"""DescribeProducers v0 (KIP-664): the producers in a partition's log, and the first offsets of their transactions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def row(request: Request, topic: str, index: int) -> dict[str, Any]:
 
 
 def producers_of(partition: Partition) -> list[dict[str, Any]]:
-    """Return the producers of a partition that this node leads."""
+    """Return the rows of a partition's producers."""
     log = partition.log
     rows = []
     for producer_id, known in log.producers.known.items() if log is not None else ():

@@ -1,4 +1,4 @@
-"""EndTxn v0-v5 (KIP-98, KIP-588; KIP-890: from v5 on the answer has the epoch of the next transaction)."""
+"""EndTxn v0-v5 (KIP-98, KIP-588; KIP-890: from v5 on the response has the epoch of the next transaction)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""InitProducerId v0-v6 (KIP-98, KIP-360; KIP-939's two phases are not taken).
+"""InitProducerId v0-v6 (KIP-98, KIP-360; two-phase commit of KIP-939 is refused).
 
-* Without a transactional id: a producer id of its own; from v3 on an idempotent producer that brings its id and epoch
-  gets the next epoch.
-* With one: the id that belongs to it, and the next epoch; see `kcli.broker.transactions.coordinator`.
+* Without a transactional id the producer gets a new id with epoch 0. If it sends its id and epoch (v3 on), it gets the
+  same id with the next epoch.
+* With a transactional id it gets the producer id of that id, and the next epoch; see
+  `kcli.broker.transactions.coordinator`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def producer_of(request: Request) -> tuple[int, int]:
-    """Return the producer's id and epoch. Raises RefusedError if it gets none."""
+    """Return the producer's id and epoch. Raises RefusedError."""
     body = request.body
     if body["transactionalId"] == "":
         raise RefusedError("INVALID_REQUEST", "an empty transactional id")

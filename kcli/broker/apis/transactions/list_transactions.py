@@ -1,4 +1,4 @@
-"""ListTransactions v0-v2 (KIP-664, KIP-994 by duration, KIP-1152 by a pattern of RE2's)."""
+"""ListTransactions v0-v2 (KIP-664, KIP-994 filter by duration, KIP-1152 filter by a regular expression, RE2)."""
 
 from __future__ import annotations
 

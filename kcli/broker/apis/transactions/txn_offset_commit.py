@@ -1,7 +1,7 @@
 """TxnOffsetCommit v0-v6 (KIP-98, KIP-447 members from v3 on, KIP-890, topic ids in v6).
 
-The offsets hold once the transaction is committed. From v5 on the broker itself adds the group to it; before, a client
-has to (AddOffsetsToTxn).
+The offsets are valid once the transaction is committed. From v5 on the broker adds the group to the transaction itself;
+before, a client has to (AddOffsetsToTxn).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def check_member(request: Request) -> int:
-    """Return the error code of a member that may not commit; 0 for one that may, or for no member."""
+    """Return the error code of a member that may not commit; 0 if it may, or if the request names no member."""
     body = request.body
     member_id, instance_id = body.get("memberId", ""), body.get("groupInstanceId")
     generation = body.get("generationIdOrMemberEpoch", -1)

@@ -1,9 +1,9 @@
-"""WriteTxnMarkers v0-v2 (KIP-98, KIP-664): transactions end in the named partitions, whatever the state of their
-coordinator: so `kafka-transactions abort` ends a hanging one.
+"""WriteTxnMarkers v0-v2 (KIP-98, KIP-664): it ends transactions in the named partitions, regardless of the state of
+their coordinator. `kafka-transactions abort` uses it to end a hanging transaction.
 
-* A producer whose epoch is below the partition's is refused, from transaction version 2 on (v2) one in the same epoch,
-  too; so is an older coordinator.
-* It needs ALTER or CLUSTER_ACTION on the cluster.
+* INVALID_PRODUCER_EPOCH for a producer epoch below that in the partition; from transaction version 2 on (v2) also for
+  the same epoch. TRANSACTION_COORDINATOR_FENCED for an older coordinator epoch.
+* The client needs ALTER or CLUSTER_ACTION on the cluster.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def answer(request: Request, marker: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(request: Request, marker: dict[str, Any], topic: str, index: int) -> int:
-    """Write a marker to a partition; return the error code, 0 where it is written."""
+    """Write a marker to a partition; return the error code, 0 if it was written."""
     if not request.may(Operation.ALTER) and not request.may(Operation.CLUSTER_ACTION):
         return error_code("CLUSTER_AUTHORIZATION_FAILED")
     partition = request.topics.find((topic, index))
@@ -56,7 +56,7 @@ def write(request: Request, marker: dict[str, Any], topic: str, index: int) -> i
 
 
 def check(marker: dict[str, Any], partition: Partition) -> int:
-    """Return the error code of a marker that comes too late (Kafka's ProducerAppendInfo), 0 for others."""
+    """Return the error code of a marker with an old producer or coordinator epoch, else 0 (ProducerAppendInfo)."""
     log = partition.log
     known = None if log is None else log.producers.known.get(marker["producerId"])
     if known is None:
