@@ -17,6 +17,7 @@ WITH by_api AS (
          sum(CASE WHEN failed OR (response_bytes IS NULL AND acks != 0) THEN 1 ELSE 0 END) AS unsure,
          sum(CASE WHEN replica_id >= 0 THEN 1 ELSE 0 END) AS of_replicas,
          sum(CASE WHEN api_version < 4 THEN 1 ELSE 0 END) AS old,
+         sum(CASE WHEN api_version < 10 THEN 1 ELSE 0 END) AS early,
          sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
          sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused,
          sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored
@@ -38,7 +39,8 @@ asked AS (
          sum(CASE WHEN api = 'PRODUCE' THEN requests ELSE 0 END) AS produces,
          sum(CASE WHEN api = 'PRODUCE' THEN unsure ELSE 0 END) AS unsure_produces,
          sum(CASE WHEN api = 'FETCH' THEN requests - of_replicas ELSE 0 END) AS fetches,
-         sum(CASE WHEN api = 'FETCH' THEN old ELSE 0 END) AS old_fetches, sum(opened) AS opened_sessions,
+         sum(CASE WHEN api = 'FETCH' THEN old ELSE 0 END) AS old_fetches,
+         sum(CASE WHEN api = 'FETCH' THEN early ELSE 0 END) AS early_fetches, sum(opened) AS opened_sessions,
          sum(refused) AS refused_sessions,
          sum(CASE WHEN api = 'METADATA' THEN requests ELSE 0 END) AS metadata_requests,
          sum(CASE WHEN api = 'OFFSET_COMMIT' THEN requests ELSE 0 END) AS commit_requests,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
+from kcli.finding import CRITICAL, WARNING
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Packet, Wire, pcap
 from tests.records.slips.making import batch_bytes, checked
@@ -98,6 +99,22 @@ def test_what_a_producer_is_refused(error: int, cause: str, tmp_path: Path) -> N
     finding = told(found(tmp_path, produced(produced(Talk(), 3, 0), 6, error), others), cause, topic="orders")
     assert finding.subject["client"] == "tester"
     assert not found(tmp_path, produced(Talk(), 9, 0), others)
+
+
+@pytest.mark.parametrize("goes_on", ["elsewhere", "here", "not at all"])
+def test_a_topic_that_is_refused_once_to_a_client_with_others(goes_on: str, tmp_path: Path) -> None:
+    """Consumers ask again only after minutes. A process that has ended may have another beside it with its id."""
+    asking = produced(Talk(), 1, 29)
+    if goes_on == "not at all":
+        asking.wire.close()
+    else:
+        produced(asking, 20, 0, "payments" if goes_on == "elsewhere" else "orders")
+    findings = found(tmp_path, asking, produced(Talk(port=41000), 20, 0, "payments"))
+    if goes_on == "elsewhere":
+        finding = told(findings, "topic-authorization-failed", topic="orders", client="tester")
+        assert finding.severity == WARNING and finding.text.endswith("; it goes on without this topic")
+    else:
+        assert not findings
 
 
 def test_offsets_that_are_not_there(tmp_path: Path) -> None:
@@ -212,6 +229,10 @@ def test_a_token_that_is_tried_again_when_it_has_run_out(confirmed: bool, tmp_pa
     finding = told(found(tmp_path, *again), "auth-failure", client="tester")
     assert finding.evidence["refused"] == 3 and "invalid_token" in finding.text
     assert not found(tmp_path, good, logged_in(40009, 6000, False, start + 6 * SECOND))
+    assert finding.severity == CRITICAL and finding.advice.startswith("correct the token: ")
+    later = logged_in(40009, 60000, False, start + 40 * SECOND)
+    finding = told(found(tmp_path, *again, later), "auth-failure", client="tester")
+    assert finding.severity == WARNING and finding.text.endswith("; its last login was taken")
 
 
 def test_a_quorum_that_elects_again_and_again(tmp_path: Path) -> None:
@@ -589,6 +610,27 @@ def test_who_deleted_a_topic_by_its_id(answered: str | None, tmp_path: Path) -> 
     finding = told(found(tmp_path, job, user), "topic-recreated", topic="orders")
     assert "(deleted 2 times by nightly (10.0.0.1:47000))" in finding.text
     assert finding.advice.startswith("first find the job that deletes it: nightly at 10.0.0.1:47000; ")
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_topic_that_is_deleted_and_not_made_anew(again: bool, tmp_path: Path) -> None:
+    part = {"partitionIndex": 0, "leaderId": 1, "replicaNodes": [1], "isrNodes": [1]}
+    user, topic_id = Talk("user", 47001), "95bD2t27TuG_T8TnId9d0A"
+
+    def told_of(topic: dict[str, Any]) -> None:
+        user.call(3, 12, {"topics": [{"topicId": "A" * 22, "name": "orders"}]}, {"brokers": [], "topics": [topic]})
+
+    told_of({"name": "orders", "topicId": topic_id, "partitions": [part]})
+    for _ in range(4):
+        asked = {"maxWaitMs": 500, "minBytes": 1, "sessionEpoch": -1,
+                 "topics": [{"topicId": topic_id, "partitions": [{"partition": 0, "fetchOffset": 5}]}]}  # fmt: skip
+        given = {"partitionIndex": 0, "errorCode": 100, "highWatermark": -1}
+        user.call(1, 13, asked, {"responses": [{"topicId": topic_id, "partitions": [given]}]})
+        told_of({"name": "orders", "errorCode": 3, "topicId": "A" * 22, "partitions": []})
+    if again:
+        told_of({"name": "orders", "topicId": "a8Hjo7hsRHith1EBsUOXIQ", "partitions": [part]})
+    finding = told(found(tmp_path, user), "topic-recreated", topic="orders", client=["user"])
+    assert ("not made anew" in finding.text) != again and ("make it again" in finding.advice) != again
 
 
 def test_a_topic_s_ids_count_that_only_commits_give_its_name(tmp_path: Path) -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from kcli.diagnose import Finding, diagnose
+from tests.capture.messages import request, response
 from tests.capture.wires import pcap
 from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk
 
 
-def reader(times: int, pairs_each: int, version: int, *, each: bool) -> Talk:
-    """A member that reads a record a Fetch, and two in each so many, and commits each of them, or the last alone."""
+def reader(times: int, pairs_each: int, version: int, *, each: bool, wait: int = 0) -> Talk:
+    """A member that reads a record a Fetch, and two in each so many, and commits each of them, or the last alone.
+    wait: how long it waits for the answer."""
     talk, offset = Talk("reader"), 0
     for number in range(times):
         records = 2 if pairs_each and number % pairs_each == 0 else 1
@@ -28,7 +30,11 @@ def reader(times: int, pairs_each: int, version: int, *, each: bool) -> Talk:
             commit = {"groupId": "g", "generationIdOrMemberEpoch": 1, "memberId": "m",
                       "topics": [{"name": "orders", "partitions": parts}]}  # fmt: skip
             taken = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 0}]}]}
-            talk.call(8, version, commit, taken, SECOND // 40)
+            talk.number += 1
+            talk.wire.client(request(8, version, talk.number, commit, talk.client))
+            talk.wire.now += wait
+            talk.wire.server(response(8, version, talk.number, taken))
+            talk.wire.now += SECOND // 40
         offset += records
     return talk
 
@@ -47,3 +53,18 @@ def test_a_commit_for_what_a_fetch_brings(
     found: list[Finding] = diagnose([str(path)]).findings
     assert [(one.finding, one.severity) for one in found] == [("commit-per-record", severity)], found
     assert ("each record" in found[0].text) == (severity == "warning")
+
+
+@pytest.mark.parametrize("wait", [SECOND // 5, 0])
+def test_a_few_commits_a_second_are_many_for_a_client_that_does_nothing_but_wait_for_them(
+    wait: int, tmp_path: Path
+) -> None:
+    talk = Talk("reader")
+    part = reader(60, 20, 8, each=True, wait=wait)
+    if not wait:
+        for packet_number, packet in enumerate(part.wire.packets):
+            part.wire.packets[packet_number] = packet._replace(ns=packet.ns + packet_number * SECOND // 20)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([*talk.wire.packets, *part.wire.packets]))
+    found = [each for each in diagnose([str(path)]).findings if each.finding == "commit-per-record"]
+    assert len(found) == (1 if wait else 0)

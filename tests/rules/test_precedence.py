@@ -6,6 +6,9 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 
+import pytest
+
+from kcli.rules import RULES
 from kcli.rules.precedence import Explains, may_share, names_of, without_consequences
 from kcli.rules.rule import Finding, Rule
 
@@ -53,6 +56,14 @@ def test_names_that_the_evidence_lists_tell_findings_apart() -> None:
     rules = [rule("hanging", {"stuck": ("topic",)}), rule("stuck", {})]
     kept, explained = without_consequences([hanging, own, other, unsaid, counted], rules)
     assert kept == [hanging, other] and explained == [own, unsaid, counted]
+
+
+@pytest.mark.parametrize("cause", ["slow-broker", "silent-broker"])
+def test_a_slow_broker_beside_one_that_is_missing_explains_no_writes_refused_for_want_of_that_one(cause: str) -> None:
+    ill = finding(cause, broker=["1", "10.0.0.1:9092"])
+    its, unsaid = finding("under-min-isr", topic="a", broker=["1"]), finding("under-min-isr", topic="b")
+    others = finding("under-min-isr", topic="c", broker=["100000"])
+    assert without_consequences([ill, its, unsaid, others], RULES) == ([ill, others], [its, unsaid])
 
 
 def test_many_findings_are_not_compared_with_each_other() -> None:

@@ -156,3 +156,15 @@ def test_less_than_half_of_the_bytes_is_much_where_others_get_little(hot: bool, 
         assert told(findings, "hot-partition", partition="orders-1", client="writer").evidence["share"] == 0.45
     else:
         assert not findings
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_job_that_starts_again_and_again_disturbs_nobody(alone: bool, tmp_path: Path) -> None:
+    """Each run is a new member, which leaves at its end; beside another member it makes a storm."""
+    runs = []
+    for run in range(7):
+        joined = rounds("job", 41000 + run, [2 * run + 1], "", member=f"job-{run}")
+        runs.append(leaving(later(joined, 6 * run * SECOND), f"job-{run}"))
+    beside = rounds("stays", 40000, [*range(1, 15)], "")
+    findings = found(tmp_path, *runs, *([] if alone else [beside]))
+    assert [each.finding for each in findings] == ([] if alone else ["rebalance-storm"])

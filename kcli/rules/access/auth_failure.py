@@ -34,7 +34,7 @@ tried AS (
     OR (s.connection, s.timestamp) IN (SELECT connection, timestamp FROM unheard)
 ),
 passed AS (
-  SELECT coalesce(client_id, '') AS client_id, count(DISTINCT connection) AS good
+  SELECT coalesce(client_id, '') AS client_id, count(DISTINCT connection) AS good, max(timestamp) AS last
   FROM sasl_calls
   WHERE api = 'SASL_AUTHENTICATE' AND error IS NULL AND answered AND connection NOT IN (SELECT connection FROM tried)
   GROUP BY 1
@@ -53,17 +53,23 @@ SELECT t.client_id, array_agg(DISTINCT t.principal) FILTER (WHERE t.principal IS
             ELSE 'the broker: it answers' END AS not_so,
        CASE WHEN max(error) IS NULL THEN 'capture both directions; if it is refused: ' ELSE '' END AS first_step,
        CASE WHEN max(error) IS NULL THEN 'decode pcap {files} --api SaslHandshake,SaslAuthenticate' END AS look,
-       CASE WHEN max(error) IS NULL THEN 'warning' ELSE 'critical' END AS severity
+       CASE WHEN max(error) IS NULL OR count(*) <= 3 AND max(p.last) > max(timestamp) THEN 'warning'
+            ELSE 'critical' END AS severity,
+       CASE WHEN max(p.last) > max(timestamp) THEN '; its last login was taken' ELSE '' END AS at_last,
+       CASE WHEN min(mechanism) = 'OAUTHBEARER' AND max(mechanism) = 'OAUTHBEARER'
+            THEN 'the token: its issuer, audience and scope, its life and the clocks of both sides '
+                 '(sasl.login.callback.handler.class, sasl.oauthbearer.*)'
+            ELSE 'user and password (sasl.jaas.config, sasl.username and sasl.password)' END AS secret
 FROM tried t LEFT JOIN passed p ON t.client_id = p.client_id
 GROUP BY t.client_id
 HAVING count(*) >= CASE WHEN max(error) IS NULL THEN 3 ELSE 2 END
 """,
     subject={"client": "client_id", "user": "users"},
     evidence=("refused", "good", "connections", "errors", "message", "mechanisms", "seconds", "servers"),
-    says="{client_id}: {refused} logins {outcome} on {connections} connections, {good} taken ({mechanisms}: {shown})",
+    says="{client_id}: {refused} logins {outcome} on {connections} connections, {good} taken ({mechanisms}: {shown})"
+    "{at_last}",
     ruled_out="{not_so}",
-    advice="{first_step}correct user and password (sasl.jaas.config, sasl.username and sasl.password) or the "
-    "mechanism; let retries back off (reconnect.backoff.max.ms)",
+    advice="{first_step}correct {secret} or the mechanism; let retries back off (reconnect.backoff.max.ms)",
     see="decode pcap {files} --api SaslHandshake,SaslAuthenticate --errors",
     source="failed-authentication-rate; connection.failed.authentication.delay.ms",
     explains={"connection-churn": ("client",), "errors-again": ("client",), "request-timeout-too-short": ("client",)},

@@ -55,8 +55,9 @@ WHERE cut >= 2 OR refused >= 2
     says="{client_id} does not renew its login ({mechanism}): when its {lifetime_seconds} s were over, the broker "
     "closed {cut} connections, and refused {refused} logins with what had run out",
     ruled_out="wrong credentials: the first login succeeded",
-    advice="use a client that re-authenticates (KIP-368: Java since 2.2, librdkafka since 2.x for OAUTHBEARER) and "
-    "asks for a new token in time, with sasl.login.refresh.*; or raise connections.max.reauth.ms and the lifetime of "
+    advice="have {client_id} ask for a new token in time (Java: sasl.login.refresh.*; librdkafka: oauth_cb, or "
+    "sasl.oauthbearer.method=oidc; Python: the token provider must not return an old one), and use a client that "
+    "re-authenticates (KIP-368: Java 2.2, librdkafka 2.2); or raise connections.max.reauth.ms and the lifetime of "
     "tokens",
     see="decode pcap {files} --api SaslAuthenticate",
     source="connections.max.reauth.ms; KIP-368",

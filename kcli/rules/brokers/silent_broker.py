@@ -103,10 +103,11 @@ WHERE place = 1
         ),
         **dict.fromkeys(
             (
-                "rebalance-storm", "slow-rebalance", "slow-replication", "under-min-isr", "leader-moves",
+                "rebalance-storm", "slow-rebalance", "slow-replication", "leader-moves",
                 "coordinator-unavailable", "lagging-consumer", "quorum-elections", "slow-broker", "long-transaction",
             ),
             (),
         ),
+        "under-min-isr": ("broker",),
     },
 )  # fmt: skip

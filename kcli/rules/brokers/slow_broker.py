@@ -171,7 +171,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "rebalance-storm": (),
         "slow-rebalance": (),
         "lagging-consumer": (),
-        "under-min-isr": (),
+        "under-min-isr": ("broker",),  # a replica that lags
         "errors-again": (),
         "long-transaction": (),
     },

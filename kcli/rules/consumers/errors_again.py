@@ -25,7 +25,11 @@ asked AS (
   GROUP BY c.client_id, c.api, c.error
 )
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
-       first_ns, last_ns, answers AS weight
+       first_ns, last_ns, answers AS weight,
+       CASE WHEN c.error = 'UNKNOWN_PRODUCER_ID'
+            THEN 'all records of this producer were deleted (retention, kafka-delete-records.sh) before it wrote '
+                 'again, and its broker forgot it (KIP-360): keep records longer than {{client_id}} pauses, or upgrade '
+                 'the brokers to 2.4 or later' END AS advised
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
 WHERE answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
 """,

@@ -3,7 +3,8 @@
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# A quota on request time delays for at most one window (a second), a quota on bytes for as long as needed.
+# A quota on request time delays for at most one window (a second), a quota on bytes for as long as needed, and one on
+# changes of topics and partitions the requests that make them.
 RULE = Rule(
     finding="throttled",
     title="clients throttled by quotas",
@@ -32,6 +33,8 @@ held AS (
          array_agg(DISTINCT api) AS apis, min(ns) AS first_ns, max(ns) AS last_ns,
          max(CASE WHEN api NOT IN ('PRODUCE', 'FETCH') THEN 1 ELSE 0 END) AS others,
          min(CASE WHEN api = 'FETCH' THEN 1 ELSE 0 END) AS only_reads,
+         min(CASE WHEN api IN ('CREATE_TOPICS', 'DELETE_TOPICS', 'CREATE_PARTITIONS') THEN 1
+                  ELSE 0 END) AS only_changes,
          sum(CASE WHEN throttle_ms = 1000 THEN 1 ELSE 0 END) AS whole_seconds
   FROM inside
   WHERE throttle_ms > 0
@@ -39,10 +42,14 @@ held AS (
 )
 SELECT client_id, throttled, answers, throttled_seconds, longest_ms, median_ms, apis,
        bytes / seconds AS bytes_per_second, seconds, {OF_TIME},
-       CASE WHEN others = 1 OR (longest_ms = 1000 AND whole_seconds >= 2)
+       CASE WHEN only_changes = 1 THEN 'the partitions it makes and deletes (controller_mutation_rate)'
+            WHEN others = 1 OR (longest_ms = 1000 AND whole_seconds >= 2)
               THEN 'its share of request threads (request_percentage)'
             WHEN only_reads = 1 THEN 'the bytes it reads (consumer_byte_rate)'
-            ELSE 'the bytes it sends (producer_byte_rate)' END AS quota, first_ns, last_ns, throttled_seconds AS weight
+            ELSE 'the bytes it sends (producer_byte_rate)' END AS quota, first_ns, last_ns, throttled_seconds AS weight,
+       CASE WHEN only_changes = 1
+            THEN 'raise controller_mutation_rate of {{client_id}} (kafka-configs.sh --entity-type users or clients), '
+                 'or have it make and delete fewer partitions at a time' END AS advised
 FROM held JOIN summed USING (client_id)
 WHERE throttled >= 2
   AND (longest_ms >= 1000
@@ -65,7 +72,7 @@ WHERE throttled >= 2
     advice="raise the quota of {client_id} (kafka-configs.sh --entity-type clients or users), "
     "or spread or compress its load",
     see="sql 'SELECT * FROM throttling' {files}",
-    source="KIP-13, KIP-124, KIP-219; produce-throttle-time-avg, fetch-throttle-time-avg",
+    source="KIP-13, KIP-124, KIP-219, KIP-599; produce-throttle-time-avg, fetch-throttle-time-avg",
     explains={
         "lagging-consumer": ("client",),
         "request-timeout-too-short": ("client",),

@@ -2,7 +2,8 @@
 
 from kcli.rules.rule import Rule
 
-# There are about as many accepted commits as records. Each may move on by one, or all may commit the end of the current
+# There are about as many accepted commits as records, and many in a second, or the client spends its time waiting for
+# them. Each may move on by one, or all may commit the end of the current
 # batch (aiokafka). A client that commits once for each Fetch commits by batch, even if a batch has two records. If
 # nearly every Fetch brings one record, the larger ones decide: one commit for each, or as many as records. Without
 # larger ones, the library decides: kafkajs commits each batch by default, and only kafkajs uses version 5. Commits
@@ -21,7 +22,11 @@ WITH asked AS (
   WHERE api = 'OFFSET_COMMIT' AND error IS NULL
   GROUP BY 1, 2
 ),
-often AS (SELECT *, commits / seconds AS per_second FROM asked WHERE commits >= 50 AND commits / seconds >= 8),
+often AS (
+  SELECT *, commits / seconds AS per_second
+  FROM asked
+  WHERE commits >= 50 AND (commits / seconds >= 8 OR commits / seconds >= 2 AND waited_seconds >= 0.5 * seconds)
+),
 steps AS (
   SELECT group_id, coalesce(client_id, '') AS client_id,
          committed_offset - lag(committed_offset) OVER (PARTITION BY group_id, topic,

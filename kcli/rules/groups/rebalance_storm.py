@@ -7,8 +7,10 @@ from kcli.rules.rule import Rule
 # that disappears without LeaveGroup (Streams). A cooperative assignor needs one more round for revoked partitions; some
 # clients say so in the reason, where it is not redacted. A client with far more members than it ever had at once is no
 # deployment. Workers of Connect join again for each connector that is created or changed: of these only new members
-# count. Causes: a member leaves by itself; or it is removed for lack of heartbeats although it is alive (its old member
-# id is refused then); or members see changed topics or partitions (Java says so).
+# count. A job that starts again and again has one member at a time, a new process each time, which leaves at its end
+# and goes on from its last offset: nobody waits. Causes: a member leaves by itself; or it is removed for lack of
+# heartbeats although it is alive (its old member id is refused then); or members see changed topics or partitions (Java
+# says so).
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance repeatedly",
@@ -178,6 +180,23 @@ positions AS (
   WHERE f.asked AND f.answered AND f.fetch_offset >= 0
   WINDOW w AS (PARTITION BY m.group_id, f.client_id, topic, partition ORDER BY f.ns)
 ),
+jobs AS (
+  SELECT c.group_id, max(size) AS size, max(came) AS came, max(links) AS links
+  FROM (
+    SELECT group_id, answered_generation, count(DISTINCT member_id) AS size
+    FROM group_calls
+    WHERE (api = 'JOIN_GROUP' OR api LIKE '%GROUP_HEARTBEAT') AND answered_generation > 0 AND error IS NULL
+    GROUP BY group_id, answered_generation
+  ) AS c
+  JOIN (
+    SELECT group_id, count(DISTINCT member_id) AS came, count(DISTINCT connection) AS links
+    FROM group_calls
+    WHERE api = 'JOIN_GROUP' AND answered_generation > 0 AND error IS NULL
+    GROUP BY group_id
+  ) AS m
+    ON c.group_id = m.group_id
+  GROUP BY c.group_id
+),
 returned AS (
   SELECT group_id, min_by(place, struct(-times, place)) AS returned_to,
          min_by(fetch_offset, struct(-times, place)) AS returned_offset, max(times) AS returns
@@ -233,7 +252,10 @@ LEFT JOIN given v ON g.group_id = v.group_id
 LEFT JOIN cooperative p ON g.group_id = p.group_id
 LEFT JOIN connect w ON g.group_id = w.group_id
 LEFT JOIN returned t ON g.group_id = t.group_id
+LEFT JOIN jobs o ON g.group_id = o.group_id
 WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
+  AND NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND coalesce(2 * returns, 0) < most_joins,
+                   false)
   AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + coalesce(lost, 0)
                        + CASE WHEN mute THEN coalesce(comers, 0) ELSE coalesce(given_up, 0) END
 """,

@@ -1,4 +1,4 @@
-"""A topic was deleted and made anew under running clients."""
+"""A topic was deleted under running clients, and perhaps made anew."""
 
 from kcli.rules.rule import CRITICAL, Rule
 
@@ -7,10 +7,11 @@ INSTEAD = (
     "reset the offsets of groups knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "
     "with the old id"
 )
+# Where Metadata says to the end that the topic does not exist, and nothing shows a new one, it was deleted alone.
 # A new leader's high watermark is lower for a moment, until its followers have fetched: that is no smaller log.
 RULE = Rule(
     finding="topic-recreated",
-    title="topics that were deleted and recreated under running clients",
+    title="topics that were deleted, or deleted and recreated, under running clients",
     severity=CRITICAL,
     when="errors LIKE '%,UNKNOWN_TOPIC_%' OR "
     "errors LIKE '%,INCONSISTENT_TOPIC_ID,%' OR errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
@@ -91,6 +92,12 @@ said AS (
   ) AS lines
   GROUP BY topic
 ),
+denied AS (
+  SELECT topic, max(CASE WHEN error = 'UNKNOWN_TOPIC_OR_PARTITION' THEN completed_ns END) AS denied_ns,
+         max(CASE WHEN error IS NULL THEN completed_ns END) AS known_ns
+  FROM metadata_topics
+  GROUP BY topic
+),
 steps AS (
   SELECT topic, partition, base_offset, ns,
          max(base_offset) OVER (PARTITION BY topic,
@@ -116,24 +123,39 @@ shrunk AS (
   WHERE high_watermark < 0.5 * before AND before > 40 AND soon < before
   GROUP BY topic
 )
-SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns, coalesce(i.topic_ids, 0) AS topic_ids,
-       coalesce(b.back_to_start, 0) AS back_to_start, coalesce(c.deletes, 0) AS deletes,
-       coalesce(c.creates, 0) AS creates, coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight, d.changes,
-       CASE WHEN c.deletes >= 1 THEN c.deleters END AS deleters,
-       CASE WHEN c.deletes >= 1 THEN 'first find the job that deletes it: {{deleters}}; {INSTEAD}' END AS advised
-FROM errors e
-LEFT JOIN ids i ON e.topic = i.topic
-LEFT JOIN changed c ON e.topic = c.topic
-LEFT JOIN said d ON e.topic = d.topic
-LEFT JOIN back b ON e.topic = b.topic
-LEFT JOIN shrunk s ON e.topic = s.topic
-WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coalesce(s.shrunk, 0) >= 1
-       OR (c.deletes >= 1 AND c.creates >= 1) OR (e.by_id >= 3 AND coalesce(i.topic_ids, 0) >= 1))
+SELECT w.*,
+       CASE WHEN gone THEN 'was deleted under running clients and not made anew'
+            ELSE 'was deleted and made anew under running clients' END AS what,
+       CASE WHEN gone THEN ''
+            ELSE concat(topic_ids, CASE WHEN topic_ids = 1 THEN ' topic id' ELSE ' topic ids' END,
+                        ', offsets back at the start on ', back_to_start,
+                        CASE WHEN back_to_start = 1 THEN ' write, ' ELSE ' writes, ' END) END AS proof,
+       CASE WHEN gone
+            THEN concat('stop {{clients}}, or take {{topic}} out of their settings; if it is still needed, make it ',
+                        'again (its records are gone)',
+                        CASE WHEN deletes >= 1 THEN '; find the job that deleted it: {{deleters}}' ELSE '' END)
+            WHEN deletes >= 1 THEN 'first find the job that deletes it: {{deleters}}; {INSTEAD}' END AS advised
+FROM (
+  SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns, coalesce(i.topic_ids, 0) AS topic_ids,
+         coalesce(b.back_to_start, 0) AS back_to_start, coalesce(c.deletes, 0) AS deletes,
+         coalesce(c.creates, 0) AS creates, coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight, e.by_id, d.changes,
+         CASE WHEN c.deletes >= 1 THEN c.deleters END AS deleters,
+         coalesce(i.topic_ids, 0) <= 1 AND b.topic IS NULL AND s.topic IS NULL AND coalesce(c.creates, 0) = 0
+         AND coalesce(n.denied_ns > e.first_ns AND n.denied_ns > coalesce(n.known_ns, 0), false) AS gone
+  FROM errors e
+  LEFT JOIN ids i ON e.topic = i.topic
+  LEFT JOIN changed c ON e.topic = c.topic
+  LEFT JOIN said d ON e.topic = d.topic
+  LEFT JOIN back b ON e.topic = b.topic
+  LEFT JOIN shrunk s ON e.topic = s.topic
+  LEFT JOIN denied n ON e.topic = n.topic
+) AS w
+WHERE topic_ids >= 2 OR back_to_start >= 1 OR shrunk >= 1 OR (deletes >= 1 AND creates >= 1)
+  OR (by_id >= 3 AND topic_ids >= 1)
 """,
     subject={"topic": "topic", "client": "clients"},
     evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "creates", "deleters", "shrunk", "clients"),
-    says="{topic} was deleted and made anew under running clients ({changes}): {topic_ids} topic ids, "
-    "offsets back at the start on {back_to_start} writes, {errors} times {names} to {clients}",
+    says="{topic} {what} ({changes}): {proof}{errors} times {names} to {clients}",
     ruled_out="a topic that never existed",
     advice=f"first find who deletes it: a capture of all brokers shows that, as any may be asked; {INSTEAD}",
     see="decode pcap {files} --topic {topic} --errors",

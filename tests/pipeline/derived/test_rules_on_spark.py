@@ -45,6 +45,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("throttled", "throttled-bulk-loader"),
         ("leader-moves", "leader-moves-events"),
         ("corrupt-record", "corrupt-record-disk"),
+        ("unreadable-batch", "unreadable-batch-legacy"),
         ("rebalance-storm", "rebalance-storm-sink"),
         ("hot-partition", "hot-partition-events"),
         ("metadata-storm", "metadata-storm-portal"),
