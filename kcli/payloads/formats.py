@@ -34,25 +34,17 @@ def number(form: str) -> Format:
     return Format(decode, lambda value: struct.pack(form, float(value) if form in (">f", ">d") else value))
 
 
-def decode_uuid(data: bytes) -> str:
-    return str(uuid.UUID(data.decode()))
-
-
-def decode_hex(data: bytes) -> str:
-    return data.hex()
-
-
 JSON = JsonCodec()
 FORMATS: dict[str, Format] = {
     "json": Format(lambda data: JSON.decode(data, 0), JSON.encode),
     "utf8": Format(bytes.decode, str.encode),
-    "hex": Format(decode_hex, bytes.fromhex),
+    "hex": Format(bytes.hex, bytes.fromhex),
     "short": number(">h"),
     "int": number(">i"),
     "long": number(">q"),
     "float": number(">f"),
     "double": number(">d"),
-    "uuid": Format(decode_uuid, lambda value: str(uuid.UUID(value)).encode()),
+    "uuid": Format(lambda data: str(uuid.UUID(data.decode())), lambda value: str(uuid.UUID(value)).encode()),
 }
 FAILURES = (ValueError, TypeError, AttributeError, struct.error)
 

@@ -27,10 +27,10 @@ from kcli.core.records import batches as core
 from kcli.core.records import record_values
 from kcli.core.records.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.errors import DecodeError, InputError, KcliError
+from kcli.grammar.batches import VARINT, VARLONG
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
-from kcli.grammar.words.varints import Zigzag
-from kcli.records.batches import TRANSACTIONAL, Batch, problem_text
+from kcli.records.batches import NO_EPOCH, TRANSACTIONAL, Batch, problem_text
 from kcli.records.codecs import CODECS, decompress
 from kcli.schemas.errors import error_code
 
@@ -39,9 +39,7 @@ MOST_BYTES = 1048588  # the default of max.message.bytes, the limit of a batch
 AHEAD_MS, LONGEST_AGO_MS = 3_600_000, (1 << 63) - 1  # message.timestamp.after.max.ms, and before
 GZIP, ZSTD = CODECS.index("gzip"), CODECS.index("zstd")
 GZIP_START, GZIP_HEADER = b"\x1f\x8b\x08\0", 10  # the size in bytes of a header as Kafka writes it
-NO_EPOCH = -1
 LONGEST = (1 << 31) - 1
-VARINT, VARLONG = Zigzag(32), Zigzag(64)
 
 
 class RefusedError(KcliError):

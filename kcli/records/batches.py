@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kcli.records.damage import Damage
 
+NO_EPOCH = -1  # the leader epoch that a producer writes
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
 
 

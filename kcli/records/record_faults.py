@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from kcli.core.records import record_values
 from kcli.errors import InputError
-from kcli.records.batches import Batch, problem_text, scan
+from kcli.records.batches import NO_EPOCH, Batch, problem_text, scan
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage
 
 LZ4 = CODECS.index("lz4")
-NO_EPOCH = -1  # the leader epoch that a producer writes
 
 
 def field_faults(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from kcli.calendar import NS_IN_MS
+from kcli.calendar import LAST_MS, NS_IN_MS
 from kcli.errors import InputError
 from kcli.report.asking import AnsweredQuestion, Answers, step_of
 from kcli.report.metadata_questions import QUESTIONS, SERIES, SHORT
 from kcli.snapshots.history.projection import growth_by_type
-from kcli.snapshots.history.timeline import LAST_MS, STATES, Timeline, broker_state
+from kcli.snapshots.history.timeline import STATES, Timeline, broker_state
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.partitions import FACTS
 from kcli.snapshots.image.questions import partitions_by_broker

@@ -24,7 +24,6 @@ from kcli.broker.clock import Clock, Timer
 from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.member import Member, Reply, choose_protocol, member_rows, new_member_id
-from kcli.broker.groups.replies import assigned, joined
 from kcli.broker.groups.state import State
 
 
@@ -337,3 +336,26 @@ def answer_all(waiting: Iterable[tuple[asyncio.Future[Reply], Reply]]) -> None:
     for future, reply in waiting:
         if not future.done():
             future.set_result(reply)
+
+
+def joined(group: Group, member: Member) -> Reply:
+    """Make the reply to a join: the leader gets the members with their metadata."""
+    return {
+        "errorCode": 0,
+        "generationId": group.generation,
+        "protocolType": group.protocol_type,
+        "protocolName": group.protocol,
+        "leader": group.leader or "",
+        "memberId": member.id,
+        "members": member_rows(group.members.values(), group.protocol) if member.id == group.leader else [],
+    }
+
+
+def assigned(group: Group, member: Member) -> Reply:
+    """Make the reply to a sync: the member's assignment."""
+    return {
+        "errorCode": 0,
+        "protocolType": group.protocol_type,
+        "protocolName": group.protocol,
+        "assignment": member.assignment,
+    }

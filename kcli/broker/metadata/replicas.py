@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kcli.broker.clock import Clock
+from kcli.broker.configs import TopicConfigs
 from kcli.broker.fetch.tiering import tier
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.retention import retain
 from kcli.broker.storage.log import Log
 from kcli.errors import UsageError
 
@@ -86,3 +86,22 @@ class Replicas:
             log.epochs.save()
             if retain(log, partition.topic.configs, self.now()):
                 self.changed(partition)
+
+
+def retain(log: Log, configs: TopicConfigs, now: int) -> bool:
+    """Delete segments that are too old or too many, from the oldest on (Kafka's UnifiedLog.deleteOldSegments). Returns
+    whether any went.
+
+    The active one goes, too, with all its records; a new one begins at the log's end then.
+    """
+    if not configs.deletes:
+        return False
+    start = log.start_offset
+    surplus = log.size - configs.retention_bytes if configs.retention_bytes >= 0 else 0
+    for each in [one for one in log.segments if one.size]:
+        old = configs.retention_ms >= 0 and 0 <= each.max_timestamp < now - configs.retention_ms
+        if not old and surplus < each.size:
+            break
+        surplus -= each.size
+        log.delete_before(each.next_offset)
+    return log.start_offset != start

@@ -12,13 +12,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from kcli.broker.partition import VisibleOffsets
+from kcli.broker.partition import FENCED, NOT_LEADER, UNKNOWN_EPOCH, VisibleOffsets
 from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.schemas.errors import error_code
 from kcli.sessions.trace import Reported
 
-FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
-NOT_LEADER, OUT_OF_RANGE = error_code("NOT_LEADER_OR_FOLLOWER"), error_code("OFFSET_OUT_OF_RANGE")
+OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 OF_EPOCHS = frozenset([FENCED, UNKNOWN_EPOCH, NOT_LEADER])
 # Other than any watermark: whatever comes next is news.
 NOTHING_YET = VisibleOffsets(-1, -1, -1, -1)

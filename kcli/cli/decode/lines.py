@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.cli.decode.coprocess import Reply, error_reply, message_of
-from kcli.cli.decode.message_formats import PaddingError, Shape, Wrong, read_json
+from kcli.cli.decode.message_formats import PaddingError, ShapeOf, Wrong, read_json
 from kcli.cli.decode.message_input import Frame, frames_of
 from kcli.errors import DecodeError, InputError, all_of
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import BEHIND, MessageCodec
+from kcli.grammar.frames import KEY, VERSION
 from kcli.grammar.group_data import GROUPS
 from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
 from kcli.jsontext import dumps, loads
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from kcli.cli.decode.slip_hints import SlipNamer
     from kcli.records.text import Hook
 
-KEY, VERSION = "requestApiKey", "requestApiVersion"
 
 Reads = Callable[[bytes], bool]
-ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 Finish = Callable[[InputError, bytes, int, dict[str, Any]], InputError]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.decode.lines_option import lines_option
-from kcli.cli.decode.message_formats import PaddingError, Shape, is_padding, is_whole, show
+from kcli.cli.decode.message_formats import PaddingError, Shape, ShapeOf, is_padding, is_whole, show
 from kcli.cli.decode.message_input import Frame, frames_of, pieces
 from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, records_text, request_text, response_text
 from kcli.cli.options.inputs import (
@@ -32,7 +32,6 @@ from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
-ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 FORMATS = ("json", "tree", "hexdump", "table")
 NEWER = 16  # versions above the newest of the tables
 MOST_SHAPES = 256  # shapes of requests that are cached

@@ -12,7 +12,7 @@ from kcli.cli.terminal.console import console, is_terminal
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
-from kcli.grammar.codec import EMPTY_SECTION, MessageCodec
+from kcli.grammar.codec import EMPTY_SECTION, TRAILING, MessageCodec
 from kcli.grammar.secrets import Hidden, hide_header, hide_span
 from kcli.grammar.words.trace import FAULT, Span
 from kcli.grammar.words.word import JsonForm
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcli.records.text import Findings, RecordsText
 
 PRODUCE = "ProduceRequest"
-TRAILING, ERROR = "_trailing", "_error"
+ERROR = "_error"
 # Bytes that librdkafka sends after a message and brokers ignore: message -> versions, bytes.
 PADDING = {"MetadataRequest": (range(11, 14), b"\1\0\0")}
 
@@ -33,6 +33,9 @@ class Shape(NamedTuple):
     header: MessageCodec
     body: Callable[[int], MessageCodec]
     wrap: Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 
 
 class PaddingError(InputError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError
+from kcli.java_properties import number_of, read_properties
 from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day, project
 from kcli.snapshots.reading.files import metadata_directory, open_file
 from kcli.snapshots.reading.folder_survey import FolderSurvey
@@ -35,6 +37,7 @@ from kcli.snapshots.rules.policy import (
 )
 from kcli.snapshots.survey_json import instant, stats_json
 
+FILE = "server.properties"
 # Options that stand over a setting of server.properties.
 OPTIONS = {
     "metadata.log.max.record.bytes.between.snapshots": "max_bytes",
@@ -126,8 +129,6 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
 
 def folder_answer(survey: FolderSurvey, given: dict[str, Any], dialect: str | None) -> dict[str, Any]:
     """Return the answer of a folder's files: the policy, growth, projection and losses."""
-    from kcli.cli.snapshot.properties import settings_of
-
     source, settings = settings_of(survey.folder, given["properties"])
     for name, option in OPTIONS.items():
         settings[name] = settings[name] if given[option] is None else given[option]
@@ -257,3 +258,24 @@ def estimate_json(broker: int | None, cost: Replication) -> dict[str, Any]:
         "fenceBytes": cost.fenced,
         "fenceBytesReplicated": cost.fenced_sent,
     }
+
+
+def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, int]]:
+    """Return the file that was read, and the settings by Kafka's names, its defaults among them.
+
+    given: the file; None: the one beside the folder, in its log directory, or above that, if there is one. Raises
+    InputError if the file can't be read, or a value is no number.
+    """
+    places = [folder.parent / FILE, folder.absolute().parent.parent / FILE] if given is None else [Path(given)]
+    path = next((each for each in places if each.is_file()), None)
+    if path is None:
+        if given is not None:
+            raise InputError("no such file", file=given)
+        return None, dict(DEFAULTS)
+    known, settings = read_properties(path), dict(DEFAULTS)
+    for name in settings.keys() & known.keys():
+        try:
+            settings[name] = number_of(known[name].strip())
+        except ValueError:
+            raise InputError(f"{name}={known[name]}: a whole number expected", file=str(path)) from None
+    return str(path), settings

@@ -6,13 +6,15 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
+from kcli.calendar import EPOCH, moment_text
 from kcli.errors import InputError, UsageError
+from kcli.jsontext import dumps
 from kcli.pipeline.entry import is_below
-from kcli.pipeline.formats.delta_stats import stats_of
 from kcli.pipeline.holding import HeldError
 from kcli.pipeline.schemas import STRICT
 from kcli.pipeline.storage import StoragePath, StoredFile
@@ -215,3 +217,30 @@ def cause_of(text: str) -> str:
         return os.strerror(int(found[1]))
     causes = [COLOURED.sub("", line).strip() for line in text.splitlines()[:MOST_CAUSES]]
     return ": ".join(cause for cause in causes if cause)
+
+
+def stats_of(metadata: Any, names: Collection[str]) -> str:
+    """Return the statistics of a Parquet file's columns as Delta keeps them, in JSON: readers pass over files by the
+    least and greatest values. metadata: pyarrow's FileMetaData.
+    """
+    made: dict[str, Any] = {"numRecords": metadata.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for number in range(metadata.num_columns):
+        column = metadata.schema.column(number)
+        name, is_time = column.path, column.logical_type.type == "TIMESTAMP"
+        parts = [group.column(number).statistics for group in groups if group.num_rows]
+        if name in names and parts:
+            made["minValues"][name] = value(min(each.min_raw for each in parts), is_time)
+            made["maxValues"][name] = value(max(each.max_raw for each in parts), is_time)
+            made["nullCount"][name] = 0
+    return dumps(made)
+
+
+def value(given: Any, is_time: bool) -> Any:
+    """Return a value as JSON has it, out of Parquet's: pyarrow's own makes times with pandas, which it imports for it.
+
+    is_time: it is microseconds since 1970.
+    """
+    if is_time:
+        return f"{moment_text(EPOCH + timedelta(microseconds=given))}Z"
+    return given.decode() if isinstance(given, bytes) else given

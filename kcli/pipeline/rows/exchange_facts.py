@@ -1,6 +1,7 @@
-"""The facts of `exchange_facts`: columns of each exchange for rules and the report, with a few numbers of its messages.
+"""The facts of exchanges: `exchange_facts`, columns of each for rules and the report, with a few numbers of its
+messages; and `noted_exchanges`, for the tables `throttling` and `groups`, with the fields of messages that they need.
 
-`ExchangeRows` in the core selects the numbers.
+`ExchangeRows` in the core selects the numbers, and finds the throttle times.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from collections.abc import Container
 from functools import partial
 from typing import Any
 
+import numpy
+
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
-from kcli.schemas.apikeys import FETCH
-from kcli.tables.arrays import integers
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, SHARE_GROUP_HEARTBEAT
+from kcli.tables.arrays import integers, rows_at, texts
 
 FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
@@ -24,6 +28,9 @@ OF_EXCHANGES = (
     "timestamp", "connection", "server", "client_address", "client_id", "correlation_id", "api_version", "api_key",
     "api", "request_bytes", "response_bytes", "latency_ms", "errors", "completed_ns",
 )  # fmt: skip
+NOTED = FACTS["noted_exchanges"].names
+TEXT_COLUMNS = ("request", "response")
+TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API keys with bodies kept as text
 
 
 def fact_batch(columns: ExchangeColumns, names: Container[str] | None = None) -> Any:
@@ -45,3 +52,30 @@ def number(columns: ExchangeColumns, name: str, kind: str) -> Any:
     if name == "replica_id":
         return integers(columns.made.replicas, kind, columns.rows.key != FETCH)
     return columns.made.number(name, kind)
+
+
+def noted_batch(columns: ExchangeColumns) -> Any:
+    """Return the rows among these exchanges, as a record batch; None where there are none."""
+    import pyarrow
+
+    waits, keys = columns.made.field("throttle_ms"), columns.rows.key
+    grouped = numpy.isin(keys, TEXTS)
+    index = numpy.flatnonzero(grouped | (waits > 0))
+    if not len(index):
+        return None
+    others = ~grouped[index]
+    made = {
+        name: rows_at(column, index, others if name in TEXT_COLUMNS else None)
+        for name, column in zip(NOTED, columns.arrays(*NOTED), strict=True)
+    }
+    if others.any():
+        answers = made["response"].to_pylist()
+        for row in numpy.flatnonzero(others).tolist():
+            answers[row] = wait_text(waits[index[row]])
+        made["response"] = texts(answers)
+    return pyarrow.record_batch([*made.values()], schema=stored_schema("noted_exchanges"))
+
+
+def wait_text(wait: int) -> bytes:
+    """Return a response that has nothing but how long to wait (ms)."""
+    return b'{"throttleTimeMs":%d}' % wait

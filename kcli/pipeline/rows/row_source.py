@@ -19,11 +19,10 @@ from kcli.core.capture.tcp_facts import TcpFacts
 from kcli.grammar.topic_ids import naming_apis
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
-from kcli.pipeline.rows.exchange_facts import FIELDS, fact_batch
+from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch, noted_batch
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.rows.makers import SAID, SAID_LINKS, makers_for
-from kcli.pipeline.rows.noted_exchanges import TEXTS, noted_batch
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded

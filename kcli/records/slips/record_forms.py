@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from kcli.core.codec.varints import read_unsigned
 from kcli.core.records import record_values
+from kcli.grammar.batches import VARLONG
 from kcli.grammar.slips.lengths import CHARACTERS, UNITS, text_sizes
-from kcli.grammar.words.varints import Zigzag
 
 MOST = 5000  # records
 MOST_SAID = 1 << 62  # the highest plausible number
-VARLONG = Zigzag(64)
 Read = Callable[[bytes, int], tuple[int, int] | None]  # returns (value, end) of a number, None if there is none
 # The numbers of a record, in their order; the numbers of headers are named once for all headers.
 NUMBERS = ("length", "timestampDelta", "offsetDelta", "key", "value", "headers", "headers.key", "headers.value")

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from kcli.capture.kafka.exchange import Exchange
 from kcli.client.handshake import Session
 from kcli.grammar import frames
+from kcli.records.acceptance import MAGIC_2_SINCE
 from kcli.replay.produced_batches import renumbered, to_magic_2, without_refused
 from kcli.replay.traffic.destinations import Destinations
 from kcli.replay.traffic.mapping import Mapper
@@ -16,8 +17,6 @@ from kcli.replay.traffic.producers import Producers
 from kcli.replay.traffic.rhythm import CapturedRhythm
 from kcli.replay.traffic.versions import converted
 from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, JOIN_GROUP, PRODUCE
-
-MAGIC_2_SINCE = 3  # from this version on Produce accepts only batches of magic 2
 
 
 class Learnt(Protocol):

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.calendar import NS_IN_MS
+from kcli.calendar import LAST_MS, NS_IN_MS
 from kcli.core.snapshots.snapshot import StateCounts
 from kcli.records.control import CONTROL_TYPES
 from kcli.schemas.field_codes import ControlType
@@ -17,7 +17,6 @@ from kcli.snapshots.reading.log_spans import FRAME
 from kcli.snapshots.reading.walk import Row
 
 MOST = 1000  # the newest so many events and epochs are kept
-LAST_MS = 253_402_300_799_999  # the end of the year 9999, the last that datetime has
 STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
 BITS = [FACTS[fact] for fact in STATES.values()]
 CHANGE = "PARTITION_CHANGE_RECORD"

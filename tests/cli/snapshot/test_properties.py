@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.snapshot.properties import settings_of
+from kcli.cli.snapshot.plan import settings_of
 from kcli.errors import InputError
 from kcli.snapshots.history.projection import DEFAULTS
 

@@ -14,8 +14,7 @@ from pyarrow import compute
 from pyarrow.parquet import read_metadata
 
 from kcli.errors import InputError, UsageError
-from kcli.pipeline.formats.delta_log import DeltaLog, cause_of, location, told
-from kcli.pipeline.formats.delta_stats import stats_of
+from kcli.pipeline.formats.delta_log import DeltaLog, cause_of, location, stats_of, told
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter
