@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 AHEAD = 4
 
@@ -29,6 +31,8 @@ class Background:
     def do(self, work: Callable[..., None], *values: Any) -> None:
         """Do a piece of work after those before it."""
         if self.thread is None:
+            from concurrent.futures import ThreadPoolExecutor  # `kcli diagnose` writes no tables, and is spared it
+
             self.thread = ThreadPoolExecutor(1)
         while self.under_way and (len(self.under_way) >= self.ahead or self.under_way[0].done()):
             self.under_way.popleft().result()

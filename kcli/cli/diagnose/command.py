@@ -19,7 +19,6 @@ from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import with_input_aside
 from kcli.cli.options.refusal import refused
-from kcli.cli.report.command import CapturePage
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -89,7 +88,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--payloads, schemas: not with --follow or standard input: captures are read twice")
     inputs = [*files, *paths, *options["key_logs"], *files_named(options)]
     times = words_of({name: options[name] for name in ("since", "until")})
-    read, shown = read_of(options), CapturePage(paths, files, options, chosen, times)
+    read = read_of(options)
     with contextlib.ExitStack() as opened:
         out = opened.enter_context(open_output(options["output"], inputs))
         page = opened.enter_context(open_output(options["page"], inputs)) if options["page"] else None
@@ -97,7 +96,9 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
             return shown_as_found(out, paths, scope, read, options)
         tell = partial(write_findings, out, options)
         if page is not None:
-            found = shown.make(page, scope, decoder, tell).diagnosis
+            from kcli.cli.report.command import CapturePage
+
+            found = CapturePage(paths, files, options, chosen, times).make(page, scope, decoder, tell).diagnosis
         else:
             with reading(paths, options["quiet"]) as moved:
                 found = run(paths, scope, moved, decoder, files, **read)
