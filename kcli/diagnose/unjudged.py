@@ -75,8 +75,8 @@ def second_hop(hop: SecondHop) -> Unjudged:
 # What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
 PARTS = """
 SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
-       array_agg(DISTINCT server) AS servers
-FROM (SELECT connection, server, bytes, kind,
+       array_agg(DISTINCT server) AS servers, bool_or(keyless) AS keyless
+FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no key log' AS keyless,
              CASE WHEN kind = 'encrypted'
                   THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls
       FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
@@ -132,13 +132,16 @@ def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
     """Yield the connections of TLS: a part for each server, or for several that speak the same."""
     servers: dict[str, list[str]] = {}
     links: Counter[str] = Counter()
+    keyless = set[str]()  # a key log was given, and it is another one
     for row in rows:
         spoken = tls_text(row["tls"])
+        keyless |= {spoken} if row["keyless"] else set()
         servers.setdefault(spoken, []).extend(row["servers"])
         links[spoken] += row["connections"]
     for spoken, named in servers.items():
         what = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
-        yield Unjudged(what, "--key-log FILE with the secrets of TLS", unread=True)
+        lacking = "of these connections, which the key log given lacks" if spoken in keyless else "of TLS"
+        yield Unjudged(what, f"--key-log FILE with the secrets {lacking}", unread=True)
 
 
 def tls_text(spoken: Iterable[str]) -> str:

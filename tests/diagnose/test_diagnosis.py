@@ -36,6 +36,14 @@ def test_what_cannot_be_judged_is_named_with_its_remedy(samples: Path) -> None:
     assert any("TLS" in each.what and "--key-log" in each.remedy for each in found.unjudged)
 
 
+def test_a_key_log_of_other_connections_is_named(samples: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.keys"
+    other.write_text(f"CLIENT_RANDOM {'ab' * 32} {'cd' * 48}\n")
+    found = diagnose([str(samples / "tls.pcap")], key_logs=[str(other)])
+    remedies = [each.remedy for each in found.unjudged if " of TLS 1.2" in each.what]
+    assert len(remedies) == 1 and "which the key log given lacks" in remedies[0]
+
+
 def test_tls_that_cannot_be_read_is_a_line_for_each_broker() -> None:
     """However many cipher suites its clients speak."""
     suites, resumed = (diagnose([str(CAPTURED / f"tls-{name}.pcap")]).unjudged for name in ("1.2-suites", "resumed"))
