@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
+from kcli.broker.apis.topics.metadata import MAKING_SECONDS
 from kcli.broker.security.acls import CLASS
 from kcli.errors import NetworkError
 from kcli.schemas import apikeys as keys
 from kcli.schemas.errors import error_name
+from tests.broker.apis.asking import codes
 from tests.broker.talk import run, talking
 
 CONFIG = {"authorizer.class.name": CLASS, "super.users": "User:ANONYMOUS"}
@@ -18,6 +20,7 @@ ACL = {"resourceType": 2, "resourceName": "t", "resourcePatternType": 3, "princi
 ACL |= {"operation": 3, "permissionType": 3}
 FILTER = {"resourceTypeFilter": 1, "resourceNameFilter": None, "patternTypeFilter": 1, "principalFilter": None}
 FILTER |= {"hostFilter": None, "operation": 1, "permissionType": 1}
+QUORUM = {"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}
 RATE = "producer_byte_rate"
 Request = tuple[int, int, dict[str, Any]]
 
@@ -92,5 +95,48 @@ def test_codes(request_: Request, codes: list[str]) -> None:
                 return
             rows = next((each for each in answer.values() if isinstance(each, list) and each), [answer])
             assert [error_name(each.get("errorCode", 0)) for each in rows] == codes
+
+    run(work())
+
+
+def test_who_may_create_the_topics_that_metadata_asks_for() -> None:
+    """Whoever may create topics of the cluster, or the topic itself."""
+    cluster = {"resourceType": 4, "resourceName": "kafka-cluster"}
+    mine = {"principal": "User:ANONYMOUS"}
+    rights = [cluster | {"operation": 7}, {"resourceName": "mine", "operation": 5}]
+    rights += [{"resourceName": name, "operation": 8} for name in ("mine", "other")]
+    config = {"authorizer.class.name": CLASS, "allow.everyone.if.no.acl.found": "true"}
+
+    async def work() -> None:
+        async with talking(config=config) as talk:
+            assert await codes(talk, *acls(*(each | mine for each in rights))) == ["NONE"] * 4
+            body = {"topics": [{"name": "mine"}, {"name": "other"}], "allowAutoTopicCreation": True}
+            refused = ["UNKNOWN_TOPIC_OR_PARTITION", "TOPIC_AUTHORIZATION_FAILED"]
+            assert await codes(talk, keys.METADATA, 7, body) == refused
+            talk.broker.clock.advance(MAKING_SECONDS)
+            assert set(talk.broker.topics.by_name) == {"mine"}
+            assert await codes(talk, keys.METADATA, 7, body) == ["NONE", "NONE", "TOPIC_AUTHORIZATION_FAILED"]
+            assert await codes(talk, *acls(cluster | mine | {"operation": 5})) == ["NONE"]
+            assert await codes(talk, keys.METADATA, 7, body) == ["NONE", "NONE", "UNKNOWN_TOPIC_OR_PARTITION"]
+            talk.broker.clock.advance(MAKING_SECONDS)
+            assert set(talk.broker.topics.by_name) == {"mine", "other"}
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "body"),
+    [
+        (keys.LIST_GROUPS, 5, {"statesFilter": [], "typesFilter": []}),
+        (keys.DESCRIBE_QUORUM, 2, {"topics": [QUORUM]}),
+        (keys.DESCRIBE_CLUSTER, 1, {}),
+        (keys.DESCRIBE_LOG_DIRS, 4, {"topics": None}),
+        (keys.LIST_TRANSACTIONS, 1, {}),
+    ],
+)  # fmt: skip
+def test_what_is_allowed_has_no_error_code(api: int, version: int, body: dict[str, Any]) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            assert {*await codes(talk, api, version, body)} == {"NONE"}
 
     run(work())

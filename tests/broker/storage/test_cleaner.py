@@ -258,3 +258,15 @@ def test_old_messages_stay_while_one_is_the_latest() -> None:
             assert [row.value for each in scan(data) for row in each.records()] == [b"2"]
 
     run(work())
+
+
+def test_the_cleaner_leaves_other_topics_alone() -> None:
+    with embedded_broker() as kafka:
+        rolled = {"segment.bytes": 200, "min.cleanable.dirty.ratio": 0}
+        kafka.create_topic("all", 1, configs=rolled)
+        kafka.create_topic("newest", 1, configs=rolled | COMPACTED)
+        for number in range(9):
+            kafka.append("all", [("k", str(number) * 30)])
+            kafka.append("newest", [("k", str(number) * 30)])
+        kafka.call(lambda broker: [*broker.replicas.clean()])
+        assert len(kafka.records("all")) == 9 and len(kafka.records("newest")) < 9

@@ -81,3 +81,13 @@ def test_damage_is_noticed() -> None:
         data[at] ^= 1
     assert not ProducerStates().restore(b"")
     assert ProducerStates().restore(bytes(data))
+
+
+def test_any_of_the_last_five_batches_is_a_duplicate() -> None:
+    """A client with five requests in flight sends all of them again."""
+    states = ProducerStates()
+    for number in range(6):
+        states.note(7, 0, number, (number, number, 1000), False)
+    assert [states.check(7, 0, number, number)[0] for number in range(6)] == [OUT_OF_ORDER] + [DUPLICATE] * 5
+    states.note(7, 1, 0, (6, 6, 1000), False)
+    assert states.check(7, 1, 0, 0)[0] == DUPLICATE and states.check(7, 1, 5, 5)[0] == OUT_OF_ORDER

@@ -236,3 +236,14 @@ def test_a_crash_while_segments_become_one(tmp_path: Path, deleted: int, monkeyp
     assert records_of(again) == kept
     assert len(again.segments) < count - deleted
     assert not list(tmp_path.glob("*.swap"))
+
+
+def test_a_batch_that_is_there_already_ends_the_log(tmp_path: Path) -> None:
+    """Sound as it is, its offsets are behind the log's end."""
+    log = make(tmp_path, settings=LogSettings())
+    (path,) = tmp_path.glob("*.log")
+    data = path.read_bytes()
+    *_, last = scan(data)
+    path.write_bytes(data + data[last.file_position :])
+    same(log, reopen(tmp_path))
+    assert path.read_bytes() == data

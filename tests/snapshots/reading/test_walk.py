@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from kcli.errors import InputError
 from kcli.snapshots.reading.framing import Batch
-from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Entry, entries, opened, walk
+from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Entry, entries, metadata_rows, opened, walk
 from tests.oracle.snapshots import walk_batch
 from tests.snapshots.files import all_files, damaged
 from tests.snapshots.made import headers, raw_records, snapshot
@@ -86,3 +86,11 @@ def test_an_unknown_codec_is_an_input_error() -> None:
 def test_a_compressed_batch_is_opened() -> None:
     data = damaged("compressed-gzip").read_bytes()
     assert sum(1 for batch in headers(data) for _ in walk(opened(memoryview(data), batch), batch)) == 483 + 4
+
+
+def test_rows_of_metadata_are_those_of_no_control_batch() -> None:
+    controls = [batch for batch in headers(SNAPSHOT) if batch.is_control]
+    rows = [*metadata_rows(memoryview(SNAPSHOT))]
+    assert len(controls) == 2 and len(rows) == sum(
+        batch.record_count for batch in headers(SNAPSHOT) if not batch.is_control
+    )
