@@ -12,13 +12,7 @@ import click
 
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.inputs import (
-    files_argument,
-    port_option,
-    quiet_option,
-    read_of,
-    reading_options,
-)
+from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.lines import print_note

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from kcli.calendar import date_text, has_date
 from kcli.schemas.catalog import catalog
 from kcli.snapshots.image.partitions import FACTS
 from kcli.snapshots.reading.decoding import upper_snake
@@ -27,12 +27,7 @@ def instant(ms: int | None) -> str | None:
     """Format ms as ISO 8601 in UTC with milliseconds. Returns None for None, negative values and times that datetime
     can't hold.
     """
-    if ms is None or ms < 0:
-        return None
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
-    except (OverflowError, ValueError, OSError):
-        return None
+    return f"{date_text(ms)}Z" if ms is not None and ms >= 0 and has_date(ms) else None
 
 
 def type_name(key: int, dialect: str | None = None) -> str:

@@ -15,7 +15,7 @@ from kcli.extras import require
 from kcli.legible import legible
 from kcli.sql.api_names import literals, name_of
 from kcli.sql.engine import Engine, first_part
-from kcli.sql.guard import nodes_in, refuse_names
+from kcli.sql.guard import QueryError, nodes_in, refuse_names
 from kcli.sql.scans import Scan
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
@@ -181,9 +181,8 @@ class SqlCondition:
         try:
             with self.engine.clear_errors():
                 yield
-        except UsageError as error:
-            text = str(error).removeprefix("query: ")
-            raise (error if text.startswith(f"{self.subject.option}: ") else self.wrong(text)) from None
+        except QueryError as error:
+            raise self.wrong(error.why) from None
         except InputError as error:
             raise InputError(str(error).replace("the query", self.subject.option)) from None
 

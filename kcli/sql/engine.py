@@ -15,9 +15,9 @@ from typing import Any, Self
 from kcli.address_space import is_shortage, left
 from kcli.capture.io.capture_file import StandardInput
 from kcli.counting import few_of
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError
 from kcli.extras import require
-from kcli.sql.guard import BOUNDED, checked
+from kcli.sql.guard import BOUNDED, QueryError, checked
 from kcli.sql.scans import Scan
 from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
@@ -135,7 +135,7 @@ class Engine:
         """Return the pyarrow.RecordBatchReader of a query's rows. Raises UsageError if it has none."""
         relation = self.connection.sql(query)
         if relation is None:
-            raise UsageError("query: no rows come out of it (a SELECT expected)")
+            raise QueryError("no rows come out of it (a SELECT expected)")
         return relation.to_arrow_reader(ROWS)
 
     def batches(self, pool: ThreadPoolExecutor, reader: Any) -> Iterator[Any]:
@@ -198,9 +198,9 @@ class Engine:
         if is_shortage(error):
             return InputError(f"the query needs more memory than this process may have: {text or 'none is left'}")
         if isinstance(error, self.duckdb.Error):
-            return UsageError(f"query: {text}")
+            return QueryError(text)
         # Arrow wraps what DuckDB says while rows are made.
-        return UsageError(f"query: {text}") if "Error" in text else error
+        return QueryError(text) if "Error" in text else error
 
     def named(self, query: str) -> Iterable[str]:
         """Return the tables that a query names; all, where it names none or an unknown one: DuckDB then shows, or its

@@ -41,6 +41,14 @@ BOUNDED = (
 )
 
 
+class QueryError(UsageError):
+    """A query that is refused, or that DuckDB can't run. why: without the word `query` in front."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"query: {why}")
+        self.why = why
+
+
 def checked(
     connection: Any, query: str, mend: Callable[[str, Any], str] = lambda query, tree: query
 ) -> tuple[str, str]:
@@ -51,10 +59,10 @@ def checked(
     found = EXPLAIN.match(query)
     kind, select = only_statement(connection, query[found.end() :] if found else query)
     if kind == "MULTI":  # it makes a type of the values that it finds, and then asks
-        raise UsageError("query: PIVOT: name the values that become columns: ON api IN ('FETCH', 'PRODUCE')")
+        raise QueryError("PIVOT: name the values that become columns: ON api IN ('FETCH', 'PRODUCE')")
     if kind != "SELECT":
         what = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
-        raise UsageError(f"query: {what} (a SELECT expected)")
+        raise QueryError(f"{what} (a SELECT expected)")
     select = mend(select, tree_of(connection, select))
     if found is None:
         return (OWN_TABLES if SHOW_TABLES.fullmatch(select) else select), select
@@ -66,7 +74,7 @@ def only_statement(connection: Any, query: str) -> tuple[str, str]:
     """Return the kind and the text of the one statement. Raises UsageError if there are more, or none."""
     statements = connection.extract_statements(query)
     if len(statements) != 1:
-        raise UsageError(f"query: {len(statements)} statements (one SELECT expected)")
+        raise QueryError(f"{len(statements)} statements (one SELECT expected)")
     return str(statements[0].type).rpartition(".")[2], str(statements[0].query).strip().rstrip(";")
 
 
@@ -75,7 +83,7 @@ def tree_of(connection: Any, select: str) -> Any:
     [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [select]).fetchall()
     tree = json.loads(text)
     if tree["error"]:
-        raise UsageError(f"query: {tree['error_message']}")
+        raise QueryError(str(tree["error_message"]))
     refuse_names(tree)
     return tree
 
@@ -87,7 +95,7 @@ def refuse_names(tree: Any) -> None:
         names |= {text.rpartition(".")[2].lower() for text in texts_in(tree)}
     for name in sorted(names):
         if name not in OPEN and CLOSED.fullmatch(name):
-            raise UsageError(f"query: {name} is refused: it shows data of this machine, or runs text as a query")
+            raise QueryError(f"{name} is refused: it shows data of this machine, or runs text as a query")
 
 
 def names_in(tree: Any) -> Iterator[str]:

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.batches import (
-    BATCH_HEADER,
-    CONTROL_KEY,
-    END_TRANSACTION_MARKER,
-    MESSAGES,
-    RECORD,
-    ZigzagBytes,
-)
+from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARKER, MESSAGES, RECORD, ZigzagBytes
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import Zigzag

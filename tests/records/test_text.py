@@ -8,16 +8,7 @@ import pytest
 
 from kcli.records.builder import build_batch
 from kcli.records.text import MOST_KEPT, Findings, RecordsText, batches_json, new_writer, write_chunk
-from tests.records.vectors import (
-    Case,
-    as_kafka,
-    bad,
-    good,
-    kafkas_records,
-    mixed_batches,
-    records_as_kafka,
-    truth,
-)
+from tests.records.vectors import Case, as_kafka, bad, good, kafkas_records, mixed_batches, records_as_kafka, truth
 
 
 @pytest.mark.parametrize("case", good(), ids=str)

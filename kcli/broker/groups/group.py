@@ -27,10 +27,6 @@ from kcli.broker.groups.member import Member, Reply, choose_protocol, member_row
 from kcli.broker.groups.state import State
 
 
-def keep_nothing(_: Group) -> None:
-    """Keep a group nowhere but in memory."""
-
-
 class Group:
     """One consumer group. offsets: committed ones, by (topic, partition); pending_offsets: those of open transactions,
     by producer id. keep: called with each change of its members that a restart must know.
@@ -39,7 +35,7 @@ class Group:
     type = "classic"
 
     def __init__(
-        self, group_id: str, initial_delay: float, clock: Clock, keep: Callable[[Group], None] = keep_nothing
+        self, group_id: str, initial_delay: float, clock: Clock, keep: Callable[[Group], None] = lambda _: None
     ) -> None:
         self.id, self.initial_delay, self.clock, self.keep = group_id, initial_delay, clock, keep
         self.state = State.EMPTY

@@ -50,17 +50,13 @@ class ShareBeat:
     session_timeout: float
 
 
-def keep_nothing(_: ShareGroup) -> None:
-    """Keep a group nowhere but in memory."""
-
-
 class ShareGroup(MemberGroup[ShareMember]):
     """partitions: how far each partition's records were shared, by topic id and index. It commits no offsets."""
 
     type = protocol_type = "share"
 
     def __init__(
-        self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ShareGroup], None] = keep_nothing
+        self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ShareGroup], None] = lambda _: None
     ) -> None:
         super().__init__(group_id, topics, clock, keep)
         self.partitions: dict[Key, SharePartition] = {}

@@ -82,10 +82,6 @@ class InFlight:
         return self.stage in (Stage.ACKNOWLEDGED, Stage.ARCHIVED)
 
 
-def keep_nothing(_: SharePartition) -> None:
-    """Keep a partition nowhere but in memory."""
-
-
 class SharePartition:
     """changed: called where records have become available again; keep: where a restart must not forget something."""
 
@@ -94,7 +90,7 @@ class SharePartition:
         start: int,
         clock: Clock,
         changed: Callable[[], None],
-        keep: Callable[[SharePartition], None] = keep_nothing,
+        keep: Callable[[SharePartition], None] = lambda _: None,
     ) -> None:
         self.start = self.end = start
         self.clock, self.changed, self.keep = clock, changed, keep

@@ -9,14 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from kcli.cli.terminal.output import (
-    descriptor_of,
-    is_stream,
-    open_output,
-    open_private,
-    refuse_inputs,
-    refuse_link,
-)
+from kcli.cli.terminal.output import descriptor_of, is_stream, open_output, open_private, refuse_inputs, refuse_link
 from kcli.named_file import BUFFER, NamedFile
 
 

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.options.inputs import (
-    dialect_option,
-    format_option,
-    quiet_option,
-)
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.schema.choice import bare, named, with_versions
 from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.columns import print_json, print_rows

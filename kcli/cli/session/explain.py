@@ -23,7 +23,7 @@ from kcli.cli.options.inputs import (
     reading_options,
     text_format_option,
 )
-from kcli.cli.terminal.console import adding_progress, is_terminal, warn
+from kcli.cli.terminal.console import is_terminal, reading_progress, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted, few_of
@@ -234,7 +234,7 @@ def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options
     from kcli.sessions.session_sink import follow
 
     total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
-    with adding_progress(total, "reading", quiet) as moved:
+    with reading_progress(total, quiet) as moved:
         source = follow(files, feeder, moved, **options)
     require_exchanges(source)
 

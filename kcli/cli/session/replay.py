@@ -14,12 +14,7 @@ from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import holds_rows, need_captures, rows
 from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
-from kcli.cli.options.inputs import (
-    files_argument,
-    format_option,
-    quiet_option,
-    reading_options,
-)
+from kcli.cli.options.inputs import files_argument, format_option, quiet_option, reading_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.replay.running import counting, interrupted, standing
 from kcli.cli.session.fill import fill_topics

@@ -11,12 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kcli.client.calls import call
-from kcli.schemas.apikeys import (
-    API_VERSIONS,
-    DESCRIBE_ACLS,
-    DESCRIBE_CLIENT_QUOTAS,
-    DESCRIBE_USER_SCRAM_CREDENTIALS,
-)
+from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_ACLS, DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS
 from kcli.snapshots.image.diff import Change, row_change, row_key
 from kcli.snapshots.image.image import quota_entity
 from kcli.snapshots.image.image_tables import TABLES

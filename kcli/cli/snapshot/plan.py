@@ -8,12 +8,7 @@ from typing import Any
 import click
 
 from kcli.calendar import now_ms
-from kcli.cli.options.inputs import (
-    check_files,
-    dialect_option,
-    format_option,
-    quiet_option,
-)
+from kcli.cli.options.inputs import check_files, dialect_option, format_option, quiet_option
 from kcli.cli.terminal.console import terminal_room
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line

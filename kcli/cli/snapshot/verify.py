@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.inputs import (
-    dialect_option,
-    format_option,
-    quiet_option,
-)
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.snapshot.findings import Look, findings, is_fine, is_folder, is_whole
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note

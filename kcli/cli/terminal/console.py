@@ -121,10 +121,10 @@ def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Cal
 
 
 @contextlib.contextmanager
-def adding_progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+def reading_progress(total: int | None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """Show the same bar; the function given takes the bytes done since its last call."""
     done = 0
-    with progress(total, label, quiet) as update:
+    with progress(total, "reading", quiet) as update:
 
         def moved(count: int) -> None:
             nonlocal done

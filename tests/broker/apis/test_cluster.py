@@ -14,12 +14,7 @@ from kcli.broker.metadata.features import ELR, supported_by
 from kcli.broker.patterns import regular
 from kcli.errors import InputError
 from kcli.schemas import apikeys as keys
-from kcli.schemas.apikeys import (
-    API_VERSIONS,
-    DESCRIBE_CLUSTER,
-    FIND_COORDINATOR,
-    INIT_PRODUCER_ID,
-)
+from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, INIT_PRODUCER_ID
 from kcli.schemas.errors import error_name
 from tests.broker.apis.asking import codes
 from tests.broker.control.asking import ask

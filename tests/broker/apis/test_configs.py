@@ -9,11 +9,7 @@ import pytest
 
 from kcli.broker import Broker
 from kcli.schemas import apikeys as keys
-from kcli.schemas.apikeys import (
-    ALTER_CONFIGS,
-    DESCRIBE_CONFIGS,
-    INCREMENTAL_ALTER_CONFIGS,
-)
+from kcli.schemas.apikeys import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 from kcli.schemas.errors import error_name
 from tests.broker.apis.asking import altered, codes
 from tests.broker.talk import Talk, batch, run, talking

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.records.batches import LEAST_LENGTH, LENGTH_END, MAGIC_AT
 from kcli.records.entries import LEAST_ENTRY, entry_size
 from tests.oracle.records.batch_text import LEGACY_CODEC, LEGACY_NULL, BatchText
-from tests.oracle.records.framing import (
-    DONE,
-    END,
-    LENGTH,
-    MAGIC,
-    PARTIAL,
-    SHORT,
-    SUSPECT,
-    is_sound,
-    read_frame,
-)
+from tests.oracle.records.framing import DONE, END, LENGTH, MAGIC, PARTIAL, SHORT, SUSPECT, is_sound, read_frame
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -18,13 +18,7 @@ import duckdb
 from kcli.pipeline.derived.file_views import view_of
 from kcli.pipeline.derived.leader_changes import CHANGE_KEYS, changes
 from kcli.pipeline.derived.local_facts import KNOWN
-from kcli.pipeline.derived.local_tables import (
-    doubtful_clients,
-    judged_clients,
-    leader_changes,
-    quorum,
-    sessions_of,
-)
+from kcli.pipeline.derived.local_tables import doubtful_clients, judged_clients, leader_changes, quorum, sessions_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter

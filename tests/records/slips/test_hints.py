@@ -14,17 +14,7 @@ from kcli.records.slips.hints import LARGEST, batch_hints, batch_text
 from tests.grammar.slips.judge import share, table
 from tests.grammar.slips.making import varint
 from tests.records.slips.judge import falsely_named, score
-from tests.records.slips.making import (
-    MAKERS,
-    Sample,
-    batch_bytes,
-    batches_of,
-    checked,
-    put,
-    with_length,
-    write,
-    zigzag,
-)
+from tests.records.slips.making import MAKERS, Sample, batch_bytes, batches_of, checked, put, with_length, write, zigzag
 from tests.records.slips.making import right as right_number
 
 SAMPLES = sorted(map(str, (Path(__file__).parents[3] / "samples").glob("*.pcap*")))

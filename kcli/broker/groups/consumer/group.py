@@ -68,17 +68,13 @@ class GroupLimits:
     assignor: str = "uniform"
 
 
-def keep_nothing(_: ConsumerGroup) -> None:
-    """Keep a group nowhere but in memory."""
-
-
 class ConsumerGroup(MemberGroup[ConsumerMember]):
     """target_epoch: the epoch of the target assignment."""
 
     type = protocol_type = "consumer"
 
     def __init__(
-        self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ConsumerGroup], None] = keep_nothing
+        self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ConsumerGroup], None] = lambda _: None
     ) -> None:
         super().__init__(group_id, topics, clock, keep)
         self.target_epoch = 0

@@ -33,10 +33,10 @@ from kcli.cli.options.inputs import (
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.traces import broker_capture_option, destination_of, traces_option
 from kcli.cli.terminal.console import (
-    adding_progress,
     is_terminal,
     note,
     note_room,
+    reading_progress,
     refuse_parquet_on_terminal,
     shows_colour,
     terminal_room,
@@ -187,7 +187,7 @@ class GatheredOutput:
 def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], None]]:
     """Show a progress bar over the files' bytes, unless standard output is a terminal, which it would disturb."""
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
-    with adding_progress(sum(sizes) or None, "reading", quiet or "-" in files or is_terminal(sys.stdout)) as moved:
+    with reading_progress(sum(sizes) or None, quiet or "-" in files or is_terminal(sys.stdout)) as moved:
         yield moved
 
 

@@ -9,11 +9,7 @@ import pytest
 
 from kcli.broker import Broker
 from kcli.schemas import apikeys as keys
-from kcli.schemas.apikeys import (
-    DELETE_RECORDS,
-    LIST_OFFSETS,
-    OFFSET_FOR_LEADER_EPOCH,
-)
+from kcli.schemas.apikeys import DELETE_RECORDS, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
 from kcli.schemas.errors import error_name
 from tests.broker.talk import batch, parts, run, talking
 

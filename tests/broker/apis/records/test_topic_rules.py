@@ -8,10 +8,7 @@ import pytest
 
 from kcli.broker.apis.topics.metadata import MAKING_SECONDS
 from kcli.records import build_batch
-from kcli.schemas.apikeys import (
-    DELETE_RECORDS,
-    METADATA,
-)
+from kcli.schemas.apikeys import DELETE_RECORDS, METADATA
 from kcli.schemas.errors import error_name
 from tests.broker.talk import Talk, batch, connected, parts, run, talking
 
