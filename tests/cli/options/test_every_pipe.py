@@ -47,7 +47,7 @@ ROWS: dict[str, tuple[str, bytes]] = {
     "audit": ("{}", CAPTURE),
     "check batch": ("{}", BATCH),
     "check request": ("{}", ASKED),
-    "compare": ("{} {}", CAPTURE),
+    "compare": ("{} {copy}", CAPTURE),
     "decode batch": ("{}", BATCH),
     "decode data": ("ConsumerProtocolSubscription {}", SUBSCRIPTION),
     "decode pcap": ("--format jsonl {}", CAPTURE),
@@ -134,14 +134,15 @@ def test_a_pipe_is_read_as_the_file_is(
     command: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form, data = ROWS[command]
-    path, key = tmp_path / NAMED.get(command, "the-file.bin"), tmp_path / "key"
+    path, key, copy = tmp_path / NAMED.get(command, "the-file.bin"), tmp_path / "key", tmp_path / "copy.bin"
     path.write_bytes(data)
+    copy.write_bytes(data)
     key.write_bytes(bytes(range(32)))
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(file: Callable[[], str]) -> tuple[int, str, str, bytes]:
         target = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
-        fixed = {"{out}": str(target), "{key}": str(key)}
+        fixed = {"{out}": str(target), "{key}": str(key), "{copy}": str(copy)}
         words = [fixed.get(word) or (file() if word == "{}" else word) for word in form.split(" ")]
         code, out, err = outcome([*command.split(), *(word.replace("\xa0", " ") for word in words)], capsysbinary)
         if command in UNLIKE:
