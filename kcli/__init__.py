@@ -14,7 +14,7 @@ Names are imported when they are asked for. docs/reference/python.md shows them 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # importing typing would take longer than the rest of this
+TYPE_CHECKING = False  # importing typing would take longer than the rest of this module
 if TYPE_CHECKING:
     from kcli.broker.embedded import EmbeddedBroker, embedded_broker
     from kcli.capture.api import Capture, read_capture
@@ -84,13 +84,13 @@ _HOMES = {
 
 
 def _condition(text: str, dialect: str | None) -> object:
-    """Return a condition on exchanges in SQL, which rooms below that of SQL ask for here."""
+    """Return a condition on exchanges in SQL. Rooms below `kcli.sql` get it here, as they may not import that room."""
     from kcli.sql.conditions import SqlCondition
 
     return SqlCondition(text, dialect)
 
 
-if not TYPE_CHECKING:  # a type checker knows the names above, and no others
+if not TYPE_CHECKING:  # a type checker reads the imports above, and reports any other name
 
     def __getattr__(name: str) -> object:
         from kcli.lazy import importing

@@ -1,7 +1,7 @@
-"""A process whose address space is bounded (`ulimit -v`): it asks for little, and says in one line when it lacks more.
+"""Runs in a bounded address space (`ulimit -v`): kcli reserves little, and reports in one line if it needs more.
 
-Allocators reserve address space that they hardly use: 64 MiB for each thread, 1 GiB for Arrow's pool. Where the
-libraries that do so get none, they end the process, without a word or with one of their own.
+Allocators reserve address space that they hardly use: 64 MiB for each thread, 1 GiB for Arrow's pool. Libraries that
+cannot reserve it end the process, with an unclear message or none.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any
 
 from kcli.errors import InputError
 
-# MiB of address space that a library takes for itself and for a small input.
+# MiB of address space that a library needs, with a small input.
 ROOM = {"deltalake": 320, "duckdb": 320, "numpy": 128, "pandas": 256, "pyarrow": 256}
-POOL = "ARROW_DEFAULT_MEMORY_POOL"  # its own takes memory ahead, zeroed: half a second for 400 MB of capture
-ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"  # of numpy's, which wait busily for matrices that never come
+POOL = "ARROW_DEFAULT_MEMORY_POOL"  # Arrow's own pool zeroes memory ahead: half a second for 400 MB
+ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"  # numpy's idle threads for matrices would spin
 SETTINGS = {
     "ARROW_IO_THREADS": "1",
-    "MALLOC_ARENA_MAX": "1",  # of child processes; this one has begun
+    "MALLOC_ARENA_MAX": "1",  # for child processes: this one has started already
     "OMP_NUM_THREADS": "1",  # Arrow's threads, too
 }
 M_ARENA_MAX = -8  # of glibc's mallopt
-# What the system's loader and Python say in errors of other kinds when there is no memory.
+# Texts by which the system's loader and Python report a lack of memory in errors of other types.
 SHORTAGES = ("failed to map segment", "cannot allocate memory", "can't start new thread")
-OUT_OF_MEMORY = "OutOfMemoryException"  # of DuckDB, which need not be loaded
+OUT_OF_MEMORY = "OutOfMemoryException"  # DuckDB's; compared by name, as DuckDB may not be loaded
 
 
 def left() -> int | None:
-    """Return how many bytes of address space the process may still take; None: it has no bound."""
+    """Return the number of bytes of address space that are left; None if it is not bounded, or cannot be measured."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return None
@@ -43,8 +43,8 @@ def left() -> int | None:
 
 
 def save() -> None:
-    """Take memory as it is needed. Take little address space from now on where it is bounded, and refuse to load what
-    needs more than is left.
+    """Set the allocators of libraries to take memory as needed. If the address space is bounded, also reserve little of
+    it, and refuse to load libraries that need more than is left.
     """
     os.environ.setdefault(POOL, "system")
     os.environ.setdefault(ALGEBRA_THREADS, "1")
@@ -52,7 +52,7 @@ def save() -> None:
         return
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
-    import ctypes  # only here: it takes longer than the rest
+    import ctypes  # only here: its import takes longer than the rest
 
     with suppress(AttributeError, OSError):  # another C library
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
@@ -60,10 +60,10 @@ def save() -> None:
 
 
 class Guard:
-    """Finds no module. Raises InputError for a library that has too little room."""
+    """An import hook that finds no module, and raises InputError for a library that has too little address space."""
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        """Raise InputError where there is no room for a library that is to be imported."""
+        """Raise InputError if the library to import needs more address space than is left; return None."""
         room = left() if name in ROOM else None
         if room is not None and room >> 20 < ROOM[name]:
             raise InputError(
@@ -73,7 +73,7 @@ class Guard:
 
 
 def modest(memory: int) -> dict[str, Any]:
-    """Return DuckDB's settings for so many MiB of memory: less, and one thread, where address space is bounded."""
+    """Return DuckDB's settings for this many MiB of memory; less memory and one thread if address space is bounded."""
     room = left()
     if room is None:
         return {"memory_limit": f"{memory}MiB"}
@@ -81,7 +81,7 @@ def modest(memory: int) -> dict[str, Any]:
 
 
 def give_back() -> None:
-    """Give memory that was freed back to the system, where the C library keeps it."""
+    """Return freed memory from the C library to the system."""
     import ctypes
 
     with suppress(AttributeError, OSError):  # another C library
@@ -89,7 +89,7 @@ def give_back() -> None:
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return whether an error says that there is no memory."""
+    """Return whether an error means that there is no memory."""
     if isinstance(error, (ImportError, RuntimeError)):
         return any(each in str(error) for each in SHORTAGES)
     return isinstance(error, MemoryError) or type(error).__name__ == OUT_OF_MEMORY

@@ -1,4 +1,4 @@
-"""Arguments of library calls that are not what they should be: an error that says what is accepted."""
+"""Checks the types of arguments of library calls; the error names the accepted types."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ Kind = type[Any]
 
 
 def need(name: str, value: object, kind: Kind | tuple[Kind, ...], expected: str) -> None:
-    """Raise UsageError if the argument of that name is not of this type (a bool is no int). expected: in words."""
+    """Raise UsageError if an argument is not of this type; a bool is no int. expected: the accepted values in words."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise UsageError(f"{name}: {expected} expected, not {type(value).__name__}")
 
 
 def texts(name: str, value: Any, expected: str) -> list[str]:
-    """Return one text or several as a list. Raises UsageError if the argument is neither. expected: in words."""
+    """Return one or several texts as a list. Raises UsageError for anything else. expected: the accepted values in
+    words.
+    """
     given = [value] if isinstance(value, str) else value
     need(name, given, Iterable, expected)
     found = list(given)

@@ -1,15 +1,15 @@
-"""Numbers in text: of things ("1 exchange", "2 exchanges"), seconds and bytes; and the first names of many."""
+"""Formats counts ("1 exchange", "2 exchanges"), seconds, bytes, and the first names of many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-NAMED = 5  # names that are shown where nothing fits
+NAMED = 5  # names to list when no name matches
 BYTE_UNITS = ("kB", "MB", "GB", "TB")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Format "1 partition" or "1,200 partitions". many: the plural where an s is not enough."""
+    """Format "1 partition" or "1,200 partitions". many: the plural if it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -22,7 +22,7 @@ def span_text(seconds: float) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """Format a size in a column, or beside others: "812 B", "1.0 kB", "12.4 MB", four characters of number at most."""
+    """Format a size for a column: "812 B", "1.0 kB", "12.4 MB", with at most four characters of number."""
     if count < 1000:
         return f"{count} B"
     size, unit = scaled(count)
@@ -30,7 +30,7 @@ def bytes_text(count: int) -> str:
 
 
 def rounded_bytes(count: float, digits: int = 3) -> str:
-    """Format a size in a sentence, where fewer characters are better: "812 B", "1 kB", "2.84 MB"."""
+    """Format a size for a sentence, without needless zeros: "812 B", "1 kB", "2.84 MB"."""
     if count < 999.5:
         return f"{count:.0f} B"
     size, unit = scaled(count)
@@ -38,7 +38,7 @@ def rounded_bytes(count: float, digits: int = 3) -> str:
 
 
 def scaled(count: float) -> tuple[float, str]:
-    """Return a size in the unit that it is shown in."""
+    """Return a size (bytes) in the unit in which it is shown, with that unit."""
     size, unit = count / 1000, 0
     while size >= 999.5 and unit < len(BYTE_UNITS) - 1:
         size /= 1000
@@ -56,12 +56,12 @@ def singular(name: str) -> str:
 
 
 def here_text(kind: str, names: Sequence[str]) -> str:
-    """Return which names of a kind there are: "topics here: a, b"."""
+    """List the known names of a kind: "topics here: a, b"."""
     plural = {"api": "APIs"}.get(kind, f"{kind}s")
     return f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
 
 
 def few_of(names: Sequence[str], most: int = NAMED) -> str:
-    """Return the first names of many."""
+    """List the first names, and the number of the others."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"

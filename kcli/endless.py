@@ -1,4 +1,4 @@
-"""Devices that never end: what reads a file to its end would fill the memory with them."""
+"""Refuses devices without an end, as reading one to its end would fill the memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENDLESS = ("full", "random", "urandom", "zero")
 
 
 def refuse_endless(file: str | os.PathLike[str]) -> None:
-    """Raise InputError for a device without an end, by whatever link."""
+    """Raise InputError if the path, or the target of its links, is a device without an end."""
     path = Path(file)
     if path.is_char_device() and path.resolve().name in ENDLESS:
         raise InputError("a device without an end (a file or a pipe expected)", file=os.fspath(file))

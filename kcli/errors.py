@@ -22,17 +22,19 @@ from typing import TYPE_CHECKING
 
 from kcli.input_names import name_of
 
-INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
+INTERRUPTED = 130  # 128 plus the number of SIGINT, as in shells
 
 
 class KcliError(Exception):
-    """Its text is one line for a person: what, where, why, what was expected."""
+    """The base of kcli's errors. Its text is one line for a person: what is wrong, where, why, and what was
+    expected.
+    """
 
     exit_code = 3
 
 
 class CoreMissingError(KcliError, ImportError):
-    """The compiled core, which reads and writes everything, is not there, or is that of other sources."""
+    """The compiled core was not built, or was built from other sources."""
 
     def __init__(self, what: str = "not built") -> None:
         super().__init__(
@@ -42,13 +44,15 @@ class CoreMissingError(KcliError, ImportError):
 
 
 class UsageError(KcliError):
-    """A command line, or an argument of a library call, that makes no sense."""
+    """A command line, or an argument of a library call, makes no sense."""
 
     exit_code = 2
 
 
 class InputError(KcliError):
-    """`file` is put before the text by whoever knows it (see `within`)."""
+    """Input cannot be read. `file` is the name that the text begins with, set by the caller that knows it
+    (`within`).
+    """
 
     def __init__(self, text: str, *, file: str | None = None) -> None:
         super().__init__(text)
@@ -56,7 +60,7 @@ class InputError(KcliError):
         self.file = file
 
     def within(self, file: str) -> InputError:
-        """Name the file this error is about, once; returns self."""
+        """Set the file that this error is about, unless it is set; return self."""
         self.file = self.file or file
         return self
 
@@ -70,7 +74,7 @@ def unreadable(error: OSError, file: str) -> InputError:
 
 
 def all_of(errors: Sequence[InputError]) -> InputError:
-    """Return one error for several: the first, and how many more there are."""
+    """Return one error for several: the first, with the number of the others."""
     first, more = errors[0], len(errors) - 1
     return InputError(f"{first.text} (and {more} more)", file=first.file) if more else first
 
@@ -83,15 +87,16 @@ if TYPE_CHECKING:
 else:
 
     class GrammarError(KcliError):
-        """Bytes and a grammar that don't fit. A construct.ConstructError, too, as soon as kcli.grammar is imported:
-        most commands start without construct."""
+        """Bytes and a grammar do not fit. It is a construct.ConstructError, too, once kcli.grammar is imported; most
+        commands start without construct.
+        """
 
 
 class DecodeError(InputError, GrammarError):
-    """Bytes that break their grammar.
+    """Bytes break their grammar.
 
     path: the field, as `topics[3].partitions[5].fetchOffset` ("" for the message itself)
-    offset: bytes from the start of the buffer that was given
+    offset: bytes from the start of the buffer
     reason: what is wrong, and what was expected
     """
 
@@ -103,7 +108,7 @@ class DecodeError(InputError, GrammarError):
 
 
 class EncodeError(InputError, GrammarError):
-    """A value that its grammar has no bytes for; `path` names the field."""
+    """A grammar has no bytes for a value; `path` names the field."""
 
     path: str
 
@@ -115,7 +120,7 @@ class EncodeError(InputError, GrammarError):
 class UnknownFieldError(EncodeError):
     """A value has a field that this version of its message lacks.
 
-    known: names of the fields that it has. versions: those that have the field, "" where there are none.
+    known: the names of the fields in this version. versions: the versions that have the field, "" if there are none.
     """
 
     def __init__(self, path: str, field: str, known: Iterable[str], *, versions: str = "", what: str = "") -> None:
@@ -126,21 +131,21 @@ class UnknownFieldError(EncodeError):
 
 
 class SchemaError(InputError):
-    """A message definition that contradicts itself, or a version that the tables lack."""
+    """A message definition contradicts itself, or the tables lack a version."""
 
 
 class NetworkError(KcliError):
-    """A connection that can't be made, kept or trusted."""
+    """A connection cannot be made, kept or trusted."""
 
     exit_code = 4
 
 
 class CertificateError(NetworkError):
-    """A certificate that is not trusted: expired, of another name, or of an authority that nobody named."""
+    """A certificate is not trusted: it has expired, is for another name, or its authority is not trusted."""
 
 
 class BrokerError(NetworkError):
-    """A broker's error code, by number and Kafka's name."""
+    """A broker responded with an error code; `code` is the number, `name` Kafka's name."""
 
     def __init__(self, code: int, name: str, text: str) -> None:
         super().__init__(f"{text}: {name} ({code})")

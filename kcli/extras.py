@@ -24,7 +24,7 @@ MODULES = {"grpcio-tools": "grpc_tools", "opentelemetry-proto": "opentelemetry.p
 
 
 def require(what: str, extra: str) -> None:
-    """Raise UsageError where `what` lacks a library of an extra: which, and what to install."""
+    """Raise UsageError if a library of an extra is missing. what: the feature that needs it."""
     if not is_there(extra):
         raise UsageError(f"{what} needs {', '.join(missing(extra))} (pip install 'kcli-kafka[{extra}]')")
 
@@ -40,7 +40,7 @@ def missing(extra: str) -> list[str]:
 
 
 def can_import(module: str) -> bool:
-    """Return whether a module is installed; what it is in is imported."""
+    """Return whether a module is installed. This imports its parent packages."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Recognizes other input than was asked for: a capture given to `decode request`, hex text, a message."""
+"""Recognizes input of another kind than expected: a capture given to `decode request`, hex text, a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcli.base64_text import unbase64
 from kcli.errors import InputError, KcliError
 
 LOOKED_AT = 1 << 18  # bytes: a block of zstd is smaller
-ENOUGH = 64  # bytes inside gzip or zstd
+ENOUGH = 64  # bytes to decompress of gzip or zstd
 LEAST_REQUEST = 10  # bytes: API key, version, correlation id, length of the client id
 LARGEST_BATCH = 1 << 30  # bytes
 HEX_TEXT = re.compile(rb"(?:0x|\\x)?[0-9a-fA-F]{2}[0-9a-fA-FxX\\:,\s]{6,}")
@@ -39,9 +39,9 @@ COMPRESSED = {GZIP: "gzip", ZSTD: "zstd"}
 
 
 def recognized(data: bytes | memoryview, *, certain: bool = False) -> str | None:
-    """Describe what bytes look like and what reads them: "looks like a capture: kcli decode pcap reads that".
+    """Describe the kind of some bytes and its reader: "looks like a capture: kcli decode pcap reads that".
 
-    None: like nothing known. certain: only what can't begin a message or a record batch.
+    Return None for an unknown kind. certain: only name kinds that cannot begin a message or a record batch.
     """
     start = bytes(data[:LOOKED_AT])
     kind = kind_of(start) or (None if certain else kind_of_kafka(start))
@@ -53,7 +53,7 @@ def recognized(data: bytes | memoryview, *, certain: bool = False) -> str | None
 
 
 def kind_of(start: bytes) -> str | None:
-    """Return a key of READERS, or "gzip" or "zstd" of anything but a capture."""
+    """Return a key of READERS, or "gzip" or "zstd" if something other than a capture is compressed."""
     if PCAP.match(start) or PCAPNG.match(start):
         return "a capture"
     for magic, name in COMPRESSED.items():
@@ -71,22 +71,23 @@ def kind_of(start: bytes) -> str | None:
 
 def kind_of_source(start: bytes) -> str | None:
     """Return the kind of text with one message in a form that --hex reads: an array or string of source code, a list of
-    numbers, a dump of any tool. Numbers that are no request may be anything; 0x and escapes are bytes."""
+    numbers, or a dump of any tool. Numbers that are no request may mean anything, but 0x and escapes mean bytes.
+    """
     data = hex_bytes(start) if TEXT.fullmatch(start) else b""
     found = text_kind("hex text", data, start) if data else None
     return found or ("hex text" if data and ESCAPED.search(start) else None)
 
 
 def kind_of_base64(start: bytes) -> str | None:
-    """Return the kind of base64 of what begins as a request or as a record batch: words of plain text are neither."""
+    """Return the kind of base64 text whose bytes begin as a request or a record batch; None for plain words."""
     text = b"".join(start.split())
     data = unbase64(text[: len(text) // 4 * 4]) if BASE64_TEXT.fullmatch(text) else b""
     return text_kind("base64 text", data, start)
 
 
 def text_kind(form: str, data: bytes, start: bytes) -> str | None:
-    """Return a key of READERS for text in a form, whose bytes begin as a request or as a record batch; None: as
-    neither. start: of the text.
+    """Return a key of READERS if the bytes of a text begin as a request or a record batch, else None. form: the text's
+    encoding. start: the beginning of the text.
     """
     from kcli.records.recognition import begins_batch
 
@@ -96,7 +97,7 @@ def text_kind(form: str, data: bytes, start: bytes) -> str | None:
 
 
 def hex_bytes(start: bytes) -> bytes:
-    """Return the bytes of hex text, which may end within a byte; b"" for other text."""
+    """Return the bytes of hex text, whose last byte may be incomplete; b"" for other text."""
     from kcli.hex_text import unhex
 
     for text in (start, start[:-1]):
@@ -106,8 +107,9 @@ def hex_bytes(start: bytes) -> bytes:
 
 
 def begins_request(start: bytes, *, whole: bool = True) -> bool:
-    """Return whether bytes begin as a request of a known version that its length or a plain client id belongs to, with
-    or without that length. whole: there are no more bytes."""
+    """Return whether bytes begin as a request of a known version, with or without its length. The length, or a plain
+    client id, has to confirm it. whole: these are all the bytes.
+    """
     from kcli.grammar.request_start import PREFIX, api_of, client_id_of, starts_with_length
     from kcli.schemas.catalog import catalog
 
@@ -132,7 +134,9 @@ def unpacked(start: bytes) -> bytes:
 
 
 def kind_of_kafka(start: bytes) -> str | None:
-    """Return "a Metadata v12 request", with or without its length, or "record batches"; None unless one is whole."""
+    """Return "a Metadata v12 request" or "record batches" if the bytes begin with a whole one; else None. A request may
+    have its length in front.
+    """
     from kcli.grammar.frames import decode_request
     from kcli.schemas.catalog import catalog
 

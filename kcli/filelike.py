@@ -1,4 +1,4 @@
-"""Files as library calls take them: a path, an open binary file, or several of these."""
+"""File arguments of library calls: a path, an open binary file, or several of these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Files: TypeAlias = "File | Iterable[File]"
 
 
 class Stream(io.RawIOBase):
-    """An open file that was given: read as a pipe is, from where it stands, and left open."""
+    """A file that the caller has opened. It is read like a pipe, from its current position, and stays open."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -30,11 +30,11 @@ class Stream(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int | None:
-        """Read bytes into the buffer; return how many; 0: the end, None: nothing yet, in a file that does not block.
-        Raises UsageError if the file gives text.
+        """Read bytes into the buffer and return their number; 0 is the end, None means that a non-blocking file has no
+        bytes yet. Raises UsageError if the file is in text mode.
         """
-        # A buffered pipe gives what is there at `read1`, and waits for all at `read`, which alone tells the end from
-        # nothing yet.
+        # `read1` of a buffered pipe returns the bytes at hand; only `read` distinguishes the end from no bytes yet, but
+        # it waits for all bytes.
         some = getattr(self.file, "read1", self.file.read)
         data = some(len(room)) or self.file.read(1)
         if data is None:
@@ -46,8 +46,8 @@ class Stream(io.RawIOBase):
 
 
 def files_of(given: Files, what: str) -> list[str | Stream]:
-    """Return the paths and streams that are meant. `what` names the call in errors: "read_capture".
-    Raises UsageError.
+    """Return paths and streams for the file arguments. what: the call's name in errors, as "read_capture". Raises
+    UsageError if there is no file, or an argument of another type.
     """
     if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
         return [file_of(given, what)]

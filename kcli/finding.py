@@ -1,4 +1,4 @@
-"""A finding of diagnose or of `snapshot doctor`: what is wrong, who it is about, what shows it, and what to do."""
+"""A finding of diagnose or of `snapshot doctor`: the fault, its subject, its evidence, and advice."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SEVERITIES = (CRITICAL, WARNING, INFO)
 class Finding:
     """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands.
 
-    weight: of two of one severity the heavier comes first. explained_by: the finding whose consequence it is. spares:
-    findings that it does not explain, though others of its kind do.
+    weight: sorts findings of one severity, the heaviest first. explained_by: the id of the finding that causes this
+    one. spares: ids of findings that this one does not explain, though others with its id do.
     """
 
     finding: str
@@ -35,28 +35,28 @@ class Finding:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Finding:
-        """Return the finding of a row of the pipeline's table `findings`."""
+        """Return the finding in a row of the pipeline's table `findings`."""
         said = {each.name: row[each.name] for each in fields(cls) if row.get(each.name) is not None}
         return cls(**said | {name: loads(row[name]) for name in ("subject", "evidence")})
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of a kind in its subject."""
+        """Return the names of a kind in the subject."""
         named = self.subject.get(kind, [])
         return [*map(str, named if isinstance(named, list) else [named])]
 
     def row(self) -> dict[str, Any]:
-        """Return the finding as an object of JSON, without its text."""
+        """Return the finding as a JSON object, without its text."""
         names = ("finding", "severity", "subject", "evidence", "advice")
         return {name: getattr(self, name) for name in names}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as an object of JSON, with all that is said of it."""
+        """Return the finding as a JSON object, with its text and source."""
         made = {**self.row(), "text": self.text}
-        made["advice"] = made.pop("advice")  # behind the text
+        made["advice"] = made.pop("advice")  # moves advice behind the text
         more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source}
         return made | {name: value for name, value in more.items() if value}
 
 
 def gravest_first(found: Iterable[Finding]) -> list[Finding]:
-    """Sort findings by severity; of one severity their order stays."""
+    """Sort findings by severity, and keep the order within one severity."""
     return sorted(found, key=lambda each: SEVERITIES.index(each.severity))

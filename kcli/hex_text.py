@@ -1,4 +1,4 @@
-"""Bytes from hex text as people have it: digits, hex dumps of many tools, arrays and strings of source code."""
+"""Bytes from hex text: digits, hex dumps of many tools, arrays and strings of source code."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import re
 
 from kcli.errors import InputError
 
-# Groups are repeated with possessive quantifiers: others hold a state for each repetition, gigabytes for a big file.
+# Repeated groups have possessive quantifiers; others keep a state per repetition: gigabytes for a big file.
 # xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
 COLUMNS = re.compile(r"(?:0x(?=[0-9a-fA-F]+:))?([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
-# A line of od -tx1, with -tx1z text behind >; its offsets are octal, with -Ax hex, with -Ad decimal.
+# A line of od -tx1; -tx1z adds text behind >. Offsets are octal, or hex with -Ax, or decimal with -Ad.
 OD = re.compile(r"([0-9a-fA-F]{6,})((?: +[0-9a-fA-F]{2})++)? *(>.*)?")
-WORDS = re.compile(r"([0-9a-f]{7})((?: [0-9a-f]{4})++)")  # of hexdump alone: words of a little-endian machine
+WORDS = re.compile(r"([0-9a-f]{7})((?: [0-9a-f]{4})++)")  # hexdump without options: little-endian words
 FRAME = re.compile(r"\+[-+]+\+?|\|(?:\s+[0-9a-f])+\s*\|")
-# Of Netty and hexyl: an offset, which hexyl can leave out, cells of digits, cells of text, which are narrower.
+# Netty and hexyl: an offset, which hexyl can leave out, cells of digits, and narrower cells of text.
 BOXED = re.compile(r"\|(?:(?:[0-9a-f]{8,}|(\*) +)\|)?((?:(?=[^|]{25})(?: +[0-9a-fA-F]{2})* *\|)+).*")
-BOX = str.maketrans("┌┬┐├┼┤└┴┘─│┊", "+++++++++-||")  # of hexyl, as Netty and `hexyl --border ascii` have it
-BORDERLESS = re.compile(r"([0-9a-f]{8}) {2}((?:[0-9a-f]{2} ){8}) {2}((?:[0-9a-f]{2}(?: |$)){1,8}).*")  # of hexyl
-# PowerShell's Format-Hex, of 5 and of 7: a head of columns, then offset and sixteen pairs of digits or room for them.
+BOX = str.maketrans("┌┬┐├┼┤└┴┘─│┊", "+++++++++-||")  # turns hexyl's box into that of Netty and `--border ascii`
+BORDERLESS = re.compile(r"([0-9a-f]{8}) {2}((?:[0-9a-f]{2} ){8}) {2}((?:[0-9a-f]{2}(?: |$)){1,8}).*")  # hexyl
+# PowerShell's Format-Hex, versions 5 and 7: a head of columns, then the offset and up to sixteen pairs of digits.
 HEAD = re.compile(r"^ *00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F *\n(?:[ -]*\n)*+(?= *0{8,16} )", re.MULTILINE)
 FORMATTED = re.compile(r" *([0-9A-F]{8,16})(?: {3}| )(.{1,47}).*")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Decimal numbers in a list of source code, of a debugger or of Go and Erlang, or in the columns of od -tu1.
+# Decimal numbers: a list in source code, a debugger, Go or Erlang, or the columns of od -tu1.
 LIST = re.compile(
     r"(?:[\w\[\].() ]*=\s*)?(?:[\w\[\].() ]*?(<<|[\[{(]))?\s*(-?\d{1,3}(?:[\s,]+-?\d{1,3})++)[\s,]*(?:>>|[\]})])*;?"
 )
-DECIMAL_OFFSETS = re.compile(r"^\d{7,}(?=\s|$)", re.MULTILINE)  # of od
-# 0x in brackets or braces, as C, Go, Java and Rust have it; `<Buffer 00 01>` of Node.
+DECIMAL_OFFSETS = re.compile(r"^\d{7,}(?=\s|$)", re.MULTILINE)  # od's
+# Numbers with 0x in brackets or braces, as in C, Go, Java and Rust.
 ARRAY = re.compile(
     r"(?:(?!0[xX])[^\[{(])*+(?:[\[{(](?!\s*0[xX])(?:(?!0[xX])[^\[{(])*+)*+"
     r"[\[{(]\s*((?:0[xX][0-9a-fA-F]{1,2}(?:u8)?[\s,]*)++)[\]})].*",
     re.DOTALL,
 )
 BUFFER = re.compile(r"<?Buffer\s+((?:[0-9a-fA-F]{2}\s*)++)>?")
-# Strings of Python, C or Wireshark ("as Escaped String", a backslash ends its lines), one after another.
+# Adjacent strings of Python, C or Wireshark ("as Escaped String", whose lines end with a backslash).
 STRING = re.compile(
     r"(?:[\w\[\]* ]*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?((?:[bB]?(['\"])(?:\\.|(?!\2)[^\\\n])*+\2[\s\\+]*+)++)\)?;?"
 )
@@ -48,28 +48,28 @@ PAIRS_OF_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}[\s,:;]*+)++|\\x(?:[0-9a-fA-
 SQL = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*+)';?")
 BARE_QUOTE = re.compile(r"((?:[^\\\"]|\\.)*+)\"")
 NODE_JSON = re.compile(r'\{\s*"type"\s*:\s*"Buffer"\s*,\s*"data"\s*:\s*(\[[^\]]*+\])\s*\}')
-CAST = re.compile(r"\(byte\)\s*|\.toByte\(\)")  # of Java and Kotlin, for numbers above 127
+CAST = re.compile(r"\(byte\)\s*|\.toByte\(\)")  # casts of Java and Kotlin for numbers above 127
 COMMENT = re.compile(r"(?<!\S)(?:#|//|;|--).*")
 LINES_OF_COMMENT, ANY_COMMENT = re.compile(r"^[ \t]*/\*", re.MULTILINE), re.compile(r"/\*")
-FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)  # of Markdown
-# The line of tcpdump above the bytes, with any of its times (-t, -tt, -ttt, -tttt) and with -e; -v has a second one.
+FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)  # Markdown
+# The line of tcpdump above the bytes, with any of its times (-t, -tt, -ttt, -tttt) and with -e; -v adds a second line.
 PACKET = re.compile(
     r"(?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d:\d\d|\d+)\.\d{3,9} \S.*|(?:IP6? |[0-9a-f]{2}(?::[0-9a-f]{2}){5} > ).*"
 )
 SECOND_LINE = re.compile(r"\S+ > \S+: Flags \[.*")
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})++")
-NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # of a word of digits: 0x and \x may stand there
-PACKET_LINKS = (101, 1, 113, 276, 0)  # IP itself, Ethernet, Linux' cooked captures, BSD loopback
-TCP = 1  # of kcli.core.capture.packets: a segment was found
-LEAST_FRAME = 60  # bytes, without what the network card adds: shorter ones of Ethernet are filled up
+NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # matches what no word of digits has
+PACKET_LINKS = (101, 1, 113, 276, 0)  # raw IP, Ethernet, Linux cooked captures (SLL, SLL2), BSD loopback
+TCP = 1  # the kind of a TCP segment in kcli.core.capture.packets
+LEAST_FRAME = 60  # bytes without the checksum: Ethernet pads shorter frames
 
 
 def unhex(data: bytes) -> bytes:
     """Return bytes from hex text: digits with white space, commas, colons, dashes or 0x between them, or a hex dump's
     columns.
 
-    Also as people have them: a list of decimal numbers, an array or string of source code, comments after #, // or --,
-    dumps of tcpdump -X, Netty, od, hexdump, hexyl and Format-Hex. Raises InputError.
+    It also reads a list of decimal numbers, an array or string of source code, comments after #, // or --, and dumps of
+    tcpdump -X, Netty, od, hexdump, hexyl and Format-Hex. Raises InputError.
     """
     text = CAST.sub("", without_frame(text_of(data)))
     if node := NODE_JSON.fullmatch(text.strip()):
@@ -82,7 +82,9 @@ def unhex(data: bytes) -> bytes:
 
 
 def text_of(data: bytes) -> str:
-    """Return text without colours and with ASCII boxes. It may be UTF-16, as PowerShell writes it, or of any code."""
+    """Return text without colours, and with boxes in ASCII. UTF-16 needs a byte order mark, as PowerShell writes it;
+    other bytes are UTF-8, or else Latin-1.
+    """
     encodings = ("utf-16",) if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ("utf-8-sig", "latin-1")
     for encoding in encodings:
         try:
@@ -93,7 +95,7 @@ def text_of(data: bytes) -> str:
 
 
 def without_frame(text: str) -> str:
-    """Return text without what stands around a dump: fences, quotation marks of a mail, comments, lines of a log."""
+    """Return text without its surroundings: Markdown fences, a mail's quotation marks, comments, prefixes of a log."""
     text = FENCE.sub("", text)
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and all(line.startswith(">") for line in lines):
@@ -103,7 +105,7 @@ def without_frame(text: str) -> str:
 
 
 def without_comments(text: str, opening: re.Pattern[str]) -> str:
-    """Return text without the comments of C that an opening begins."""
+    """Return text without C comments. opening: matches the start of each."""
     parts, at = list[str](), 0
     for found in opening.finditer(text):
         if found.start() >= at:
@@ -131,7 +133,7 @@ def dumped(text: str) -> bytes:
         elif (words := WORDS.fullmatch(line)) and int(words[1], 16) == len(out):
             out += b"".join(bytes.fromhex(word)[::-1] for word in words[2].split())
         elif re.fullmatch(r"[0-9a-f]{7}", line) and len(out) - int(line, 16) in (0, 1):
-            del out[int(line, 16) :]  # the end of such words, an odd byte of which has a zero beside it
+            del out[int(line, 16) :]  # the end of word lines; an odd last byte was padded with a zero
         elif line == "*" or ((box := BOXED.fullmatch(line)) and box[1]):
             raise InputError(
                 f"line {number}: `*` stands for lines that were left out (hexdump -v, hexyl -v print them all)"
@@ -147,7 +149,7 @@ def dumped(text: str) -> bytes:
 
 
 def columns_of(line: str, size: int, number: int) -> bytes:
-    """Return the bytes of a line that may have an offset in front. size: bytes before it."""
+    """Return the bytes of a line that may begin with an offset. size: the number of bytes before it."""
     columns = COLUMNS.fullmatch(line)
     if columns and (columns[2].startswith(":") or int(columns[1], 16) == size) and not bare(columns, size):
         return dump_line(columns[3], columns[2].startswith(":"), number)
@@ -155,7 +157,7 @@ def columns_of(line: str, size: int, number: int) -> bytes:
 
 
 def is_od_line(found: re.Match[str], size: int, is_od: bool) -> bool:
-    """Return whether a line begins with an offset, as od writes it. is_od: lines before did. size: bytes of these."""
+    """Return whether a line begins with od's offset. is_od: earlier lines did. size: the number of bytes before it."""
     offset, digits, text = found.groups()
     bases = [16, 10] if text or is_od else []
     if len(offset) > 6 and (size or digits):
@@ -164,7 +166,7 @@ def is_od_line(found: re.Match[str], size: int, is_od: bool) -> bool:
 
 
 def value_of(digits: str, base: int) -> int | None:
-    """Return the number, None where the base lacks a digit."""
+    """Return the number, or None if a digit does not exist in this base."""
     try:
         return int(digits, base)
     except ValueError:
@@ -172,10 +174,10 @@ def value_of(digits: str, base: int) -> int | None:
 
 
 def decimal_bytes(text: str) -> bytes | None:
-    """Return the bytes of a list of decimal numbers, signed or not, as debuggers print it; None if it is none.
+    """Return the bytes of a list of decimal numbers, signed or not, as debuggers print it; None for other text.
 
-    Pairs of digits alone are hex, unless brackets are around them, and then unless one begins with 0. Without commas
-    one number has to be no pair of digits, and none begins with 0.
+    Pairs of digits without brackets are hex, and so are pairs in brackets if one begins with 0. Without commas, at
+    least one number must not be a pair of digits, and none may begin with 0.
     """
     found = LIST.fullmatch(DECIMAL_OFFSETS.sub("", text).strip())
     if found is None:
@@ -190,7 +192,7 @@ def decimal_bytes(text: str) -> bytes | None:
 
 
 def array_bytes(text: str) -> bytes | None:
-    """Return the bytes of an array of source code, or of a Buffer as Node prints it; None if it is none."""
+    """Return the bytes of an array in source code, or of Node's `<Buffer 00 01>`; None for other text."""
     if found := BUFFER.fullmatch(text.strip()):
         return bytes.fromhex(found[1])
     found = ARRAY.fullmatch(without_comments(text, ANY_COMMENT))
@@ -215,7 +217,7 @@ def string_bytes(text: str) -> bytes | None:
 
 
 def literal_bytes(string: str) -> bytes | None:
-    """Return the bytes of one string in its quotation marks; None where Python has no such string of bytes."""
+    """Return the bytes of one string with its quotation marks; None if it is no literal of Python's bytes."""
     import ast
 
     try:
@@ -227,7 +229,7 @@ def literal_bytes(string: str) -> bytes | None:
 
 
 def formatted_bytes(text: str) -> bytes | None:
-    """Return the bytes of PowerShell's Format-Hex; None if it is none. Raises InputError for lines that are missing."""
+    """Return the bytes of PowerShell's Format-Hex; None for other text. Raises InputError if lines are missing."""
     text = text.replace("\r\n", "\n")
     head = HEAD.search(text)
     if head is None:
@@ -244,10 +246,9 @@ def formatted_bytes(text: str) -> bytes | None:
 
 
 def without_headers(data: bytes) -> bytes:
-    """Return the payload of a packet that is a whole segment of TCP, as tcpdump and tshark dump it; other bytes as
-    they are.
+    """Return the payload of a packet that is a whole TCP segment, as tcpdump and tshark dump it; other bytes unchanged.
 
-    The packet may begin with IP, as of tcpdump -x and -X, or with a link layer, as of -xx and -XX.
+    The packet begins with IP (tcpdump -x, -X) or with a link layer (-xx, -XX).
     """
     from kcli.core.capture.packets import dissected
 
@@ -261,8 +262,8 @@ def without_headers(data: bytes) -> bytes:
 
 
 def boxed_columns(line: str) -> str | None:
-    """Return the hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump) or hexyl's, "" of its frame;
-    None if it is none.
+    """Return the hex digits of a line in Netty's dump (ByteBufUtil.prettyHexDump) or hexyl's, "" for a line of the
+    frame, None for another line.
     """
     if FRAME.fullmatch(line.strip()):
         return ""
@@ -271,7 +272,9 @@ def boxed_columns(line: str) -> str | None:
 
 
 def is_dump(line: bytes) -> bool:
-    """Return whether a line of text has the columns of a hex dump: an offset in front, or a frame around it."""
+    """Return whether a line of text has the columns of a hex dump: it begins with an offset, or has a frame around
+    it.
+    """
     text = text_of(line).strip()
     columns, od = COLUMNS.fullmatch(text), OD.fullmatch(text)
     has_columns = (columns and columns[2]) or (od and od[2] and is_od_line(od, 0, False)) or WORDS.fullmatch(text)
@@ -279,12 +282,16 @@ def is_dump(line: bytes) -> bool:
 
 
 def bare(columns: re.Match[str], size: int) -> bool:
-    """Return whether a line of digits alone is data: unless it can only be the last offset of a dump."""
+    """Return whether a line that may be an offset is data. It is the dump's last offset if it has no more columns, has
+    at least seven digits, and bytes came before.
+    """
     return not columns[3] and not columns[2].startswith(":") and not (size and len(columns[1]) >= 7)
 
 
 def dump_line(text: str, colon: bool, number: int) -> bytes:
-    """Return the bytes of a dump's line: text follows two spaces in xxd, a bar in hexdump, three spaces in tshark."""
+    """Return the bytes of a dump's line. Its text column follows two spaces in xxd, a bar in hexdump, three spaces in
+    tshark.
+    """
     if "|" in text:
         text = text[: text.index("|")]
     elif colon:

@@ -1,19 +1,19 @@
-"""The names that messages give to inputs."""
+"""Names of inputs in messages."""
 
 from __future__ import annotations
 
 STDIN = "-"
 DELTA_LOG = "_delta_log"
-RUNS_FOLDER = "_kcli"  # the pipeline's own, among its tables
+RUNS_FOLDER = "_kcli"  # the pipeline's own folder among its tables
 
-copies: dict[str, str] = {}  # temporary files, and what each is a copy of
+copies: dict[str, str] = {}  # temporary file -> name of the input that it copies
 
 
 def name_of(file: str) -> str:
-    """Return an input's name for messages: of "-" and of a temporary copy, that of what it stands for."""
+    """Return an input's name for messages: "standard input" for "-", the original's name for a temporary copy."""
     return "standard input" if file == STDIN else copies.get(file, file)
 
 
 def note_copy(copy: str, file: str) -> None:
-    """Have messages name an input in place of its temporary copy."""
+    """Make messages name the input instead of its temporary copy."""
     copies[copy] = name_of(file)

@@ -1,4 +1,4 @@
-"""Java's `.properties` text: what `java.util.Properties.load` reads, and no more."""
+"""Reads and writes Java's `.properties` text, in the syntax of `java.util.Properties.load`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def parse(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield (key, value, line number from 1) in order; a key may come twice, as in Java the last one counts.
+    """Yield (key, value, line number from 1) in order. A key may come twice: in Java, the last one counts.
 
     Raises InputError for a broken `\\u` escape.
     """
@@ -27,7 +27,9 @@ def parse(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def logical_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield lines without comments and blanks; one that ends in an odd number of backslashes goes on in the next."""
+    """Yield (line, number) without comments and blank lines. A line that ends in an odd number of backslashes continues
+    in the next.
+    """
     parts: list[str] = []
     first = 0
     for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):
@@ -53,9 +55,9 @@ def key_end(line: str) -> int:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a file of Java properties by name; empty if there is none. Raises InputError with the file.
+    """Read a properties file as a dict, empty if the file does not exist. Raises InputError with the file's name.
 
-    White space behind a value is part of it, as in Java, whose files are Latin-1.
+    White space behind a value is part of it, as in Java, and the encoding is Latin-1.
     """
     if not path.is_file():
         return {}
@@ -63,7 +65,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def parse_file(path: Path) -> Iterator[tuple[str, str, int]]:
-    """Yield (key, value, line number) of a file as `parse` does. Raises OSError; InputError with the file."""
+    """Yield (key, value, line number) of a file as `parse` does. Raises OSError, or InputError with the file's name."""
     try:
         yield from parse(path.read_text("latin-1"))
     except InputError as error:
@@ -78,17 +80,17 @@ def number_of(text: str) -> int:
 
 
 def java_text(value: object) -> str:
-    """Return a value as Java writes it, also in properties files: True as "true"."""
+    """Format a value as Java does: True as "true"."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def properties_text(properties: Mapping[str, object]) -> str:
-    """Return the text of a file that `read_properties` and Java read as these."""
+    """Return the text of a properties file, as `read_properties` and Java read it."""
     return "#\n" + "".join(f"{escaped(name, ' ')}={escaped(str(value))}\n" for name, value in properties.items())
 
 
 def escaped(text: str, white: str = "") -> str:
-    """Return a name or value with backslashes where it would be read otherwise. white: also anywhere."""
+    """Escape a name or value for a properties file. white: white space that is escaped anywhere, not only in front."""
     text = re.sub(rf"^ |[\\=:#!{white}]", r"\\\g<0>", text)
     return re.sub("[^ -~]+", lambda found: code_units(found[0]), text)
 

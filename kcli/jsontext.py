@@ -1,4 +1,4 @@
-"""The one form in which kcli writes JSON text, and how it reads it."""
+"""Writes and reads JSON text, in one form for all of kcli."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
 
 def loads(text: str | bytes, *, what: str = "JSON", line: int = 1) -> Any:
-    """Parse one JSON text. Raises InputError with the place of the fault. line: of a file, in which it begins."""
+    """Parse one JSON text. Raises InputError with the position. line: the number of the text's first line in its
+    file.
+    """
     try:
         return json.loads(text)
     except UnicodeDecodeError as error:
@@ -36,10 +38,10 @@ def loads(text: str | bytes, *, what: str = "JSON", line: int = 1) -> Any:
     except RecursionError:
         raise InputError(f"not {what}: nested too deep") from None
     except ValueError:
-        # The only other one: CPython converts no more digits than this, because the time grows with their square.
+        # The only other ValueError: CPython limits the digits of a number, as the conversion takes quadratic time.
         raise InputError(f"not {what}: a number of more than {sys.get_int_max_str_digits():,} digits") from None
 
 
 def float_word(value: float) -> str:
-    """Return the text for a number that JSON does not have, as Kafka and Protobuf write it."""
+    """Return the word for a NaN or infinity, which JSON numbers lack, as Kafka and Protobuf write it."""
     return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""Modules and names that are imported when they are asked for."""
+"""Imports modules and names on first use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 def importing(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[str], Any]:
-    """Return a package's lazy `__getattr__`. homes: module below the package -> its names, with spaces between.
+    """Return a package's lazy `__getattr__`. homes: {module below the package: its names, separated by spaces}.
 
-    extra: what the names need besides: a name raises UsageError where its libraries are not installed. A name is bound
-    in the package for good: a submodule of the same name would replace it once it is imported.
+    extra: the extra of pyproject.toml that the names need; a name raises UsageError if its libraries are not installed.
+    A name is bound in the package, as the import of a submodule of the same name would replace it.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -35,7 +35,7 @@ def importing(package: str, homes: Mapping[str, str], extra: str = "") -> Callab
 
 
 def postpone(*names: str) -> None:
-    """Have these modules loaded only when something of them is asked for: what others import and hardly ever use."""
+    """Load these modules on first use of an attribute. It is for modules that others import and rarely use."""
     for name in names:
         spec = None if name in sys.modules else find_spec(name)
         if spec is not None and spec.loader is not None:
@@ -44,7 +44,7 @@ def postpone(*names: str) -> None:
 
 
 def loader_of(module: ModuleType) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module that is not loaded yet. Other threads wait until it is."""
+    """Return the `__getattr__` that loads a module on first use. Other threads wait until it is loaded."""
     lock, begun = RLock(), False
 
     def load(name: str) -> Any:
@@ -60,6 +60,6 @@ def loader_of(module: ModuleType) -> Callable[[str], Any]:
                         del module.__getattr__
         if vars(module).get("__getattr__") is not load:
             return getattr(module, name)
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")  # its own code asks, too early
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")  # the module asks while it loads
 
     return load

@@ -1,4 +1,4 @@
-"""Files to write to whose errors say which file it was: the system's own do not."""
+"""Files to write to, whose errors have the file's name; errors of the system lack it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 BUFFER = 1 << 16  # bytes
-MOST_PIECES = 1024  # that one call of the system takes, on Linux and macOS
+MOST_PIECES = 1024  # the most that one writev takes on Linux and macOS
 
 
 class NamedFile(io.FileIO):
-    """A file whose errors in writing have its name."""
+    """A file that adds its name to errors of writing."""
 
     def __init__(self, file: str | int, shown: str, *, closefd: bool = True) -> None:
         super().__init__(file, "wb", closefd=closefd)
@@ -26,7 +26,7 @@ class NamedFile(io.FileIO):
             raise
 
     def write_all(self, pieces: Sequence[memoryview]) -> None:
-        """Write pieces of bytes, many with one call, none copied here."""
+        """Write all pieces of bytes without copying them, with as few system calls as possible."""
         for at in range(0, len(pieces), MOST_PIECES):
             waiting = [*pieces[at : at + MOST_PIECES]]
             left = sum(map(len, waiting))
@@ -37,7 +37,7 @@ class NamedFile(io.FileIO):
                     waiting = rest_of(waiting, count)
 
     def write_some(self, pieces: list[memoryview]) -> int:
-        """Write what the system takes at once: how many bytes."""
+        """Write as many bytes as the system takes in one call; return their number."""
         try:
             return os.writev(self.fileno(), pieces)
         except OSError as error:
@@ -46,7 +46,7 @@ class NamedFile(io.FileIO):
 
 
 def open_named(file: str | int, shown: str) -> io.BufferedWriter[NamedFile]:
-    """Open a file to write to through a buffer. shown: its name in errors."""
+    """Open a buffered file to write to. shown: its name in errors."""
     return io.BufferedWriter(NamedFile(file, shown), BUFFER)
 
 

@@ -1,6 +1,6 @@
-"""Values in notebooks and prompts: short text for `repr`, small tables (`_repr_html_`).
+"""Shows values in notebooks and prompts: short text for `repr`, small tables for `_repr_html_`.
 
-What comes out of bytes is escaped, and cut: a value of any size shows in a few lines.
+Text from decoded bytes is escaped and cut, so that a value of any size takes a few lines.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ CELL = "style='text-align:left'"
 
 
 def quoted(value: str | bytes) -> str:
-    """Return a Python literal of at most 60 characters or bytes, with the length where it is cut."""
+    """Return a Python literal of at most 60 characters or bytes, followed by the full length if it was cut."""
     if len(value) <= SHORT:
         return repr(value)
     return f"{value[:SHORT]!r}...({len(value):,})"
 
 
 def shortened(text: str, most: int = LINE) -> str:
-    """Return legible text of at most that many characters, "…" where it is cut."""
+    """Return legible text of at most `most` characters; "…" marks a cut."""
     return legible_lines(text if len(text) <= most else text[:most] + "…")
 
 
 def card(title: str, facts: Mapping[str, Any], texts: Mapping[str, bytes | str] | None = None) -> str:
-    """Return HTML: a table of facts under a title, each text folded below it; None: left out."""
+    """Return HTML: a table of facts under a title, and each text folded below it. A fact of None is left out."""
     rows = "".join(
         f"<tr><th {CELL}>{safe(name, SHORT)}</th><td {CELL}>{safe(value, LINE)}</td></tr>"
         for name, value in facts.items()
@@ -45,7 +45,7 @@ def fold(name: str, text: bytes | str) -> str:
 
 
 def safe(value: Any, most: int) -> str:
-    """Escape at most `most` characters of a text for HTML."""
+    """Escape a value for HTML, cut to `most` characters."""
     from html import escape  # its table of entities takes a tenth of kcli's start
 
     return escape(shortened(str(value), most))

@@ -1,17 +1,18 @@
-"""Commands that are shown, to be copied into a POSIX shell: names in them may be a stranger's, and hold anything."""
+"""Formats commands that users copy into a POSIX shell. Names in them are untrusted and may contain any character."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
 
-# What a shell reads within double quotes, too; "!" where it keeps a history.
+# Characters that a shell interprets within double quotes; "!" only in shells with a history.
 READ_IN_QUOTES = frozenset('"$`\\!')
 
 
 def quoted(word: str) -> str:
-    """Quote one word, where it needs that; in double quotes where these do, as SQL has single ones. Characters that
-    a terminal would not show stand as their bytes (POSIX.1-2024, bash, zsh)."""
+    """Quote a word if it needs quotes: with double quotes if these suffice, as SQL in it has single quotes. Characters
+    that a terminal does not show become escapes of their bytes (POSIX.1-2024, bash, zsh).
+    """
     if not word.isprintable():
         return "$'" + "".join(map(escaped, word)) + "'"
     plain = shlex.quote(word)
@@ -19,14 +20,14 @@ def quoted(word: str) -> str:
 
 
 def escaped(char: str) -> str:
-    """Return a character as it stands in $'...'."""
+    """Escape a character for $'...'."""
     if char.isprintable() and char not in "\\'":
         return char
-    stands_for_byte = "\udc80" <= char <= "\udcff"  # of a file's name that is not UTF-8
+    stands_for_byte = "\udc80" <= char <= "\udcff"  # stands for a byte of a file name that is not UTF-8
     data = char.encode("utf-8", "surrogateescape" if stands_for_byte else "surrogatepass")
     return "".join(f"\\x{byte:02x}" for byte in data)
 
 
 def file_words(files: Iterable[str], key_logs: Iterable[str] = ()) -> str:
-    """Return captures and their key logs as the arguments of a command."""
+    """Return captures and their key logs as arguments of a command, quoted."""
     return " ".join([*map(quoted, files), *(f"--key-log {quoted(each)}" for each in key_logs)])

@@ -1,7 +1,7 @@
-"""Topic names: which ones Kafka takes, which topics are its own, and the only way from a name to a folder's name.
+"""Topic names: the rules for them, Kafka's internal topics, and the names of folders for partitions.
 
-Names come from clients, captures and data folders, so none may leave the folder that holds the logs. Source: Kafka's
-Topic.validate, Topic.isInternal and TopicPartition.toString.
+Names come from clients, captures and data folders, so a name must not lead out of the folder that holds the logs.
+Source: Kafka's Topic.validate, Topic.isInternal and TopicPartition.toString.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from collections.abc import Sequence
 from kcli.counting import few_of
 from kcli.errors import InputError
 
-# The metadata log: no client can create it, nor write to it.
+# The metadata log. No client can create it or write to it.
 CLUSTER_METADATA = "__cluster_metadata"
-METADATA_FOLDER = f"{CLUSTER_METADATA}-0"  # its partition's
+METADATA_FOLDER = f"{CLUSTER_METADATA}-0"  # the folder of its only partition
 METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # Uuid.METADATA_TOPIC_ID
-# It by name and by id: a broker's listener does not serve it to clients.
+# The metadata log by name and by id; a broker does not serve it to clients.
 RAFT_TOPICS = frozenset([CLUSTER_METADATA, METADATA_ID])
 # Topics that only the broker itself writes to.
 CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE = "__consumer_offsets", "__transaction_state", "__share_group_state"
 INTERNAL = frozenset([CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE])
 LONGEST_NAME = 249
-# What messages call a topic's name, beside "topicId".
+# Field names for a topic's name in messages; "topicId" is another field.
 NAME_FIELDS = ("name", "topicName", "topic")
-# What they call a partition's number.
+# Field names for a partition's number in messages.
 INDEX_FIELDS = ("partitionIndex", "partition", "partitionId", "index")
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
-# Of a partition, in a broker's data directory; also of one that waits to be deleted, that moves to another directory,
-# or that this broker should not have (Kafka's LocalLog).
+# The folder of a partition in a broker's data directory. A suffix marks a partition that is to be deleted, that moves
+# to another directory, or that should not be on this broker (Kafka's LocalLog).
 FOLDER = re.compile(r"(.+)-([0-9]{1,10})(?:\.[^.\s]+-(?:delete|future|stray))?")
 HIGHEST_PARTITION = (1 << 31) - 1
 KEPT, DIGEST, SHOWN = 48, 12, 3
 
 
 def name_fault(name: str) -> str | None:
-    """Return what is wrong with a topic's name, None when nothing is (Kafka's Topic.validate)."""
+    """Return the fault of a topic's name; None if Kafka accepts it (Kafka's Topic.validate)."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -50,7 +50,7 @@ def name_fault(name: str) -> str | None:
 
 
 def lawful_name(name: str) -> str:
-    """Return a name that Kafka takes: the name itself, or its lawful characters and a digest of all of it."""
+    """Return a name that Kafka accepts: the name itself, or its legal characters and a digest of the whole name."""
     if name_fault(name) is None:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
@@ -74,8 +74,8 @@ def folder_prefix(name: str) -> str:
 
 
 def partition_of(folder: str) -> tuple[str, int] | tuple[None, None]:
-    """Return (topic, partition) of a log folder's name, as "orders-0" or "orders-0.<id>-delete"; (None, None) of any
-    other's.
+    """Return (topic, partition) from the name of a log folder, as "orders-0" or "orders-0.<id>-delete"; (None, None)
+    for another folder's name.
     """
     found = FOLDER.fullmatch(folder)
     if found is None or int(found[2]) > HIGHEST_PARTITION:

@@ -1,3 +1,3 @@
-"""The version of kcli: the only place that states it."""
+"""kcli's version, defined only here."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""Files that are read to their end, which another program may cut off meanwhile, as a node does its log's end."""
+"""Reads files to their end, and detects that another program truncates one meanwhile, as a node does with its log."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from kcli.errors import InputError
 
 
 class WholeFile(io.FileIO):
-    """A file to read. The end of `with` raises InputError where it has become shorter: bytes of it were missed."""
+    """A file to read. The end of its `with` block raises InputError if the file has been truncated, as bytes are
+    missing.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.size = os.fstat(self.fileno()).st_size
 
     def cut(self) -> str | None:
-        """Return what to say of a file that is shorter than it was when it was opened, or than what it has given."""
+        """Return the message for a file that is shorter than at its opening, or than the bytes read; None if it is
+        not.
+        """
         if not self.size:
-            return None  # a pipe, or a file of the system's that says no size
+            return None  # a pipe, or a file of /proc, whose size is 0
         left = os.fstat(self.fileno()).st_size
         before = max(self.size, self.tell())
         return cut_text(before, left) if left < before else None
@@ -32,5 +36,5 @@ class WholeFile(io.FileIO):
 
 
 def cut_text(before: int, left: int) -> str:
-    """Return what to say of a file that had so many bytes, and has so many left."""
+    """Return the message for a file that had `before` bytes, and has `left` bytes now."""
     return f"another program cut it off while it was read: from {before} to {left} bytes"

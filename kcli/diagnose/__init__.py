@@ -1,5 +1,5 @@
-"""Findings in captures: cause, affected clients, evidence and advice. Rules over tables; causes before consequences.
-Names that need the tables are imported on first use.
+"""Findings in captures: cause, affected clients, evidence and advice. Rules over tables find them, and findings that
+another one explains are left out. Names that need the tables are imported on first use.
 """
 
 from __future__ import annotations

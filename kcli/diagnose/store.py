@@ -1,4 +1,4 @@
-"""The tables of facts while captures are read: rows in memory, or in files that queries read where they are."""
+"""The tables of facts while captures are read. Rows are in memory, or in files that queries read in place."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY
 
-SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
-ROWS = 50_000  # of a table that wait to be put in at once
-# Rows in memory while captures are read: those of 400 MB of small requests, as files cost a tenth of the time. Of more
-# rows all go to files, which queries read where they are. After that DuckDB has room for the tables of as many.
+SMALL = 1 << 22  # bytes: with fewer rows, optimizing a query or numbering texts takes longer than it saves
+ROWS = 50_000  # rows of a table that are collected before they become a record batch
+# Most bytes of rows in memory while captures are read: those of 400 MB of small requests. Files cost a tenth of the
+# time. If there are more rows, all are written to files, so that DuckDB later has memory for tables of that many.
 HELD = 192 << 20  # bytes
 
-# Tables of topics by name and by id.
+# Tables with topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
-# Prepared tables of the largest ones, and texts in their SQL that numbered rows make unnecessary.
+# Prepared tables that are made from the largest tables, and expressions in their SQL that numbered rows do not need.
 OF_NUMBERED = ("calls", "fetched", "produced", "batches", "inner_clients")
 NAMED_ALREADY = re.compile(r"coalesce\((\w+\.)?(client_id|api), (?:''|concat\('API ', api_key\))\)")
-# Texts in other queries that make a client id of its own type a text again.
+# Expressions in other queries that turn a client id of the ENUM type into plain text.
 UNTYPED = re.compile(r"coalesce\(((?:\w+\.)?client_id), ''\)")
 ENDS_OF_NUMBERS = f"SELECT number AS connection, {ends_sql('word')} FROM connection_words WHERE number > 0"
-# The name of each topic id by its place in the type of both, and how a query has it without a join.
+# The topic name of each topic id, by the id's position in the ENUM type, and the expression that replaces a join.
 TOPIC_IDS = """
 SET VARIABLE topics_by_id = (
   SELECT list(t.topic ORDER BY w.word)
@@ -43,7 +43,7 @@ SET VARIABLE topics_by_id = (
 )
 """
 TOPIC_OF_ID = TOPIC.replace("t.topic", "getvariable('topics_by_id')[enum_code(CAST(p.topic_id AS topic_word)) + 1]")
-# Columns of other tables whose texts have a type of their own, as in numbered rows, so that the two compare.
+# Columns of other tables whose texts have an ENUM type, as in numbered rows, so that both can be compared.
 TOPICS = ("topic", "topic_id")
 ID = [Column("topic_id", "string", "")]
 TYPED = {"topic_names": TOPICS} | {
@@ -58,9 +58,9 @@ OF_TRAFFIC = (
 
 
 class FactStore(RuleTables):
-    """Takes rows of tables, and answers queries over them; close it when done. Raises UsageError if DuckDB is missing.
+    """Holds rows of tables and answers queries over them; close it when done. Raises UsageError if DuckDB is missing.
 
-    given: the tables whose rows it takes, those that rules read unless more is asked of it.
+    given: the tables that are filled with rows; by default those that rules read.
     """
 
     def __init__(self, given: frozenset[str] = READ) -> None:
@@ -70,31 +70,34 @@ class FactStore(RuleTables):
         self.late: dict[str, Callable[[], Iterable[tuple[Any, ...]]]] = {}
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
-        self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
-        self.unjoined = 0  # IP fragments whose datagram is not whole
-        self.nameless = False  # whether a row has a topic by its id alone
-        self.nameless_ids: set[str] = set()  # of partitions
-        self.words: Words | None = None  # the numbers of texts; None: rows are few, and have the texts
-        self.kinds_made: set[str] = set()  # of texts
-        self.views_made: list[str] = []  # of tables that messages say
-        self.awaited: list[str] = []  # queries
-        self.lean: dict[str, set[str]] = {}  # tables without columns that nobody was to read, with those that they have
-        self.before: dict[str, set[str]] = {}  # the same of a table that is to have more
+        self.files: dict[str, list[Path]] = {}  # with rows of each table, in order of arrival
+        self.unjoined = 0  # IP fragments of incomplete datagrams
+        self.nameless = False  # whether a row has a topic id without a name
+        self.nameless_ids: set[str] = set()  # topic ids without a name in rows of partitions
+        self.words: Words | None = None  # the numbers of texts; None while rows are few and hold the texts
+        self.kinds_made: set[str] = set()  # kinds of texts that are ENUM types or tables in DuckDB
+        self.views_made: list[str] = []  # views over registered tables
+        self.awaited: list[str] = []  # announced queries
+        self.lean: dict[str, set[str]] = {}  # prepared tables with only some columns, by name; these columns
+        self.before: dict[str, set[str]] = {}  # the columns of a table before it is made again with more
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
-        """Take a row."""
+        """Add a row."""
         rows = self.rows.setdefault(table, [])
         rows.append(row)
         if len(rows) >= ROWS:
             self.store(table)
 
     def put_late(self, tables: Mapping[str, Callable[[], Iterable[tuple[Any, ...]]]]) -> None:
-        """Take what gives the rows of tables that few read; it is called when one does."""
+        """Add functions that return the rows of rarely read tables; each is called when a query first reads its
+        table.
+        """
         self.late.update(tables)
 
     def put_batch(self, table: str, batch: Any) -> None:
-        """Take a record batch. Columns of the largest tables may be parts of more memory, or of such that the next one
-        takes."""
+        """Add a record batch. Those of the largest tables are copied, unless their texts are numbered, as their memory
+        may be part of a larger buffer, or be reused.
+        """
         import pyarrow
 
         if table in OF_TOPICS and batch.column("topic").null_count:
@@ -112,12 +115,12 @@ class FactStore(RuleTables):
             self.spill_held()
 
     def hold(self, table: str, batch: Any) -> None:
-        """Hold rows in memory."""
+        """Add a record batch to those in memory."""
         self.held.setdefault(table, []).append(batch)
         self.held_bytes += batch.nbytes
 
     def number(self) -> None:
-        """Number the texts of rows from here on, and of those that came."""
+        """Number the texts in the rows so far, and in all later rows."""
         self.words = Words()
         for table in LARGEST:
             batches = self.held.pop(table, [])
@@ -126,7 +129,9 @@ class FactStore(RuleTables):
                 self.hold(table, self.words.numbered(table, each))
 
     def spill_held(self) -> None:
-        """Write the rows that are held to files: as they are, with each text once a batch."""
+        """Write the rows in memory to files. They are Arrow streams without compression, with dictionaries per
+        batch.
+        """
         import pyarrow
 
         for table in [*self.held]:
@@ -139,7 +144,7 @@ class FactStore(RuleTables):
         self.held_bytes = 0
 
     def alike(self, table: str, batches: Iterable[Any]) -> Iterable[Any]:
-        """Return rows of a table that all have the same types."""
+        """Return a table's record batches, cast so that all have the same types."""
         return batches if self.words is None or table not in self.words.columns else self.words.alike(table, batches)
 
     def batches(self, table: str) -> Iterator[Any]:
@@ -151,25 +156,27 @@ class FactStore(RuleTables):
         yield from self.held.get(table, ())
 
     def has(self, table: str) -> bool:
-        """Return whether captures gave a row of a table."""
+        """Return whether a table has rows."""
         return table in self.files or any(each.num_rows for each in self.held.get(table, ()))
 
     def suit(self) -> None:
-        """Let DuckDB optimize queries where there are rows enough: else that takes longer than it saves."""
+        """Switch DuckDB's optimizer off while rows are few, as it takes longer than it saves."""
         self.execute(f"SET enable_optimizer = {'false' if self.is_small else 'true'}")
 
     @property
     def is_small(self) -> bool:
-        """Return whether there are few rows."""
+        """Return whether the rows are few."""
         return self.words is None
 
     def expect(self, queries: Iterable[str]) -> list[str]:
-        """Note queries to come; see RuleTables."""
+        """Announce queries; see RuleTables."""
         self.awaited += (found := in_turn(queries))
         return found
 
     def provide(self, sql: str) -> None:
-        """Make the tables that a query reads, and those anew that lack a column of it; see RuleTables."""
+        """Make the tables that a query reads; a table that lacks a column that it needs is made again. See
+        RuleTables.
+        """
         for table in self.lean.keys() & read_by(sql):
             if not needed_of(table, [sql]) <= self.lean[table]:
                 self.before[table] = self.lean[table]
@@ -179,26 +186,26 @@ class FactStore(RuleTables):
         self.awaited.remove(sql)
 
     def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the answer to a query; see RuleTables."""
+        """Return the column names and rows of a query's result; see RuleTables."""
         found = super().answer(sql)
         self.release()
         return found
 
     def drop_unread(self, answered: str) -> None:
-        """Drop tables that no query to come is to read; see RuleTables."""
+        """Drop tables that no announced query reads any more; see RuleTables."""
         if answered in self.awaited:
             self.awaited.remove(answered)
             for table in [each for each in self.lean if not needed_of(each, self.awaited)]:
                 self.drop(table)
 
     def drop(self, table: str) -> None:
-        """Drop a prepared table, which is made anew for the next query that reads it."""
+        """Drop a prepared table. The next query that reads it makes it again."""
         self.execute(f"DROP TABLE {table}")
         self.made.discard(table)
         del self.lean[table]
 
     def suited(self, sql: str, table: str = "") -> str:
-        """Return a query as it is asked of the rows there are; see RuleTables."""
+        """Return a query adapted to the way in which rows are stored; see RuleTables."""
         if self.words is None:
             return sql
         if table in LEAN:
@@ -213,7 +220,7 @@ class FactStore(RuleTables):
             return ENDS_OF_NUMBERS
         elif table == "topic_by_id":
             if not self.unnamed():
-                sql = SAID_TOPICS  # there is none to look for
+                sql = SAID_TOPICS  # every topic has a name in messages
             if self.is_typed("topic"):
                 casts = ", ".join(f"CAST({each} AS topic_word) AS {each}" for each in TOPICS)
                 sql = f"SELECT {casts} FROM ({sql}) AS named"
@@ -227,30 +234,32 @@ class FactStore(RuleTables):
         return SOURCES.sub(lambda at: at[0].replace(at[1], self.source_for(at[1], sql, at.start())), sql)
 
     def has_one_number(self, table: str, *kinds: str) -> bool:
-        """Return whether a table is numbered, and each text of these kinds has one number alone."""
+        """Return whether a table has numbered texts, and no text of these kinds has two numbers."""
         assert self.words is not None
         return table in self.words.columns and not any(self.words.numbers(each).packed for each in kinds)
 
     def inner_of_numbers(self, sql: str) -> str:
-        """Return the query of `inner_clients` over numbers of texts: rows are put together before they have texts."""
+        """Return the query of `inner_clients` over numbered rows: it groups by numbers, and then looks up the texts."""
         self.make("exchange_facts")
         rows = sql.replace("FROM exchange_facts", "FROM exchange_facts_rows")
         return self.with_texts(f"({rows})", {name: name for name in ("client_id", "address")})
 
     def source_for(self, table: str, sql: str, place: int) -> str:
-        """Return what a query reads in place of a table with numbered rows, and make it: with the texts that it needs.
-        place: of the table in the query."""
+        """Return the source that replaces a table with numbered rows in a query: a subquery with the texts that it
+        needs. Make the table first. place: the position of the table's name in the query.
+        """
         columns = self.words.columns.get(table) if self.words is not None else None
         if columns is None:
             return table
-        self.make(table)  # what was made for the same query may have released it
+        self.make(table)  # an earlier table of the same query may have released it
         words = words_of(query_around(sql, place))
         needed = {name: kind for name, kind in columns.items() if name in words and name not in KEYS}
         return f"({self.with_texts(f'{table}_rows', needed, [each for each in columns if each not in KEYS])})"
 
     def with_texts(self, rows: str, kinds: Mapping[str, str], numbered: Iterable[str] = ()) -> str:
-        """Return a query over numbered rows that has the texts of some columns, and all that are not `numbered`. kinds:
-        by column."""
+        """Return a query over numbered rows with the texts of some columns. kinds: the kind of text, by column.
+        numbered: columns to keep as numbers; all others are kept, too.
+        """
         listed = {name: f"getvariable('{kind}_words')[r.{name}]" for name, kind in kinds.items() if self.is_typed(kind)}
         joins = "".join(
             f" JOIN {kind}_words {name}_of ON r.{name} = {name}_of.number"
@@ -262,7 +271,7 @@ class FactStore(RuleTables):
         return f"SELECT r.* EXCLUDE ({left_out}){texts} FROM {rows} r{joins}"
 
     def is_typed(self, kind: str) -> bool:
-        """Return whether texts of a kind are a type of their own, and make them."""
+        """Return whether the texts of a kind are an ENUM type; make the type on first use."""
         if self.words is None:
             return False
         if kind not in self.kinds_made:
@@ -270,7 +279,9 @@ class FactStore(RuleTables):
         return kind not in KEYS and self.words.kinds[kind].size <= MOST_WORDS
 
     def make_words(self, kind: str) -> None:
-        """Make a type of a kind's texts, and list them by number in a variable; in a table where they are too many."""
+        """Make an ENUM type of a kind's texts, and a variable that lists them by number; or a table if they are too
+        many.
+        """
         assert self.words is not None
         numbers = self.words.numbers(kind)
         for table, columns in TYPED.items():
@@ -279,7 +290,7 @@ class FactStore(RuleTables):
                     numbers.numbers_of([each for each in batch.column(name).to_pylist() if each])
         self.kinds_made.add(kind)
         if self.is_typed(kind):
-            words = numbers.table().column("word").to_pylist()  # by number, from 0 on
+            words = numbers.table().column("word").to_pylist()  # by number, from 0
             self.execute(f"SET VARIABLE {kind}_words = ?", sorted({*words}))
             self.execute(f"CREATE TYPE {kind}_word AS ENUM (SELECT unnest(getvariable('{kind}_words')))")
             self.execute(f"SET VARIABLE {kind}_words = CAST(? AS {kind}_word[])", words[1:])
@@ -293,16 +304,16 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         self.connection.unregister("words_given")
 
     def said_topics(self) -> dict[str, str]:
-        """Return the topics that messages name, by their ids."""
+        """Return {topic id: name} as messages state them."""
         rows = (row for batch in self.batches("topic_names") for row in batch.to_pylist())
         return {row["topic_id"]: row["topic"] for row in sorted(rows, key=itemgetter("learnt_ns"), reverse=True)}
 
     def unnamed(self) -> set[str]:
-        """Return the ids of topics that partitions have without a name, and that no message names."""
+        """Return the topic ids in rows of partitions that have no name anywhere."""
         return self.nameless_ids - self.said_topics().keys() if self.nameless_ids else set()
 
     def make_nameless_ids(self) -> None:
-        """Make the table of the ids of topics that partitions have without a name."""
+        """Make the table of topic ids that rows of partitions have without a name."""
         if "nameless_ids" not in self.made:
             kind = "topic_word" if self.is_typed("topic") else "VARCHAR"
             given = batch_of_rows([(each,) for each in sorted(self.nameless_ids)], schema_of(ID))
@@ -312,11 +323,11 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             self.made.add("nameless_ids")
 
     def may_be_nameless(self) -> bool:
-        """Return whether topics are known by their ids alone; see RuleTables."""
+        """Return whether a row has a topic id without a name; see RuleTables."""
         return self.nameless
 
     def flush(self) -> None:
-        """Put in what waits. Where rows have gone to files, all do."""
+        """Make record batches of the collected rows. Once some rows are in files, write all to files."""
         for table in [*self.rows]:
             self.store(table)
         if self.files:
@@ -324,13 +335,13 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             give_back()
 
     def store(self, table: str) -> None:
-        """Put the rows that wait into their table."""
+        """Make a record batch of a table's collected rows."""
         if self.rows[table]:
             self.put_batch(table, batch_of_rows(self.rows[table], schema_of(self.columns[table])))
             self.rows[table] = []
 
     def load(self, table: str) -> None:
-        """Make a table that captures give."""
+        """Register a table's rows in DuckDB; see RuleTables."""
         import pyarrow
 
         if table in self.late:
@@ -352,7 +363,7 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             self.views_made.append(table)
 
     def registered(self, table: str) -> str:
-        """Return the name of a table that captures give, as DuckDB has it."""
+        """Return the name under which DuckDB has the rows of a table."""
         return f"{table}_rows" if self.words is not None and (table in self.words.columns or table in TYPED) else table
 
     def make(self, table: str) -> None:
@@ -365,13 +376,13 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             self.release()
 
     def release(self) -> None:
-        """Map files of numbered rows no longer into memory: whoever reads them next does so anew."""
+        """Unmap the files of numbered rows from memory; the next query that reads them maps them again."""
         for table in self.made & self.words.columns.keys() if self.files and self.words is not None else ():
             self.connection.unregister(self.registered(table))
             self.made.discard(table)
 
     def forget(self) -> None:
-        """Give up what was prepared, for rows that are still to come."""
+        """Drop all prepared tables and types, as more rows are to come."""
         for view in self.views_made:
             self.execute(f"DROP VIEW {view}")
         for table in self.made:
@@ -388,7 +399,7 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             each.clear()
 
     def empty(self) -> None:
-        """Give up the rows of exchanges and connections, for those that are still to come. Names stay known."""
+        """Forget the rows of exchanges and connections. Names of topics and the like are kept."""
         for table in OF_TRAFFIC:
             self.held_bytes -= sum(each.nbytes for each in self.held.pop(table, ()))
             for path in self.files.pop(table, ()):
@@ -398,8 +409,8 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
 
 
 def without(rows: Any, name: str, values: Collection[Any], *, where_they_are: bool) -> Any:
-    """Return the rows of a table that have none of these values in a column. where_they_are: read them without a copy,
-    anew for each query.
+    """Return a table's rows without those that have one of these values in a column. where_they_are: filter them during
+    each query, instead of in a copy.
     """
     import pyarrow
     from pyarrow import compute, dataset
@@ -411,7 +422,7 @@ def without(rows: Any, name: str, values: Collection[Any], *, where_they_are: bo
 
 
 def nameless_in(batch: Any) -> set[str]:
-    """Return the ids of topics whose names rows lack."""
+    """Return the topic ids in rows without a topic name."""
     import numpy
     import pyarrow
 

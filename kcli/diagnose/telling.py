@@ -1,4 +1,6 @@
-"""The texts of a finding, on every screen and page: who, what, when, what to do, what it is not, where to look."""
+"""The texts of a finding for screens and pages: subject, times, advice, ruled-out causes, and a command to look
+further.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ if TYPE_CHECKING:
     from kcli.diagnose.unjudged import Unjudged
 
 DAY = 86400  # seconds
-LAST_S, LAST_PART = 1.0, 0.05  # what is seen in the last second, or in this part of a capture, may well go on
-NAMED = 3  # of a kind of subject
+LAST_S, LAST_PART = 1.0, 0.05  # evidence in the last second, or this last part of a capture, may continue after it
+NAMED = 3  # most names of one kind of subject
 
 
 @dataclass(frozen=True)
 class Period:
-    """The time of a diagnosis. dated: a time of day does not tell the day. ending: what is seen from then on (ISO 8601)
-    lasts to its end; None: that is not known.
+    """The time of a diagnosis. dated: it is longer than a day, so times need a date. ending: evidence at or after this
+    time (ISO 8601) counts as lasting to the end; None: unknown.
     """
 
     dated: bool = False
@@ -35,7 +37,7 @@ ANY_TIME = Period()
 
 @dataclass(frozen=True, slots=True)
 class ToldFinding:
-    """A finding in words. text: with its subject and times. details: ("do", what to do) and so on, in order. see: a
+    """A finding in words. text: with its subject and times. details: pairs such as ("do", advice), in order. see: a
     command; "": none.
     """
 
@@ -47,7 +49,7 @@ class ToldFinding:
 
 
 def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
-    """Put a finding into words."""
+    """Return a finding in words."""
     details = [("do", each.advice)]
     if each.ruled_out and each.severity != INFO:
         details.append(("ruled out", each.ruled_out))
@@ -56,7 +58,7 @@ def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
 
 
 def period_of(found: Diagnosis) -> Period:
-    """Return the time that captures are of."""
+    """Return the captured period of a diagnosis."""
     time = found.overview.time
     if time.first_ns is None:
         return ANY_TIME
@@ -65,7 +67,7 @@ def period_of(found: Diagnosis) -> Period:
 
 
 def time_text(each: Finding, period: Period) -> str:
-    """Return when what a finding counts began and ended, by the second."""
+    """Return the start and end of a finding's evidence as text, to the second; "" without times."""
     if "from" not in each.evidence:
         return ""
     first, last = (day_time(each.evidence[name], dated=period.dated) for name in ("from", "to"))
@@ -77,21 +79,24 @@ def time_text(each: Finding, period: Period) -> str:
 
 
 def day_time(instant: str, *, dated: bool) -> str:
-    """Shorten an ISO 8601 time to the second of the day. dated: with the date."""
+    """Shorten an ISO 8601 time to the time of day in seconds. dated: with the date."""
     day, _, clock = instant.partition("T")
     return f"{day} {clock[:8]}" if dated else clock[:8]
 
 
 def unsaid_subject(each: Finding) -> str:
-    """Return the names of a finding's subject of which its text lacks one of the first: "; groups a, b"."""
+    """Return the names of a subject that the text lacks: "; groups a, b". A kind is left out if the text has its first
+    names.
+    """
     every = {kind: each.names(kind) for kind in each.subject}
     unsaid = {kind: names for kind, names in every.items() if any(name not in each.text for name in names[:NAMED])}
     return "".join(f"; {kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" for kind, names in unsaid.items())
 
 
 def checked_text(found: Diagnosis) -> str:
-    """Return what was checked, how much there was to check, and how much was found of whom, or else which names are
-    not there."""
+    """Return the number of checks, the exchanges and the captured time, the findings by severity and the scope; or the
+    names of the scope that no capture has.
+    """
     seconds = span_text(found.overview.time.seconds())
     if not found.judged:
         return f"Nothing could be judged: no exchange of Kafka's in {seconds}"
@@ -110,12 +115,12 @@ def unknown_text(unknown: Sequence[Unknown]) -> str:
 
 
 def lacking_text(unknown: Sequence[Unknown]) -> str:
-    """Return which names are not there, and which are."""
+    """List the missing names of a scope, with the known names of each kind."""
     return "; ".join(f"no {each.kind} {each.name}; {here_text(each.kind, each.here)}" for each in unknown)
 
 
 def counted_by_severity(findings: Sequence[Finding]) -> str:
-    """Count findings in words: "1 critical, 2 warnings"."""
+    """Format the number of findings by severity: "1 critical, 2 warnings"."""
     words = []
     for severity, plural in (("critical", "critical"), ("warning", "warnings"), ("info", "infos")):
         count = sum(each.severity == severity for each in findings)
@@ -125,5 +130,5 @@ def counted_by_severity(findings: Sequence[Finding]) -> str:
 
 
 def unjudged_text(part: Unjudged) -> str:
-    """Return what could not be judged, and what to do about it."""
+    """Return the description of a part that could not be judged, with its remedy."""
     return f"{part.what}; remedy: {part.remedy}"

@@ -1,4 +1,4 @@
-"""Names of topics that captures know by their ids alone, as captures of the same cluster tell them."""
+"""Shares topic names between captures of the same cluster, some of which have only topic ids."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 
 def share_topic_names(stores: Sequence[FactStore]) -> None:
-    """Put the names of topics into those stores that have but their ids, before these are asked. A name that messages
-    say counts more than one that follows from offsets or batches."""
+    """Add topic names to stores that have only the ids, before queries are run. Names from messages take precedence
+    over names derived from offsets or batches.
+    """
     if not any(store.unnamed() for store in stores):
         return
     said = {METADATA_ID: CLUSTER_METADATA}
@@ -27,7 +28,7 @@ def share_topic_names(stores: Sequence[FactStore]) -> None:
 
 
 def teach(stores: Sequence[FactStore], names: dict[str, str]) -> None:
-    """Put these names of topics, by id, where they are missing."""
+    """Add the names of topics, by id, to the stores that lack them."""
     for store in stores:
         for topic_id in sorted(store.unnamed() & names.keys()):
             store.put("topic_names", (topic_id, names[topic_id], 0))

@@ -14,8 +14,8 @@ from kcli.errors import InputError
 from kcli.rules.judgement import NAMELESS
 from kcli.rules.second_hops import SecondHop
 
-NAMED = 3  # servers
-SHORT_S = 5.0  # what happens again and again, or changes, needs longer
+NAMED = 3  # most servers in one text
+SHORT_S = 5.0  # seconds: shorter captures hardly show repeated or changing behaviour
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Unjudged:
     unread: bool = False
 
 
-# Where no name is known, the id stands for it.
+# The topic in a row, or its id if no name is known.
 OF_CLIENTS = f"""
 WITH nameless AS ({NAMELESS})
 SELECT DISTINCT topic
@@ -40,8 +40,8 @@ ORDER BY topic
 
 
 def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
-    """Name the parts that were not judged, the largest first. seconds: how long the captures are. files: for
-    commands.
+    """List the parts that were not judged, the largest first. seconds: the captured time. files: names of the captures
+    for commands.
     """
     return [
         *undecodable(store, files),
@@ -63,7 +63,7 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
 
 
 def second_hop(hop: SecondHop) -> Unjudged:
-    """Name connections whose requests are in the capture twice."""
+    """Return the part for the second hop of a proxy."""
     links = counted(hop.connections, "connection")
     return Unjudged(
         f"{links} to {hop.server}, whose requests are those to {hop.proxy} once more (both hops of a proxy): "
@@ -72,7 +72,8 @@ def second_hop(hop: SecondHop) -> Unjudged:
     )
 
 
-# What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
+# `mid_stream` reports connections that began before the capture; parts cut by a reset or the capture's end are no
+# fault.
 PARTS = """
 SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
        array_agg(DISTINCT server) AS servers, bool_or(keyless) AS keyless
@@ -96,7 +97,7 @@ SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable 
 
 
 def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
-    """Yield what is no Kafka, and what is Kafka and cannot be read."""
+    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read."""
     if not store.has("undecodable"):
         return
     rows = [*store.ask(PARTS)]
@@ -129,7 +130,7 @@ def unjoined(store: FactStore) -> Iterator[Unjudged]:
 
 
 def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
-    """Yield the connections of TLS: a part for each server, or for several that speak the same."""
+    """Yield the connections of TLS: one part per server, or for several servers with the same TLS version and suite."""
     servers: dict[str, list[str]] = {}
     links: Counter[str] = Counter()
     keyless = set[str]()  # a key log was given, and it is another one
@@ -145,11 +146,11 @@ def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
 
 
 def tls_text(spoken: Iterable[str]) -> str:
-    """Name what a server speaks: version, suite and certificate; the versions alone where there are several suites."""
+    """Describe a server's TLS: version, suite and certificate, or only the versions if there are several suites."""
     every = sorted(spoken)
     if len(every) == 1:
         return every[0]
-    parts = [each.split(", ") for each in every if "," in each]  # others end before they agree on one
+    parts = [each.split(", ") for each in every if "," in each]  # the others ended before the handshake chose a suite
     if not parts:
         return " and ".join(every)
     suites = {each[1] for each in parts}
@@ -193,7 +194,7 @@ SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread
 
 
 def nameless(store: FactStore) -> Iterator[Unjudged]:
-    """Yield the topics that clients write and read by an id of which no message says the name."""
+    """Yield the topics that clients use by an id for which no name is known."""
     if not store.may_be_nameless():
         return
     ids = [row["topic"] for row in store.ask(OF_CLIENTS, ["nameless"])]

@@ -1,4 +1,6 @@
-"""Texts by number: many rows hold the numbers of texts that repeat, which take less room, and DuckDB joins them."""
+"""Texts by number: rows hold numbers in place of repeated texts, which takes less memory and lets DuckDB join
+faster.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,20 @@ from kcli.core.columns.numbers import put_numbers
 from kcli.tables.arrays import batch_of_columns, integers
 from kcli.tables.definition import Column, schema_of
 
-MOST_WORDS = 4096  # of a type: DuckDB compares types word by word, again and again
-MOST_FRESH = 1 << 16  # texts of a kind that are not packed
-KINDS = {"topic_id": "topic"}  # of columns, where they are not of a kind of their own
-KEYS = ("connection",)  # columns whose texts no rule looks at: their numbers stand for them, in each table
-# In place of null: as rules read these columns, and nothing else makes a type of a column's texts another one.
+MOST_WORDS = 4096  # most texts of an ENUM type, as DuckDB compares such types text by text, again and again
+MOST_FRESH = 1 << 16  # most texts of a kind that are not packed
+KINDS = {"topic_id": "topic"}  # the kinds of columns that share those of another column
+KEYS = ("connection",)  # columns whose texts no rule reads, so that each table keeps only their numbers
+# The texts in place of null, as rules read them in these columns. The ENUM types of other tables must not differ.
 CLIENTLESS, API = "", "API {}"
 WORD = [Column("number", "int64", ""), Column("word", "string", "")]
 
 
 class Numbers:
-    """The numbers of texts, from 1 on as they come; 0 is null.
+    """Numbers texts from 1 in order of arrival; 0 is null.
 
-    Of many texts the older ones are packed, and one of these that comes again has another number, but for keys.
+    If there are many texts, the older ones are packed. A packed text that returns gets a second number, except in a
+    key.
     """
 
     def __init__(self, *, is_key: bool = False) -> None:
@@ -34,12 +37,12 @@ class Numbers:
         self.numbers: dict[str, int] = defaultdict(count(1).__next__)
         self.packed: list[Any] = []  # record batches of WORD
         self.size = 0
-        self.last: Any = None  # the dictionary whose texts stand at `places`
+        self.last: Any = None  # the Arrow dictionary for which `places` has the numbers
         self.places = numpy.zeros(0, numpy.uint16)
 
     @property
     def kind(self) -> Any:
-        """The type of numbers."""
+        """The numpy type of the numbers."""
         return numpy.dtype(numpy.uint16 if self.size < 1 << 16 else numpy.uint32)
 
     def number(self, word: str) -> int:
@@ -55,21 +58,21 @@ class Numbers:
         return found
 
     def pack(self) -> None:
-        """Pack the texts."""
+        """Move all texts into a record batch, and number later texts anew."""
         self.packed.append(batch_of_columns(self.columns(), schema_of(WORD)))
         self.numbers.clear()
 
     def columns(self) -> tuple[list[int], list[str]]:
-        """Return the texts that are not packed, behind their numbers."""
+        """Return the numbers of the texts that are not packed, and these texts."""
         return [*self.numbers.values()], [*self.numbers]
 
     def table(self) -> Any:
-        """Return the numbers and texts, 0 too, as a table of WORD."""
+        """Return all numbers, including 0, with their texts, as a table of WORD."""
         first, last = (batch_of_columns(each, schema_of(WORD)) for each in (([0], [""]), self.columns()))
         return pyarrow.Table.from_batches([first, *self.packed, last])
 
     def of(self, column: Any) -> Any:
-        """Return the numbers of a column of texts, by row."""
+        """Return an array with the number of each row's text."""
         if not pyarrow.types.is_dictionary(column.type):
             return numpy.array([0 if each is None else self.number(each) for each in column.to_pylist()], numpy.int64)
         if not is_same(column.dictionary, self.last):
@@ -87,17 +90,17 @@ class Numbers:
         return made
 
     def column(self, numbers: Any) -> Any:
-        """Return numbers as a column. Those of keys are null where there is no text."""
+        """Return numbers as an Arrow column. In a key, 0 becomes null."""
         return integers(numbers, self.kind.name, numbers == 0 if self.is_key else None)
 
 
 def kind_of_texts(column: str) -> str:
-    """Return the kind of a column's texts."""
+    """Return the kind of the texts in a column."""
     return KINDS.get(column, column)
 
 
 def is_same(dictionary: Any, other: Any) -> bool:
-    """Return whether two dictionaries lie in the same memory. Neither goes while somebody has it."""
+    """Return whether two dictionaries use the same buffers. The caller holds both, so their memory cannot be reused."""
     return other is not None and all(
         (one is None and another is None)
         or (one is not None and another is not None and (one.address, one.size) == (another.address, another.size))
@@ -106,14 +109,14 @@ def is_same(dictionary: Any, other: Any) -> bool:
 
 
 class Words:
-    """The texts of the largest tables, by kind."""
+    """The numbers of texts in the largest tables, by kind of text."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, Numbers] = {}
-        self.columns: dict[str, dict[str, str]] = {}  # by table: its columns of texts, with their kinds
+        self.columns: dict[str, dict[str, str]] = {}  # by table: the kind of each text column
 
     def numbered(self, table: str, batch: Any) -> Any:
-        """Return rows with numbers for texts that repeat."""
+        """Return a record batch with numbers in place of texts."""
         found = self.columns.setdefault(table, {})
         made = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -125,11 +128,11 @@ class Words:
         return pyarrow.record_batch(made, names=batch.schema.names)
 
     def numbers(self, kind: str) -> Numbers:
-        """Return the numbers of a kind of texts."""
+        """Return the numbers for a kind of text."""
         return self.kinds.setdefault(kind, Numbers(is_key=kind in KEYS))
 
     def keyed(self, batch: Any) -> Any:
-        """Return rows of another table with numbers for the texts of keys alone."""
+        """Return a record batch of another table with numbers in place of the texts of keys."""
         for name in KEYS:
             if name in batch.schema.names:
                 at, numbers = batch.schema.get_field_index(name), self.numbers(name)
@@ -138,7 +141,7 @@ class Words:
 
     @staticmethod
     def named(numbers: Numbers, name: str, column: Any, batch: Any) -> Any:
-        """Return the numbers of a column, of which some that are null have texts all the same."""
+        """Return the numbers of a column. Nulls of `client_id` and `api` get the number of their stand-in text."""
         of_rows = numbers.of(column)
         if name == "client_id":
             of_rows[of_rows == 0] = numbers.number(CLIENTLESS)
@@ -148,7 +151,7 @@ class Words:
         return of_rows
 
     def alike(self, table: str, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield rows whose numbers have the type of the latest: there were fewer texts before."""
+        """Yield record batches whose numbers have the latest type, as earlier ones may be narrower."""
         kinds = {name: self.kinds[kind] for name, kind in self.columns[table].items()}
         for batch in batches:
             for at, name in enumerate(batch.schema.names):

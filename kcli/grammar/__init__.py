@@ -1,1 +1,1 @@
-"""The meaning of bytes: construct grammars made from tables, and their translation to the compiled core."""
+"""The grammars of Kafka's bytes: construct grammars made from tables, and their translation to the compiled core."""

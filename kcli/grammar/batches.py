@@ -1,7 +1,7 @@
 """The grammar of record batches: message sets of magic 0 and 1, batches of magic 2, control records.
 
-An entry of a log segment or a records field is, in magic 0 and 1, a message (which may wrap a compressed message set in
-its value), in magic 2 a header and the records, which may be compressed as one. KIP-98 has magic 2, KIP-32 magic 1.
+An entry of a log segment or a records field is a message in magic 0 and 1, whose value may be a compressed message set.
+In magic 2 it is a header and the records, which may be compressed together. KIP-98 defines magic 2, KIP-32 magic 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VARINT, VARLONG = Zigzag(32), Zigzag(64)
 
 
 class ZigzagBytes(Word):
-    """Bytes behind their length as a varint; any length below 0 is null (where null is allowed)."""
+    """Bytes with their length as a varint in front; if null is allowed, any negative length is null."""
 
     least = 1
     type = "bytes"
@@ -52,7 +52,7 @@ class ZigzagBytes(Word):
 
 
 class Headers(Word):
-    """The headers of a record behind their number."""
+    """The headers of a record, with their number in front."""
 
     least = 1
     type = "headers"
@@ -75,7 +75,7 @@ class Headers(Word):
 
 
 class Record(Word):
-    """A record of magic 2: its length, and fields that take exactly that."""
+    """A record of magic 2: its length, and fields that have exactly this length."""
 
     least = 7
     type = "record"
@@ -109,8 +109,8 @@ class Record(Word):
 
 RECORD = Record()
 
-# Magic 2 (DefaultRecordBatch): the header, then the records. batchLength counts from partitionLeaderEpoch on; the crc
-# is a CRC-32C of all from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
+# Magic 2 (DefaultRecordBatch): the header, then the records. batchLength counts the bytes after itself; the crc is a
+# CRC-32C of the bytes from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
 # delete horizon (KIP-534: then the base timestamp is the horizon).
 BATCH_HEADER = Struct(
     baseOffset=Primitive("int64"),
@@ -128,8 +128,9 @@ BATCH_HEADER = Struct(
     recordCount=Primitive("int32"),
 )
 
-# Magic 0 and 1 (LegacyRecord): the crc is a CRC-32 of all from `magic` on. Attributes: bits 0-2 codec, in magic 1 bit
-# 3 LogAppendTime. A wrapper's `offset` is that of its last message; inner ones are absolute in magic 0, relative in 1.
+# Magic 0 and 1 (LegacyRecord): the crc is a CRC-32 of the bytes from `magic` on. Attributes: bits 0-2 codec, in magic 1
+# bit 3 LogAppendTime. A wrapper's `offset` is that of its last message; inner offsets are absolute in magic 0, and
+# relative in magic 1.
 _FRONT = {
     "offset": Primitive("int64"),
     "messageSize": Primitive("int32"),
@@ -143,6 +144,6 @@ MESSAGE_HEADS = (
 )
 MESSAGES = tuple(Struct(*head.fields, *(name / word for name, word in _BACK.items())) for head in MESSAGE_HEADS)
 
-# Control records (ControlRecordType, EndTransactionMarker). Other types' values are messages of Kafka's schemas.
+# Control records (ControlRecordType, EndTransactionMarker). The values of other types are messages of Kafka's schemas.
 CONTROL_KEY = Struct(version=Primitive("int16"), type=Primitive("int16"))
 END_TRANSACTION_MARKER = Struct(version=Primitive("int16"), coordinatorEpoch=Primitive("int32"))

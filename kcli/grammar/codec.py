@@ -1,4 +1,4 @@
-"""One message of one version, with its verbs: the interpreted grammar, and the compiled core."""
+"""Reads and writes one version of a message, by the interpreted grammar or the compiled core."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Hook = Callable[[memoryview], bytes]
 
 
 class JsonOptions(TypedDict, total=False):
-    """Options of `MessageCodec.json`, and its defaults: "none", None, None, False, False."""
+    """Options of `MessageCodec.json`. By default, records are "none", hook and names None, whole and secrets False."""
 
     records: str
     hook: Hook | None
@@ -37,25 +37,27 @@ class JsonOptions(TypedDict, total=False):
     secrets: bool
 
 
-# A length or count in a reason. Two printable bytes that are read as a number have four digits or more.
+# A length or count in an error's reason. Two printable bytes, read as a number, have at least four digits.
 SAID = re.compile(r"\b(needs|says) \d{4,}")
 TRAILING = "_trailing"
-BEHIND = b'"_trailing":'  # as a key: within a string the quotes would be escaped
+BEHIND = b'"_trailing":'  # as a key; within a JSON string, the quotes would be escaped
 EMPTY_SECTION = b"\0"  # an extra tag section: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
 VARIANT = "_variant"
 
 
 class Interpreted:
-    """The verbs on the construct grammar itself: slower, complete, the reference."""
+    """Reads and writes by the construct grammar itself. It is slower than the core, but complete, and the reference."""
 
     def __init__(self, grammar: Struct, secrets: Mapping[str, str] | None = None, guarded: bool = False) -> None:
-        """Interpret a grammar. secrets: the fields that JSON hides, by path. guarded: it hides bytes of no known field,
-        too.
+        """Interpret a grammar. secrets: the fields that JSON hides, by path. guarded: JSON also hides the bytes that
+        belong to no known field.
         """
         self.grammar, self.secrets, self.guarded = grammar, secrets or {}, guarded
 
     def parse(self, data: Buffer, offset: int, trace: DecodeTrace) -> tuple[Any, int]:
-        """Decode (value, end) at `offset`, with spans and odd encodings in `trace`. Raises DecodeError."""
+        """Return (value, end) of the message at `offset`, with spans and odd encodings in `trace`. Raises
+        DecodeError.
+        """
         source = ByteSource(data, offset)
         value = self.grammar.parse_word(source, trace, "")
         if trace.encodings:
@@ -63,11 +65,11 @@ class Interpreted:
         return value, source.tell()
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]:
-        """Decode (value, end) at `offset`. Raises DecodeError."""
+        """Return (value, end) of the message at `offset`. Raises DecodeError."""
         return self.parse(data, offset, DecodeTrace())
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """Return where the message at `offset` ends. Raises DecodeError."""
+        """Return the end of the message at `offset`. Raises DecodeError."""
         return self.read(data, offset)[1]
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
@@ -83,7 +85,7 @@ class Interpreted:
         return dumps(made).encode(), end
 
     def json_value(self, value: dict[str, Any], form: JsonForm, secrets: bool = False) -> dict[str, Any]:
-        """Return the JSON form of a value that `read` gave. secrets: show them."""
+        """Return a value from `read` in the form of JSON. secrets: show them."""
         import base64
 
         made = self.grammar.json_value(value, form)
@@ -109,13 +111,13 @@ class Interpreted:
 
 
 class MessageCodec(Grammar):
-    """A message's name and version, and the operations on its bytes and values.
+    """The codec of one version of a message, for its bytes, values and JSON.
 
-    Values are plain dicts in Kafka's field names. Underscored keys keep what a canonical encoder would lose:
-    "_unknownTaggedFields", "_trailing" (bytes behind the message), "_encodings" (odd but lawful bytes, by path) and
-    "_variant" (the layout some old releases had under this version, where it is not the newest one's).
+    Values are plain dicts with Kafka's field names. Keys with an underscore keep what a canonical encoder would lose:
+    "_unknownTaggedFields", "_trailing" (bytes after the message), "_encodings" (odd but lawful bytes, by path) and
+    "_variant" (the layout that some old releases had for this version, if it is not the newest).
 
-    It is a construct, too: parse, build and sizeof are those of the message in its newest layout.
+    It is also a construct: parse, build and sizeof are those of the newest layout.
     """
 
     name: str
@@ -140,12 +142,12 @@ class MessageCodec(Grammar):
 
     @property
     def what(self) -> str:
-        """`FetchRequest v12`, as errors name it."""
+        """The message and version, as errors name them: `FetchRequest v12`."""
         return f"{self.name} v{self.version}"
 
     @cached_property
     def compiled(self) -> Node | None:
-        """Return the core's node, None where the grammar has words of construct's own."""
+        """The core's node; None if the grammar has construct's own words."""
         if self.grammar.embeds:
             return None
         from kcli.grammar.native import to_native
@@ -156,12 +158,12 @@ class MessageCodec(Grammar):
 
     @property
     def node(self) -> Node | None:
-        """Return the core's node, where it alone decides how the bytes are read: None for a version with variants."""
+        """The core's node; None for a version with variants, as the core alone cannot choose between these."""
         return None if self.variants else self.compiled
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[dict[str, Any], int]:
-        """Decode (value, end) of the message at `offset`, in its newest layout. Raises DecodeError: path, offset,
-        reason.
+        """Return (value, end) of the message at `offset`, in its newest layout. Raises DecodeError with path, offset
+        and reason.
         """
         try:
             return (self.compiled or self.interpreted).read(data, offset)
@@ -169,7 +171,7 @@ class MessageCodec(Grammar):
             raise self.named(error) from None
 
     def read_whole(self, data: Buffer, offset: int = 0) -> dict[str, Any]:
-        """Decode the message that takes up the rest of `data`, in the layout that fits; bytes left over are
+        """Return the value of a message that is the rest of `data`, in the layout that fits; bytes after it are
         "_trailing".
         """
         layout, value, end = self.fit(data, offset)
@@ -180,7 +182,7 @@ class MessageCodec(Grammar):
         return value
 
     def fit(self, data: Buffer, offset: int) -> tuple[str, dict[str, Any], int]:
-        """Return (variant's name or "", value, end): the newest layout, unless it does not fit and a variant does."""
+        """Return (variant's name or "", value, end), in a variant only if the newest layout does not fit."""
         for name, codec in (("", self), *self.variants) if self.variants else ():
             try:
                 value, end = codec.read(data, offset)
@@ -201,12 +203,12 @@ class MessageCodec(Grammar):
         whole: bool = False,
         secrets: bool = False,
     ) -> tuple[bytes, int]:
-        """Return (text, end): JSON text, UTF-8, of the message at `offset`.
+        """Return (text, end): the message at `offset` as JSON in UTF-8.
 
-        records: what a records field shows beside its size: "none", "raw" base64, or anything else with `hook`, which
-        turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learned so far
-        (`_topicName`). whole: the message is all of the rest, in the layout that fits; remaining bytes are "_trailing".
-        secrets: show them; else each is shown as `{"redacted": bytes}`.
+        records: the content of a records field beside its size: "none", "raw" for base64, or another word with `hook`,
+        which returns the JSON text of "batches" for its bytes. names: known topic names, shown beside topic ids
+        (`_topicName`). whole: the message is the rest of `data`, in the layout that fits, and bytes after it are
+        "_trailing". secrets: show them instead of `{"redacted": size}`.
         """
         try:
             if whole and self.variants:
@@ -228,7 +230,9 @@ class MessageCodec(Grammar):
     def read_or_partial(
         self, data: bytes | memoryview, start: int, secrets: bool = False, whole: bool = True
     ) -> tuple[dict[str, Any], DecodeError | None]:
-        """Read a message as JSON; else its readable part, and the error. whole: it ends where the data does."""
+        """Return (a message in the form of JSON, None); or its readable part and the error. whole: the message is the
+        rest of `data`.
+        """
         try:
             return loads(self.json(data, start, whole=whole, secrets=secrets)[0]), None
         except DecodeError as error:
@@ -240,8 +244,8 @@ class MessageCodec(Grammar):
             return partial_json(spans, JsonForm()), error
 
     def json_without_values(self, data: Buffer, offset: int, form: JsonForm) -> bytes:
-        """Return the JSON text of a message with bytes behind it: a secret's may be in any field of it. b"" where they
-        are only a tag section too many.
+        """Return the JSON text without values of a message that has bytes after it, as a misread secret may be in any
+        field; b"" if these bytes are only an additional tag section.
         """
         from kcli.grammar.partial import partial_json  # rare
 
@@ -252,27 +256,29 @@ class MessageCodec(Grammar):
         return dumps(partial_json(spans, form) | {TRAILING: redacted(len(data) - end)}).encode()
 
     def is_damage(self, rest: Buffer) -> bool:
-        """Return whether these bytes behind a message say that it was misread: some clients send a tag section more."""
+        """Return whether the bytes after a message show that it was misread. An additional tag section does not, as
+        some clients send one.
+        """
         return len(rest) > 0 and not (self.grammar.flexible and bytes(rest) == EMPTY_SECTION)
 
     def json_value(
         self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
     ) -> dict[str, Any]:
-        """Return the JSON form (base64 for bytes, records by size) of a value that `read` gave. secrets: show them."""
+        """Return a value from `read` in the form of JSON (bytes as base64, records by size). secrets: show them."""
         return self.interpreted_for(value).json_value(value, JsonForm(records, hook), secrets)
 
     def interpreted_for(self, value: dict[str, Any]) -> Interpreted:
-        """Return the interpreted verbs for a value of this or another variant."""
+        """Return the interpreter for the layout of a value."""
         return self.layout(value).interpreted
 
     def layout(self, value: dict[str, Any]) -> MessageCodec:
-        """Return the codec of the value's "_variant", this one when it has none."""
+        """Return the codec for a value's "_variant"; this codec if it has none."""
         name = value.get(VARIANT) if isinstance(value, dict) else None
         return dict(self.variants).get(name, self) if name else self
 
     def write(self, value: dict[str, Any]) -> bytes:
-        """Encode the message, with "_trailing". Fields left out take their defaults. Raises
-        EncodeError with the path.
+        """Encode the message, followed by "_trailing". Missing fields get their defaults. Raises EncodeError with the
+        path.
         """
         codec = self.layout(value)
         try:
@@ -287,11 +293,11 @@ class MessageCodec(Grammar):
             raise EncodeError(TRAILING, self.reason_shown(str(error)), what=self.what) from None
 
     def reason_shown(self, reason: str) -> str:
-        """Return only the expected part of a reason, if the given value or a length in it can be part of a secret."""
+        """Return a reason without the value and the lengths in it, if these may be part of a secret."""
         return SAID.sub(r"\1 [hidden]", reason.partition(", not ")[0]) if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """Return where the message at `offset` ends."""
+        """Return the end of the message at `offset`. Raises DecodeError."""
         try:
             return (self.compiled or self.interpreted).skip(data, offset)
         except DecodeError as error:
@@ -300,25 +306,25 @@ class MessageCodec(Grammar):
     def select(self, paths: str | Iterable[str], missing: int | None = None) -> Selection:
         """Select fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
 
-        Of the newest layout. missing: the value in a column of numbers where the version or a message has none, by
-        default the least int64. Paths are those of `kcli.grammar.selection.select.Selection`. Raises UsageError for an
-        unknown path.
+        The layout is the newest. missing: the value in a column of numbers if the version or a message lacks the field;
+        by default the least int64. Paths are those of `kcli.grammar.selection.select.Selection`. Raises UsageError for
+        an unknown path.
         """
         from kcli.arguments import texts
-        from kcli.grammar.selection.select import Selection  # of no use to a command that reads one message
+        from kcli.grammar.selection.select import Selection  # a command that reads one message does not need it
 
         asked = texts("select", paths, "a path, or several")
         return Selection(self, asked) if missing is None else Selection(self, asked, missing)
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
-        """Return each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show
-        them.
+        """Return the bytes of each value, in order. into: gets the spans, which are there even if DecodeError is
+        raised. secrets: show them.
         """
         spans: list[Span] = [] if into is None else into
         start = len(spans)
         codec = self
         if self.variants:
-            with contextlib.suppress(DecodeError):  # where no layout fits, the newest one shows how far it reads
+            with contextlib.suppress(DecodeError):  # if no layout fits, the newest one shows how far it reads
                 codec = dict(self.variants).get(self.fit(data, offset)[0], self)
         try:
             _, end = codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
@@ -341,10 +347,10 @@ class MessageCodec(Grammar):
         return self.grammar._sizeof(context, path)
 
     def named(self, error: DecodeError) -> DecodeError:
-        """Return the error with this message's name and version."""
+        """Return the error with the name and version of this message."""
         return DecodeError(error.path, error.offset, self.reason_shown(error.reason), what=self.what)
 
 
 def guarded(codec: MessageCodec) -> MessageCodec:
-    """Return the codec for a message that the tables lack: its bytes may be secret, so JSON has only their number."""
+    """Return the codec for a message that the tables lack. Its bytes may be secret, so JSON has only their number."""
     return MessageCodec(codec.name, codec.version, codec.grammar, guarded=True)

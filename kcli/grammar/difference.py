@@ -1,4 +1,4 @@
-"""Two messages side by side: the fields with different bytes, by the spans of both or by the core."""
+"""Compares two messages: finds the fields with different bytes, by the spans of both or by the core."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class FieldDifference(NamedTuple):
-    """A field that is not the same in both; None: only the other has it."""
+    """A field that differs between two messages; a span is None if that message lacks the field."""
 
     path: str
     expected: Span | None
@@ -21,9 +21,10 @@ class FieldDifference(NamedTuple):
 
 
 def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other: bytes) -> Iterator[FieldDifference]:
-    """Yield the fields with different bytes, in the order of the expected message, then those of the other alone.
+    """Yield the fields with different bytes, in the order of the expected message, then the fields that only the other
+    has.
 
-    expected, got: the spans of the bytes `one` and `other`. A field that only stands elsewhere is the same.
+    expected, got: the spans of `one` and `other`. A field with the same bytes at another offset does not differ.
     """
     found = dict(numbered(got))
     for key, span in numbered(expected):
@@ -35,7 +36,7 @@ def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other
 
 
 def numbered(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, int], Span]]:
-    """Yield the spans by path, and which one of that path it is."""
+    """Yield ((path, number among the spans with this path, from 0), span)."""
     seen: dict[str, int] = {}
     for span in spans:
         place = seen[span.path] = seen.get(span.path, -1) + 1
@@ -45,11 +46,12 @@ def numbered(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, int], Span]]:
 def core_differences(
     codec: MessageCodec, one: bytes, start: int, other: bytes, other_start: int
 ) -> tuple[list[FieldDifference], int, int] | None:
-    """Return (the fields that differ, end, the other's end) of the messages at both places, without the spans of all.
+    """Return (the fields that differ, end, the other's end) of two messages, without making all spans; None if the core
+    cannot.
 
-    They are those of `differences`, to be brought `in_order`; of records fields those in their batches, too. None: the
-    core can't tell, because a message is damaged or not canonical, has secrets or a layout that depends on its bytes,
-    or batches that differ are compressed, of control records or of an old magic.
+    The fields are those of `differences`, to be sorted by `in_order`; in records fields also those of batches. The core
+    cannot compare a message that is damaged or not canonical, has secrets, or a layout that depends on its bytes; or
+    batches that differ and are compressed, have control records, or an old magic.
     """
     node = codec.node
     if node is None or codec.guarded:
@@ -61,7 +63,7 @@ def core_differences(
 
 
 def core_batch_differences(one: bytes, other: bytes) -> list[FieldDifference] | None:
-    """Return the fields that differ between record batches, those of the other alone at the end; None as
+    """Return the fields that differ between record batches, with those that only the other has at the end; None as in
     `core_differences`.
     """
     from kcli.core.codec.messages import batch_differences
@@ -79,7 +81,7 @@ def noted(found: list[Noted], added: list[Noted]) -> list[FieldDifference]:
 
 
 def in_order(found: list[FieldDifference]) -> list[FieldDifference]:
-    """Sort differences as `differences` does: by place, then those of the other alone."""
+    """Sort differences as `differences` does: by offset, then the fields that only the other message has."""
 
     def place(each: FieldDifference) -> tuple[bool, int, int]:
         span = each.expected or each.got

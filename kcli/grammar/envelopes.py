@@ -1,7 +1,7 @@
-"""Envelopes (KIP-590): a broker forwards a client's request to the controller whole, and its answer comes back so.
+"""Envelopes (KIP-590): a broker forwards a client's whole request to the controller, and gets the whole response back.
 
-JSON and spans show the message inside, header and body, and hide only its own secrets. Bytes that are not one whole
-message of the tables are hidden entirely; so is an envelope inside an envelope, which Kafka refuses.
+JSON and spans show the header and body of the message inside, and hide only its own secrets. Bytes that are not one
+whole message of the tables are hidden entirely, and so is an envelope in an envelope, which Kafka rejects.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 CodecOf = Callable[[str, int, str | None], MessageCodec]
 
-# Message -> its field that holds a frame without the length in front.
+# Message -> its field that holds a frame without length prefix.
 FIELDS = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
 
 
 class EnvelopeCodec(MessageCodec):
-    """The codec of an envelope. A response does not say what it answers: see `answering`."""
+    """The codec of an envelope. For a response, `answering` chooses the request inside, as the bytes do not name it."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class EnvelopeCodec(MessageCodec):
         codec_of: CodecOf,
         inner: tuple[int, int] | None = None,
     ) -> None:
-        """Make a codec. codec_of: gives the codec of any message, by name, version and dialect (`messages.data`).
-        inner: API key and version of the request that the message inside answers.
+        """Make a codec. codec_of: returns the codec of a message, by name, version and dialect (`messages.data`).
+        inner: API key and version of the request to which the message inside is the response.
         """
         super().__init__(name, version, grammar)
         self.field, self.dialect, self.codec_of, self.inner = FIELDS[name], dialect, codec_of, inner
 
     @cached_property
     def compiled(self) -> Node:
-        """Return the core's node, with the message inside in its JSON; a response inside answers the last request that
-        it read.
+        """The core's node, whose JSON includes the message inside. A response inside is read as one to the request that
+        the node read last.
         """
         from kcli.grammar.native import to_native
 
@@ -62,7 +62,9 @@ class EnvelopeCodec(MessageCodec):
         return node
 
     def nodes_inside(self, key: int, version: int) -> tuple[Node, Node, bytes] | None:
-        """Return, for the core, the nodes of a message that may be inside, and the text between theirs."""
+        """Return the core's nodes for header and body of a message inside, and the JSON text between them; None as
+        `codecs_inside`.
+        """
         found = self.codecs_inside(key, version)
         nodes = () if found is None else (found[0].node, found[1].node)
         if found is None or None in nodes:
@@ -74,7 +76,9 @@ class EnvelopeCodec(MessageCodec):
         return *nodes, between.encode()
 
     def codecs_inside(self, key: int, version: int) -> tuple[MessageCodec, MessageCodec] | None:
-        """Return the codecs of header and body; None where no such message may be inside, or its layout is unknown."""
+        """Return the codecs of header and body; None if an envelope must not hold such a message, or its layout is
+        unknown.
+        """
         api = catalog(self.dialect).api(key)
         if api is None or key == ENVELOPE or version not in api.versions:
             return None
@@ -86,15 +90,15 @@ class EnvelopeCodec(MessageCodec):
         return None if found[1].variants else found
 
     def answering(self, request: dict[str, Any]) -> EnvelopeCodec:
-        """Return the codec of the response to this envelope; it holds a response to the request inside."""
+        """Return the codec of the response to this envelope, which holds the response to the request inside."""
         data = request.get("requestData")
         if not isinstance(data, bytes) or len(data) < 4:
             return self
         return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, self.codec_of, api_of(data))
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
-        """Return what MessageCodec does; the field is {"requestHeader": ..., "request": ...} (of a response likewise)
-        with the bytes as "base64", or as "redacted" where they hold a secret.
+        """Return the same as MessageCodec, with {"requestHeader": ..., "request": ...} as the field (in a response
+        likewise), and its bytes as "base64", or as "redacted" if they have a secret.
         """
         try:
             text, end = self.interpreted.json(data, offset, **options)
@@ -108,12 +112,12 @@ class EnvelopeCodec(MessageCodec):
     def json_value(
         self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
     ) -> dict[str, Any]:
-        """Return what MessageCodec does, with the field as in `json`."""
+        """Return the same as MessageCodec.json_value, with the field as in `json`."""
         made = super().json_value(value, records=records, hook=hook, secrets=secrets)
         return made if secrets else made | self.shown(value.get(self.field))
 
     def shown(self, inside: Any) -> dict[str, Any]:
-        """Return the field's JSON by its name; nothing where the bytes are to stay hidden."""
+        """Return the JSON of the field as {name: value}; {} if the bytes must stay hidden."""
         if not isinstance(inside, bytes | bytearray | memoryview):
             return {}
         frame = bytes(inside)
@@ -134,8 +138,8 @@ class EnvelopeCodec(MessageCodec):
         return {self.field: {f"{side}Header": said, side: loads(value), **made}}
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
-        """Return (header, body, where that begins) of the frame inside. Raises DecodeError if there is none, or bytes
-        are left over.
+        """Return (header, body, start of the body) for the frame inside. Raises DecodeError if there is none, or if it
+        does not end with the bytes.
         """
         known = self.inner or (api_of(frame) if self.field == "requestData" else None)
         found = None if known is None else self.codecs_inside(*known)
@@ -148,7 +152,9 @@ class EnvelopeCodec(MessageCodec):
         return header, body, start
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
-        """Return what MessageCodec does, with a span for each value inside; that of the field itself is its length."""
+        """Return the same as MessageCodec, with spans for the values inside; the field's own span is only its
+        length.
+        """
         spans = super().spans(data, offset, into, secrets)
         for at, span in enumerate(spans):
             if span.path == self.field and span.value is not None:
@@ -163,7 +169,7 @@ class EnvelopeCodec(MessageCodec):
         return spans
 
     def spans_inside(self, frame: bytes, offset: int, secrets: bool) -> list[Span]:
-        """Return the spans of the frame inside, which begins at `offset`."""
+        """Return the spans of the frame inside. offset: its start in the envelope."""
         header, body, start = self.open(frame)
         return [
             span._replace(path=f"{self.field}.{span.path}", start=span.start + offset, end=span.end + offset)

@@ -1,4 +1,4 @@
-"""Frames: a header and a message, as they stand behind the four bytes of length on a connection."""
+"""Frames: a header and a message, which follow a length of four bytes on a connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
-UNSUPPORTED_VERSION = 35  # of an answer that is in the oldest version (KIP-511)
+UNSUPPORTED_VERSION = 35  # the error in a response of the oldest version (KIP-511)
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 
 
@@ -24,7 +24,7 @@ KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKey
 class Message:
     """A header and a body, as dicts with Kafka's field names; both may be changed before `encode` writes them.
 
-    dialect: laid over the tables. start: where the body begins in the frame that it was read from.
+    dialect: laid over the tables. start: the body's offset in the frame that was decoded.
     """
 
     header: dict[str, Any]
@@ -36,47 +36,49 @@ class Message:
         return f"<{type(self).__name__} {self.title}, correlation id {self.header.get('correlationId')}>"
 
     def _repr_html_(self) -> str:
-        """Show in notebooks header and body as JSON, cut to some thousand characters."""
+        """Show header and body in notebooks as JSON, cut to some thousand characters."""
         from kcli.notebook import card
 
         return card(f"{self.title} {type(self).__name__.lower()}", self.header, {"body": self.text()})
 
     @property
     def api_key(self) -> int:
-        """Return the API's number."""
+        """The API's number."""
         raise NotImplementedError
 
     @property
     def api_version(self) -> int:
-        """Return the API's version."""
+        """The API's version."""
         raise NotImplementedError
 
     @property
     def codec(self) -> MessageCodec:
-        """Of the body."""
+        """The body's codec."""
         raise NotImplementedError
 
     @property
     def api(self) -> str:
-        """Return the API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
+        """The API's name as in Kafka's documentation ("Fetch"), or its number if the key is unknown."""
         known = catalog(self.dialect).api(self.api_key)
         return known.name if known else str(self.api_key)
 
     @property
     def version(self) -> int:
-        """Return the API's version."""
+        """The API's version."""
         return self.api_version
 
     @property
     def title(self) -> str:
-        """In words, for people: "Fetch v12"."""
+        """The API and its version in words: "Fetch v12"."""
         try:
             return f"{self.api} v{self.version}"
         except EncodeError as error:
             return f"that can't be encoded ({error})"
 
     def text(self) -> str:
-        """Return the body as kcli's JSON, records by their size, without secrets; for a body that has no bytes, why."""
+        """Return the body as kcli's JSON, with records by size, and without secrets; or the reason why it cannot be
+        encoded.
+        """
         try:
             known = catalog(self.dialect).api(self.api_key)
             codec = self.codec if known and self.api_version in known.versions else guarded(self.codec)
@@ -87,21 +89,21 @@ class Message:
 
 @dataclass(slots=True, repr=False)
 class Request(Message):
-    """A request; the header has requestApiKey (or an API's name), requestApiVersion, correlationId and clientId."""
+    """A request. Its header has requestApiKey (or an API's name), requestApiVersion, correlationId and clientId."""
 
     @property
     def api_key(self) -> int:
-        """Return the API's number, from the header. Raises EncodeError if the header has none."""
+        """The API's number in the header. Raises EncodeError if there is none."""
         return header_int(self.header, KEY, self.dialect)
 
     @property
     def api_version(self) -> int:
-        """Return the API's version, from the header. Raises EncodeError if the header has none."""
+        """The API's version in the header. Raises EncodeError if there is none."""
         return header_int(self.header, VERSION, self.dialect)
 
     @property
     def codec(self) -> MessageCodec:
-        """Of the body."""
+        """The body's codec."""
         return request_codec(self.api_key, self.api_version, self.dialect)
 
     def encode(self) -> bytes:
@@ -111,23 +113,23 @@ class Request(Message):
 
 @dataclass(slots=True, repr=False)
 class Response(Message):
-    """A response to a request of that API, by name or key, and version; the header has correlationId."""
+    """A response. to: the request's API, by name or key, and version. Its header has correlationId."""
 
     to: tuple[int | str, int]
 
     @property
     def api_key(self) -> int:
-        """Return the number of the request's API."""
+        """The number of the request's API."""
         return catalog(self.dialect).api_key(self.to[0])
 
     @property
     def api_version(self) -> int:
-        """Return the version of the request."""
+        """The request's version."""
         return self.to[1]
 
     @property
     def codec(self) -> MessageCodec:
-        """Of the body."""
+        """The body's codec."""
         return body_codec(self.api_key, self.api_version, self.body, self.dialect)
 
     def encode(self) -> bytes:
@@ -136,16 +138,16 @@ class Response(Message):
 
 
 def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> tuple[MessageCodec, MessageCodec]:
-    """Return the codecs (header, body) of the request frame at `start`, by its own key and version.
+    """Return (header, body) codecs for the request frame at `start`, by its key and version.
 
-    A message that the tables lack gets the codec of an unknown one: all its bytes are kept.
+    The codec of a message that the tables lack keeps all its bytes.
     """
     api_key, version = api_of(data, start)
     return messages.request_header(api_key, version, dialect), request_codec(api_key, version, dialect)
 
 
 def unknown_version(api_key: int, version: int, dialect: str | None = None) -> DecodeError:
-    """Make the error for a message that the tables lack; it names the known versions."""
+    """Return the error for a message that the tables lack; it names the known versions."""
     tables = catalog(dialect)
     known = tables.api(api_key)
     if known is None:
@@ -155,7 +157,7 @@ def unknown_version(api_key: int, version: int, dialect: str | None = None) -> D
 
 
 def request_codec(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
-    """Return the codec of a request's body; of a message that the tables lack the one that keeps its bytes."""
+    """Return the codec of a request's body; for a message that the tables lack, it keeps all bytes."""
     try:
         return messages.request(api_key, version, dialect)
     except SchemaError:
@@ -163,9 +165,9 @@ def request_codec(api_key: int, version: int, dialect: str | None = None) -> Mes
 
 
 def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> Request:
-    """Decode header and body of the request frame in the rest of `data`, without the 4 bytes of length before it.
+    """Decode header and body of a request frame, which is the rest of `data`, without length prefix.
 
-    A message that the tables lack keeps its bytes as "_trailing". Raises DecodeError, with path and offset.
+    A message that the tables lack has its bytes in "_trailing". Raises DecodeError with path and offset.
     """
     data = bytes_like("decode_request", data)
     header_codec, codec = request_codecs(data, start, dialect)
@@ -178,7 +180,7 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
 
 
 def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, dialect: str | None = None) -> Response:
-    """Decode header and body of the response to a request of that API (by name or key) and version.
+    """Decode header and body of the response to a request with this API (name or key) and version.
 
     Raises UsageError for an unknown API name, DecodeError with path and offset.
     """
@@ -194,10 +196,10 @@ def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, 
 def response_codec(
     data: Buffer, start: int, api_key: int, version: int, dialect: str | None = None, *, strict: bool = False
 ) -> MessageCodec:
-    """Return the codec of a response's body at `start`: that of its request's version.
+    """Return the codec of the response body at `start`: that of the request's version.
 
-    But for one: ApiVersions in a version that a broker doesn't know is answered in version 0, error 35 (KIP-511).
-    strict: DecodeError for a version that the tables don't have; else its codec keeps the bytes as they are.
+    ApiVersions is an exception: a broker responds in version 0, with error 35, to a version that it does not know
+    (KIP-511). strict: raise DecodeError for a version that the tables lack; else the codec keeps all bytes.
     """
     if api_key == API_VERSIONS and version != 0 and bytes(data[start : start + 2]) == b"\0\x23":
         oldest = messages.response(api_key, 0, dialect)
@@ -215,16 +217,14 @@ def response_codec(
 
 
 def encode(message: Request | Response) -> bytes:
-    """Encode the frame of a request or response, without its length prefix. Raises EncodeError, which
-    names the field.
-    """
+    """Encode the frame of a request or response, without length prefix. Raises EncodeError with the field."""
     if not isinstance(message, Request | Response):
         raise UsageError(f"encode: a Request or a Response expected, not {type(message).__name__}")
     return message.encode()
 
 
 def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | None = None) -> bytes:
-    """Return the frame, without its length prefix. The header names API (by key or name) and version.
+    """Return the frame, without length prefix. The header has the API, by key or name, and the version.
 
     Raises EncodeError.
     """
@@ -237,7 +237,7 @@ def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | 
 def encode_response(
     header: dict[str, Any], api_key: int, version: int, body: dict[str, Any], dialect: str | None = None
 ) -> bytes:
-    """Return the frame of a response to a request of that key and version, without its length prefix.
+    """Return the frame of a response to a request with this API key and version, without length prefix.
 
     Raises EncodeError.
     """
@@ -246,7 +246,9 @@ def encode_response(
 
 
 def written_body(codec: MessageCodec, body: dict[str, Any], dialect: str | None) -> bytes:
-    """Return the bytes of a body. Raises EncodeError, which names the versions that have a field."""
+    """Return the bytes of a body. Raises EncodeError; for an unknown field, it names the versions that have the
+    field.
+    """
     try:
         return codec.write(body)
     except UnknownFieldError as error:
@@ -258,7 +260,9 @@ def written_body(codec: MessageCodec, body: dict[str, Any], dialect: str | None)
 
 
 def body_codec(api_key: int, version: int, body: dict[str, Any], dialect: str | None) -> MessageCodec:
-    """Return the reverse of `response_codec`: error 35 and no field that version 0 lacks mean version 0."""
+    """Return the codec to write a response body, the reverse of `response_codec`: error 35, and only fields of version
+    0, mean version 0.
+    """
     if api_key == API_VERSIONS and isinstance(body, dict) and body.get("errorCode") == UNSUPPORTED_VERSION:
         oldest = messages.response(api_key, 0, dialect)
         if {name for name in body if not name.startswith("_")} <= {field.name for field in oldest.grammar.fields}:

@@ -1,9 +1,9 @@
-"""Messages between members of a group: bytes fields of JoinGroup, SyncGroup and DescribeGroups, and of the groups that
-a coordinator keeps in `__consumer_offsets`.
+"""Messages between members of a group, in bytes fields of JoinGroup, SyncGroup and DescribeGroups, and of groups in
+`__consumer_offsets`.
 
-Brokers pass them on unread. Their layout depends on the protocol type: ConsumerProtocol of consumers, with the data of
-Kafka Streams in "userData" (StreamsPartitionAssignor); ConnectProtocol and IncrementalCooperativeConnectProtocol of
-Connect. Responses and requests of old versions do not say the type: the one that reads to the last byte is taken.
+Brokers do not read them. Their layout depends on the protocol type: consumers use ConsumerProtocol, in which Kafka
+Streams puts its own data into "userData" (StreamsPartitionAssignor); Connect uses ConnectProtocol and
+IncrementalCooperativeConnectProtocol. Some messages do not have the type; then the layout that fits all bytes is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from kcli.schemas.catalog import catalog
 
 
 class Fields(NamedTuple):
-    """The fields of a message with the type and the name of the group's protocol; bytes field -> its data message."""
+    """The fields of a message with the type and the name of the group's protocol. data: bytes field -> its data
+    message.
+    """
 
     type: str
     name: str
@@ -27,7 +29,7 @@ class Fields(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A data message: how it is read, and where it begins behind its version."""
+    """A data message: its codec, the offset of its body after the version, and the version."""
 
     codec: MessageCodec
     start: int
@@ -35,7 +37,7 @@ class Opened(NamedTuple):
 
 
 SUBSCRIPTION, ASSIGNMENT = "Subscription", "Assignment"
-# Message -> its fields. Those that say the protocol stand in front of the bytes that depend on it.
+# Message -> its fields. The protocol's fields precede the bytes that depend on them.
 GROUPS = {
     "JoinGroupRequest": Fields("protocolType", "name", {"metadata": SUBSCRIPTION}),
     "JoinGroupResponse": Fields("protocolType", "protocolName", {"metadata": SUBSCRIPTION}),
@@ -49,7 +51,7 @@ GROUPS = {
 NONE = Fields("", "", {})
 FAMILIES = {"consumer": "ConsumerProtocol", "connect": "ConnectProtocol"}
 STREAMS = "stream"  # the protocol's name
-# Data message -> its bytes field -> the message in that.
+# Data message -> its bytes field -> the message in it.
 INSIDE = {
     "ConsumerProtocolSubscription": {"userData": "SubscriptionInfoData"},
     "ConsumerProtocolAssignment": {"userData": "AssignmentInfo"},
@@ -57,14 +59,14 @@ INSIDE = {
 }
 VERSION_IN_FRONT = {f"{family}{kind}" for family in FAMILIES.values() for kind in (SUBSCRIPTION, ASSIGNMENT)}
 VERSION_IN_FRONT.add("DefaultPrincipalData")
-NUMBERED_INSIDE = {"SubscriptionInfoData", "AssignmentInfo"}  # an int32, the first field
+NUMBERED_INSIDE = {"SubscriptionInfoData", "AssignmentInfo"}  # the version is an int32, the first field
 
 
 def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
-    """Return how to read the bytes of a data message that begins with its version. Raises DecodeError if they are too
-    short, or unknown.
+    """Return the codec for a data message that begins with its version. Raises DecodeError if the bytes are too short
+    or unknown.
 
-    Consumers read a newer version than they know as their newest, and skip the rest (ConsumerProtocol).
+    Consumers read a version newer than they know as their newest one, and ignore the rest (ConsumerProtocol).
     """
     inside = name in NUMBERED_INSIDE
     size = 4 if inside else 2
@@ -79,9 +81,9 @@ def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
 
 
 def add_group_data(message: str, body: Any, dialect: str | None = None) -> None:
-    """Add the contents of bytes fields to the JSON of a message: `_metadata` beside `metadata`, and so on.
+    """Add the contents of bytes fields to a message's JSON: `_metadata` beside `metadata`, and so on.
 
-    Each is {"type", "version", "data"}; of damaged bytes the readable part, with a "reason".
+    Each is {"type", "version", "data"}; damaged bytes give the readable part, with a "reason".
     """
     if message in INSIDE:
         Walk(NONE, dialect).add_inside(message, body)
@@ -90,7 +92,7 @@ def add_group_data(message: str, body: Any, dialect: str | None = None) -> None:
 
 
 class Walk:
-    """One message from its start to its end: which protocol it spoke of last."""
+    """One pass over a message. It remembers the protocol that the last fields named."""
 
     def __init__(self, fields: Fields, dialect: str | None) -> None:
         self.fields, self.dialect = fields, dialect
@@ -98,7 +100,7 @@ class Walk:
         self.name: str | None = None
 
     def note(self, field: str, value: Any) -> None:
-        """Remember a field's value if it names the protocol."""
+        """Remember a field's value if it is the protocol's type or name."""
         if field == self.fields.type:
             self.type = value
         elif field == self.fields.name:
@@ -133,7 +135,7 @@ class Walk:
         return None
 
     def json(self, name: str, data: bytes) -> dict[str, Any]:
-        """Return the message as JSON, with those in it; of a damaged one what could be read, and why not all."""
+        """Return the message as JSON, with the messages inside; for damaged bytes the readable part and the reason."""
 
         try:
             codec, start, version = open_data(name, data, self.dialect)
@@ -145,14 +147,14 @@ class Walk:
         return made if fault is None else made | {"reason": str(fault)}
 
     def add_inside(self, name: str, body: dict[str, Any]) -> None:
-        """Add the contents of a data message's bytes fields."""
+        """Add the contents of the bytes fields of a data message."""
         for field in INSIDE.get(name, {}):
             item = body.get(field)
             if isinstance(item, str) and (inner := self.inner(name, field, raw := base64.b64decode(item))):
                 body[f"_{field}"] = self.json(inner, raw)
 
     def inner(self, name: str, field: str, data: bytes) -> str | None:
-        """Return the message in a field of a data message: of Streams where the protocol is, or may be, that of
+        """Return the message in a field of a data message; that of Streams only if the protocol is, or may be,
         Streams.
         """
         inner = INSIDE.get(name, {}).get(field) if data else None
@@ -161,7 +163,7 @@ class Walk:
         return inner if self.name is None and inner and reads_whole(inner, data, self.dialect) else None
 
     def spans(self, name: str, data: bytes, path: str, offset: int) -> list[Span]:
-        """Return a span for each value of a message that begins at `offset`. Raises DecodeError."""
+        """Return a span for each value of a data message. offset: its start. Raises DecodeError."""
         codec, start, version = open_data(name, data, self.dialect)
         found = [Span("version", 0, start, "int16", version)] if start else []
         codec.spans(data, start, found)
@@ -181,7 +183,9 @@ class Walk:
         return made
 
     def opened(self, span: Span, name: str) -> list[Span]:
-        """Return a bytes field as its length and the values in it; damaged, as it is, with why."""
+        """Return the spans of a bytes field: its length, and the values inside. If these are damaged, return the field
+        with the reason.
+        """
         if not isinstance(span.value, bytes) or not span.value:
             return [span]
         start = span.end - len(span.value)
@@ -210,7 +214,7 @@ def group_data_spans(message: str, spans: list[Span], dialect: str | None = None
 
 
 def reads_whole(name: str, data: bytes, dialect: str | None) -> bool:
-    """Return whether data is this message to its last byte."""
+    """Return whether data is exactly one message of this kind."""
     try:
         codec, start, _ = open_data(name, data, dialect)
         return codec.skip(data, start) == len(data)

@@ -1,8 +1,8 @@
-"""The bytes that Kafka's Java client writes for a message's values: the rules of the generated code of each message.
+"""The rules by which Kafka's Java client writes a message's values, from the generated code of each message.
 
-A tagged field is sent only where it is not at its default. A field that the version lacks is left out where it is
-ignorable or at its default; else the client fails (MessageDataGenerator: UnsupportedVersionException). Strings have at
-most 32,767 bytes. Nothing that only a decoder can know is written: unknown tags, odd encodings, trailing bytes.
+A tagged field is sent only if it is not at its default. A field that the version lacks is left out if it is ignorable
+or at its default; else the client fails (MessageDataGenerator: UnsupportedVersionException). Strings have at most
+32,767 bytes. Data that only a decoder knows is not written: unknown tags, odd encodings, trailing bytes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LONGEST_STRING = 0x7FFF  # bytes
 
 
 def java_value(codec: MessageCodec, value: Mapping[str, Any], dialect: str | None = None) -> dict[str, Any]:
-    """Return the value of which `codec.write` makes the bytes that Kafka's Java client sends.
+    """Return a value that `codec.write` encodes to the bytes of Kafka's Java client.
 
-    It may have fields of other versions. Raises EncodeError if the client fails, and says at which field.
+    The given value may have fields of other versions. Raises EncodeError with the field if the client would fail.
     """
     tables = catalog(dialect)
     message = tables.message(codec.name)
@@ -35,13 +35,15 @@ def java_value(codec: MessageCodec, value: Mapping[str, Any], dialect: str | Non
 
 
 class Writer:
-    """The rules for one version of a message. notes: its definition's comments on fields."""
+    """Applies the rules to one version of a message. notes: the notes on its fields."""
 
     def __init__(self, version: int, notes: Notes) -> None:
         self.version, self.notes = version, notes
 
     def struct(self, fields: Sequence[Field], value: Any, path: str, noted: str) -> dict[str, Any]:
-        """Write a struct. noted: the struct's path in the notes, with a dot. Raises EncodeError."""
+        """Return the value of a struct to write. noted: the struct's path in the notes, with a dot. Raises
+        EncodeError.
+        """
         if not isinstance(value, Mapping):
             raise EncodeError(path, f"needs an object with fields, not {value!r}")
         named = {field.name for field in fields}
@@ -62,7 +64,7 @@ class Writer:
         return made
 
     def check_lacking(self, field: Field, item: Any, path: str, noted: str) -> None:
-        """Raise EncodeError for a value that this version has no field for, and that may not be left out."""
+        """Raise EncodeError for a value without a field in this version, unless it is ignorable or the default."""
         if not self.notes.get(f"{noted}{field.name}", {}).get("ignorable") and not is_default(field, item):
             raise EncodeError(
                 path,
@@ -84,7 +86,7 @@ class Writer:
 
 
 def is_default(field: Field, item: Any) -> bool:
-    """Return whether a field has the value of a new object of Kafka's class."""
+    """Return whether a field has its value in a new object of Kafka's class."""
     if item is None or field.default is None:
         return item is field.default
     if field.is_array:

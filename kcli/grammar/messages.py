@@ -1,4 +1,4 @@
-"""Grammars from tables: the message of an api key and version, or of a name, as a codec."""
+"""Codecs of messages from the tables, by API key and version, or by name."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ENVELOPES = ("EnvelopeRequest", "EnvelopeResponse")
 
 
 def message(name: str, version: int | None = None, dialect: str | None = None) -> MessageCodec:
-    """Return the construct of one version of a message ("FetchRequest", 12); without a version, of the newest.
+    """Return the construct of one version of a message ("FetchRequest", 12); by default, of the newest version.
 
-    dialect: the name or directory of message definitions laid over Kafka's own. Raises UsageError if there is no
-    message of that name, and SchemaError if that version lacks it.
+    dialect: the name or directory of message definitions laid over Kafka's own. Raises UsageError for an unknown name,
+    SchemaError for an unknown version.
     """
     need("name", name, str, "a message's name (FetchRequest)")
     need("version", 0 if version is None else version, int, "a number")
@@ -32,27 +32,27 @@ def message(name: str, version: int | None = None, dialect: str | None = None) -
 
 
 def request(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """Return the request of an API, by key or name. Raises SchemaError for an unknown key or version, UsageError for a
-    name.
+    """Return the codec of an API's request. api: key or name. Raises SchemaError for an unknown key or version,
+    UsageError for an unknown name.
     """
     return data(known_api(api, dialect).request, version, dialect)
 
 
 def response(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """Return the response of an API, by key or name, in its request's version. Raises SchemaError, UsageError as
+    """Return the codec of an API's response, in its request's version. Raises SchemaError and UsageError as
     `request`.
     """
     return data(known_api(api, dialect).response, version, dialect)
 
 
 def request_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """Return the header before that request; for an unknown key the header of flexible versions."""
+    """Return the codec of a request's header; for an unknown key, that of flexible versions."""
     found = find_api(api, dialect)
     return data("RequestHeader", found.request_header_version(version) if found else 2, dialect)
 
 
 def response_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """Return the header before that response; for an unknown key the one without tagged fields."""
+    """Return the codec of a response's header; for an unknown key, that without tagged fields."""
     found = find_api(api, dialect)
     return data("ResponseHeader", found.response_header_version(version) if found else 0, dialect)
 
@@ -60,7 +60,7 @@ def response_header(api: int | str, version: int, dialect: str | None = None) ->
 def unknown(what: str, api_key: int, version: int) -> MessageCodec:
     """Return the codec of a message that the tables lack: all its bytes are "_trailing".
 
-    what: "request" or "response". The bytes are hidden where another version of that message has secrets.
+    what: "request" or "response". JSON hides the bytes if another version of the message has secrets.
     """
     found = find_api(api_key, None)
     name = "" if found is None else found.request if what == "request" else found.response
@@ -81,8 +81,8 @@ def known_api(api: int | str, dialect: str | None) -> model.Api:
 
 @cache
 def data(name: str, version: int, dialect: str | None = None) -> MessageCodec:
-    """Return the message of a name: a request, response, header, record or data message. Raises SchemaError: no such
-    version.
+    """Return the codec of a message by name: a request, response, header, record or data message. Raises SchemaError
+    for an unknown version.
     """
     found = catalog(dialect).message(name)
     if version not in found.versions:
@@ -116,7 +116,7 @@ def struct_of(members: tuple[model.Field, ...], version: int, flexible: bool) ->
 
 
 def field_of(member: model.Field, version: int, flexible: bool) -> Field:
-    """Return the field with the value written by default: a default of null is zero where null is not allowed."""
+    """Return a field with its default; a default of null becomes zero if the version does not allow null."""
     word = word_of(member, version, flexible)
     if member.default is None:
         return Field(member.name, word, word.zero)

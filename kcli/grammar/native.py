@@ -1,6 +1,6 @@
-"""Grammar to compiled core: turns a tree of construct words into a tree of the core's nodes.
+"""Translates a grammar into the compiled core: a tree of construct words into a tree of the core's nodes.
 
-Imported only where the core is built.
+Imported only if the core is built.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kcli.schemas.secrets import BY_NAME, is_secret_config
 if TYPE_CHECKING:
     from kcli.grammar.selection.plan import Branch
 
-# (API key, version) -> nodes of header and body, and the text between theirs; None: no message for an envelope
+# (API key, version) -> nodes of header and body, and the text between them; None if an envelope cannot hold the message
 Inside = Callable[[int, int], tuple[codec.Node, codec.Node, bytes] | None]
 
 DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
@@ -31,10 +31,11 @@ DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
 def to_native(
     word: Word, hidden: Mapping[str, str | Inside] | None = None, guarded: bool = False, path: str = "", depth: int = 0
 ) -> codec.Node:
-    """Return the node of a word and all below it. Raises SchemaError if it is nested deeper than the core goes.
+    """Return the node of a word, with the nodes of all words in it. Raises SchemaError if it is nested deeper than
+    DEEPEST.
 
-    hidden, guarded: as `secrets` of MessageCodec, hidden in JSON; for an envelope's field, those of the message inside.
-    path: of the word, without indices.
+    hidden, guarded: `secrets` and `guarded` of MessageCodec; in place of an envelope's field, the function for the
+    message inside. path: of the word, without indexes.
     """
     below = hidden, guarded, path, depth
     match word:
@@ -60,7 +61,7 @@ def to_native(
 
 @cache
 def scalar(kind: str, nullable: bool, compact: bool) -> codec.Scalar:
-    """Return the node of a type without fields; those of all messages share it."""
+    """Return the node of a type without fields, which all messages share."""
     return codec.Scalar(kind, nullable, compact)
 
 
@@ -90,7 +91,7 @@ def batch_header() -> codec.Message:
 
 
 def program(branch: Branch, node: codec.Node) -> list[dict[str, Any]]:
-    """Return the parts that read a selected word, in the order of its bytes. node: the word's."""
+    """Return the parts of a program that reads a selected word, in the order of its bytes. node: the word's."""
     parts: list[dict[str, Any]] = []
     emit(branch.word, node, branch, parts)
     return parts
@@ -103,16 +104,16 @@ def head(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def fills(part: dict[str, Any]) -> bool:
-    """Return whether a part of a program fills a slot; that of tags may have one for each, or a level
-    of unknown ones.
+    """Return whether a part of a program fills a slot. A part for tags may have a slot for each tag, or a level of
+    unknown tags.
     """
     slots = [part.get("slot", -1), part.get("level", -1), *(present for _, present, _ in part.get("tags", ()))]
     return bool(part.get("picks")) or max(slots) >= 0
 
 
 def filled(parts: list[dict[str, Any]]) -> set[int]:
-    """Return the slots that a program fills for any bytes; a part that is below tags or may be null fills none of
-    these.
+    """Return the slots that a program fills for any bytes; slots in tags or in a struct that may be null are not among
+    them.
     """
     slots: set[int] = set()
     for part in parts:
@@ -124,7 +125,7 @@ def filled(parts: list[dict[str, Any]]) -> set[int]:
 
 
 def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
-    """Append the steps of a word to `parts`. branch: what of it is selected; None: nothing, so that it is skipped."""
+    """Append the parts for a word to `parts`. branch: the selection in it; None to skip the word."""
     wanted = branch is not None and (branch.slot >= 0 or branch.below or branch.element is not None)
     match word:
         case Primitive():
@@ -151,7 +152,7 @@ def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[s
 
 
 def emit_run(width: int, picks: list[tuple[str, int]], parts: list[dict[str, Any]]) -> None:
-    """Append fixed bytes, in one run with those before them. picks: (type, slot) of the field that begins here."""
+    """Append bytes of fixed width to the last run, or begin one. picks: (type, slot) of the field that begins here."""
     if not parts or parts[-1]["what"] != "run":
         parts.append({"what": "run", "width": 0, "picks": []})
     run = parts[-1]

@@ -1,4 +1,4 @@
-"""The readable part of a message before an error: the spans of its fields, as JSON in the form of whole messages."""
+"""Makes JSON of the readable part of a message before an error, from the spans of its fields."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kcli.grammar.words.word import JsonForm
 from kcli.schemas.model import SCALARS
 
 NAME_OR_INDEX = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
-NOTES = ("tag count", "tag and size")  # spans of no field
+NOTES = ("tag count", "tag and size")  # spans that are no fields
 
 
 def partial_json(spans: Iterable[Span], form: JsonForm) -> dict[str, Any]:
-    """Return the fields of one message's spans, nested as in its JSON. form: how records are shown."""
+    """Return the fields of one message's spans, nested as in its JSON. form: of the records."""
     made: dict[str, Any] = {}
     for span in spans:
         if span.type == "unknown tagged field":
@@ -32,7 +32,7 @@ def partial_json(spans: Iterable[Span], form: JsonForm) -> dict[str, Any]:
 
 
 def put(made: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value where its path leads; objects and lists on the way are made."""
+    """Put a value at a path, and make the objects and lists that lead there."""
     at: Any = made
     words = [name or int(index) for name, index in NAME_OR_INDEX.findall(path)]
     for word, following in pairwise(words):
@@ -44,7 +44,7 @@ def put(made: dict[str, Any], path: str, value: Any) -> None:
 
 
 def step(at: Any, word: str | int, empty: Any) -> Any:
-    """Return the value in `at` under a name or index; `empty` replaces one that is no object or list."""
+    """Return the value in `at` under a name or index. empty: replaces a value of another type."""
     if isinstance(word, int):
         at.extend({} for _ in range(word + 1 - len(at)))
     elif not isinstance(at.get(word), type(empty)):
@@ -53,7 +53,7 @@ def step(at: Any, word: str | int, empty: Any) -> Any:
 
 
 def json_of(span: Span, form: JsonForm) -> Any:
-    """Return a field's value as JSON; a count stands for its array, still empty."""
+    """Return a field's value as JSON; for a count, its empty array."""
     value, kind = span.value, span.type.rpartition(" ")[2]
     if isinstance(value, Hidden):
         return redacted(value.size)

@@ -1,4 +1,4 @@
-"""The fields at fixed places at the start of a frame: its length, and of a request API key, version and client id."""
+"""The fields at fixed offsets of a frame: its length, and in a request API key, version and client id."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
 
 PREFIX = 4  # bytes of the length in front of a frame on a connection
-LEAST = 4  # bytes of a frame: API key and version of a request, correlation id of a response
-CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
+LEAST = 4  # bytes of a frame: API key and version of a request, or correlation id of a response
+CLIENT_ID = 8  # its offset in a request's header, after key, version and correlation id
 HEAD = Struct(">hhi")  # API key, version, correlation id
-BIG, LITTLE = Struct(">i"), Struct("<i")  # the length in front of a frame, and one written wrongly
+BIG, LITTLE = Struct(">i"), Struct("<i")  # the length prefix of a frame, and a wrong one
 
 
 def starts_with_length(data: Buffer, start: int = 0) -> bool:
-    """Return whether the length of a frame stands there, and the frame is all that is behind it."""
+    """Return whether data has a length prefix at `start`, and exactly this frame after it."""
     left = len(data) - start - PREFIX
     return left >= LEAST and int.from_bytes(data[start : start + PREFIX], "big") == left
 
 
 def chain(data: Buffer, order: Struct = BIG, extra: int = 0) -> list[tuple[int, int]]:
-    """Return (start, end) of each frame, [] where the lengths do not lead to the end. extra: bytes that a length counts
-    besides its frame.
+    """Return (start, end) of each frame; [] if the lengths do not lead exactly to the end. extra: bytes that a length
+    counts beyond its frame.
     """
     size_at, frames, at, end = order.unpack_from, [], 0, len(data)
     while at < end:
@@ -37,7 +37,7 @@ def chain(data: Buffer, order: Struct = BIG, extra: int = 0) -> list[tuple[int, 
 
 
 def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
-    """Return (API key, version) of the request frame at `start`. Raises DecodeError if it is too short for them."""
+    """Return (API key, version) of the request frame at `start`. Raises DecodeError if it is too short."""
     left = len(data) - start
     if left < 4:
         raise DecodeError("requestApiKey", start, f"needs 4 bytes of api key and version at {start:#x}, {left} left")
@@ -46,9 +46,9 @@ def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
 
 
 def client_id_of(frame: Buffer) -> bytes | None:
-    """Return the client id of a request frame from its fixed place; None for null or a frame that is cut there.
+    """Return the client id of a request frame; None for null, or if the frame is cut before its end.
 
-    Compiled twin: core/codec/request_header.h. ControlledShutdown v0 alone has no client id there.
+    Compiled twin: core/codec/request_header.h. Only ControlledShutdown v0 has no client id at this offset.
     """
     size = int.from_bytes(frame[CLIENT_ID : CLIENT_ID + 2], "big", signed=True)
     found = bytes(frame[CLIENT_ID + 2 : CLIENT_ID + 2 + max(0, size)])

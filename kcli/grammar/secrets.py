@@ -1,6 +1,6 @@
-"""Hides secrets in output: in the JSON form of a message, and among the bytes of its fields.
+"""Hides secrets in output: in the JSON form of a message, and in the spans of its fields.
 
-Values that are read stay exact; only renderings hide. A hidden value shows its size alone.
+Decoded values stay exact; only output hides them. A hidden value shows only its size.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kcli.grammar.words.trace import INDEX, Span
 from kcli.schemas.secrets import ALWAYS, is_secret_config
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
 
-OF_NO_FIELD = ("count", "tag and size", "struct")  # ends of the types of such spans
-LEAST_HIDDEN = 4  # bytes of a number
-LARGE = re.compile(r"\d{4}")  # a count of entries: two printable bytes that are read as one are more
-WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
+OF_NO_FIELD = ("count", "tag and size", "struct")  # the ends of types of spans that are no fields
+LEAST_HIDDEN = 4  # bytes; shorter numbers are shown
+LARGE = re.compile(r"\d{4}")  # a count of entries that may be two printable bytes
+WHOLE = ("_trailing", "_encodings")  # they may hold bytes of any field
 
 
 class Hidden:
-    """A value that is not shown; size: its bytes."""
+    """A value that is not shown. size: bytes."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -32,14 +32,14 @@ class Hidden:
 
 
 def redacted(size: int) -> dict[str, int]:
-    """Return the JSON that replaces a secret of so many bytes."""
+    """Return the JSON that replaces a secret of this many bytes."""
     return {"redacted": size}
 
 
 def hide_secrets(made: Any, fields: Mapping[str, str]) -> None:
-    """Hide the secrets in a message's JSON form, in place; fields: as kcli.schemas.secrets.secret_fields.
+    """Hide the secrets in a message's JSON form, in place. fields: as kcli.schemas.secrets.secret_fields.
 
-    Unknown tags, bytes after the message and odd encodings are hidden, too: any of them may have a secret's bytes.
+    Unknown tags, bytes after the message and odd encodings are hidden, too, as any of them may have a secret's bytes.
     """
     for path, how in fields.items():
         hide_path(made, path.split("."), how, 0)
@@ -47,7 +47,7 @@ def hide_secrets(made: Any, fields: Mapping[str, str]) -> None:
 
 
 def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
-    """Hide the values at a path. resource: the type of the resource that the configs belong to."""
+    """Hide the values at a path. resource: the type of the resource to which the configs belong."""
     if isinstance(value, list):
         for item in value:
             hide_path(item, names, how, resource)
@@ -62,13 +62,13 @@ def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
 
 
 def is_hidden_config(entry: Mapping[str, Any], resource: int) -> bool:
-    """Return whether an entry of configs has a secret's name, or none that can be read."""
+    """Return whether an entry of configs has a secret's name, or no readable name."""
     name = entry.get("name")
     return not isinstance(name, str) or is_secret_config(name, resource)
 
 
 def size_of(text: str, how: str) -> int:
-    """Return the size in bytes: of base64 text for a field of bytes, else of the text."""
+    """Return the size in bytes of a text, or of the bytes that base64 text stands for if the field is always secret."""
     return len(base64.b64decode(text)) if how == ALWAYS else len(text.encode(errors="surrogatepass"))
 
 
@@ -93,9 +93,9 @@ def hide_unknown(value: Any) -> None:
 
 
 def hide_records(value: Any, metadata: bool = False) -> None:
-    """Hide the raw records of Kafka's own metadata log in a message's JSON form, in place.
+    """Hide the raw records of Kafka's metadata log in a message's JSON form, in place.
 
-    metadata: the topic at hand is that log. Its records may hold SCRAM keys and configs.
+    metadata: the current topic is that log, whose records may hold SCRAM keys and configs.
     """
     if isinstance(value, list):
         for item in value:
@@ -114,8 +114,8 @@ def hide_records(value: Any, metadata: bool = False) -> None:
 
 
 def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
-    """Return the spans of a message that has secrets, with Hidden as the value of each secret."""
-    said: dict[str, Any] = {}  # names and resource types met so far, by path
+    """Return the spans of a message with secrets, with Hidden as the value of each secret."""
+    said: dict[str, Any] = {}  # names and resource types so far, by path
     made = []
     for span in spans:
         if span.path.endswith(("name", "resourceType")):
@@ -125,21 +125,21 @@ def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
 
 
 def hide_span(span: Span) -> Span:
-    """Return the span with a Hidden of the same size for its value."""
+    """Return the span with Hidden in place of its value."""
     size = len(span.value.encode()) if isinstance(span.value, str) else len(span.value)
     return span._replace(value=Hidden(size))
 
 
 def hide_broken(spans: list[Span]) -> list[Span]:
-    """Return the spans of a message that has secrets and breaks off, or has bytes behind it: a wrong length may have
-    put a secret's bytes into any of its fields. Hidden are texts, bytes, numbers of four bytes and more, large counts.
+    """Return the spans of a message with secrets that ends early, or has bytes after it, as a wrong length may have put
+    a secret's bytes into any field. Texts, bytes, numbers of four bytes and more, and large counts are hidden.
     """
     return [hide_value(span) for span in spans]
 
 
 def hide_header(spans: list[Span]) -> list[Span]:
-    """Return the spans of the header of such a message. Hidden are unknown tags, and a client id that does not print:
-    it has swallowed the next fields.
+    """Return the spans of such a message's header. Unknown tags are hidden, and so is a client id that is not
+    printable, as it may contain the next fields.
     """
     return [hide_span(span) if may_have_swallowed(span.value) else span for span in spans]
 

@@ -1,4 +1,4 @@
-"""Topic names beside topic ids: learnt where a message has both, shown where it has the id alone."""
+"""Learns topic names from messages that have both name and id, and adds names to messages that have only the id."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TOPIC_NAME = "_topicName"
 
 
 class Names(Protocol):
-    """kcli.core.codec.messages.Names, or anything like it."""
+    """The interface of kcli.core.codec.messages.Names."""
 
     def learn(self, uuid: bytes, name: str) -> None:
-        """Remember the name of a topic's id (16 bytes)."""
+        """Remember the name of a topic id (16 bytes)."""
 
     def get(self, uuid: bytes) -> str | None:
-        """Return the name as JSON text; None: unknown."""
+        """Return the name as JSON text; None if it is unknown."""
 
 
 def teaches(word: Any) -> bool:
-    """Return whether values of a grammar's word have a topic's name beside its id."""
+    """Return whether values of a word can have a topic's name beside its id."""
     words = getattr(word, "words", None)
     if words is None:
         return hasattr(word, "subcon") and teaches(word.subcon)
@@ -36,7 +36,7 @@ def teaches(word: Any) -> bool:
 
 @cache
 def naming_apis(dialect: str | None) -> frozenset[int]:
-    """Return keys of the APIs with a version that can teach topic names: `teaches`, by the tables alone."""
+    """Return the keys of APIs whose tables have a version with a topic's name beside its id."""
     tables = catalog(dialect)
     sides = {key: (api.request, api.response) for key, api in tables.apis.items()}
     found = {
@@ -48,14 +48,14 @@ def naming_apis(dialect: str | None) -> frozenset[int]:
 
 
 def has_both(fields: Sequence[Field]) -> bool:
-    """Return whether some version has a topic's name beside its id, in these fields or below one of them."""
+    """Return whether some version has a topic's name beside its id, in these fields or nested ones."""
     named = [field.versions for field in fields if field.name in NAME_FIELDS]
     known = [field.versions for field in fields if field.name == "topicId"]
     return any(one & other for one in named for other in known) or any(has_both(field.fields) for field in fields)
 
 
 def annotate(value: Any, names: Names) -> None:
-    """Walk a message's value: learn, and put "_topicName" where a known id stands alone."""
+    """Walk a message's value: learn names, and add "_topicName" beside a known id without a name."""
     if isinstance(value, list):
         for item in value:
             if isinstance(item, (dict, list)):

@@ -1,5 +1,5 @@
-"""Captures of several clusters: each is judged alone. Broker ids, and names of topics and groups, may be the same in
-two clusters; what happens in the one says nothing of the other.
+"""Judges captures of several clusters, each cluster alone: two clusters may have the same broker ids and names of
+topics and groups, without a relation between them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from kcli.finding import SEVERITIES, Finding
 from kcli.rules.judgement import judge
 from kcli.rules.rule_tables import Apart, RuleTables
 
-MOST = 16  # clusters that are judged alone, the largest; a judgement takes time
+MOST = 16  # the largest clusters, each judged alone, as a judgement takes time
 SEVERAL = "SELECT count(DISTINCT cluster_id) > 1 AS several FROM cluster_ids"
-# The addresses of each cluster: those that answer, and those that the answers name.
+# The addresses of each cluster: its servers that sent responses, and those that these responses advertise.
 ADDRESSES = """
 SELECT cluster_id, server AS address FROM cluster_ids
 UNION
@@ -27,7 +27,9 @@ GROUP BY connection
 
 
 def judge_clusters(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
-    """Judge each cluster alone, see `judge`. Servers of an unknown cluster count to that with the most connections."""
+    """Judge each cluster alone, as `judge` does. Servers of an unknown cluster count to the one with the most
+    connections.
+    """
     clusters = clusters_of(tables)
     if len(clusters) < 2:
         return judge(tables, files)
@@ -47,8 +49,8 @@ def judge_clusters(tables: RuleTables, files: str) -> tuple[list[Finding], list[
 
 
 def clusters_of(tables: RuleTables) -> list[set[str]]:
-    """Return the addresses of each cluster. Clusters with an address in common count as one: it may be a proxy, or a
-    cluster that was made anew.
+    """Return the addresses of each cluster; [] unless there are several cluster ids. Clusters that share an address
+    count as one: it may be a proxy, or the cluster may have been created anew.
     """
     [row] = tables.ask(SEVERAL)
     if not row["several"]:

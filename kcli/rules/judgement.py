@@ -1,4 +1,4 @@
-"""Judges tables by all rules."""
+"""Judges the tables of captures by all rules."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ FROM software s JOIN link_ends e ON s.client = e.client JOIN links l ON e.connec
 
 
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings that no other explains, most severe first, and the explained ones. files: names of captures
-    for commands.
+    """Return the findings that no other finding explains, most severe first, and the explained ones. files: names of
+    captures for commands.
     """
     asked = rules_to_ask(tables)
     stages = {rule.sql: rule.rests_on for rule in asked}
@@ -58,7 +58,7 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
         mine, others = times[id(some)], times[id(other)]
         return mine is not None and others is not None and max(mine.start, others.start) >= min(mine.stop, others.stop)
 
-    # topic ids still count as names here: a subject without a topic would match any
+    # Topic ids are removed only after this, as a subject without a topic would match any.
     kept, explained = without_consequences(every, RULES, apart)
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})

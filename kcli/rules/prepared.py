@@ -1,7 +1,7 @@
-"""Tables that rules share, made once out of the facts, in SQL that DuckDB and Spark both run.
+"""Tables that several rules read, derived once from the facts, in SQL that both DuckDB and Spark run.
 
-Where the two call a function by different names, Spark's is used; `kcli.rules.rule_tables` teaches DuckDB those
-(MACROS). Times are nanoseconds since 1970 (`ns`: of the request), seconds where a column says so.
+If the two have different names for a function, Spark's is used; `kcli.rules.rule_tables` defines it in DuckDB (MACROS).
+Times are ns since 1970 (`ns` is the request's), or seconds if a column says so.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 BETWEEN_CAPTURES_NS = 60_000_000_000  # without any connection for this long, one capture has ended and another begins
 # gaps that separate captured periods: only the longest, to bound the number of periods in a hostile capture
 MOST_GAPS = 1000
-# Requests that only inspect the cluster, beside Metadata.
+# Requests other than Metadata that only inspect the cluster.
 LOOKS = """(
     'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
     'OFFSET_FETCH', 'LIST_OFFSETS', 'DESCRIBE_PRODUCERS', 'LIST_TRANSACTIONS', 'DESCRIBE_TRANSACTIONS',
     'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
     'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
   )"""
-# requests of clients that do more than inspect
+# Requests of clients that do more than inspect the cluster.
 WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')"
 
-# The latency beyond the wait that the request allows, in a row of `calls`; null: unknown.
+# The latency (ms) beyond the wait that the request allows, from a row of `calls`; null if unknown.
 BEYOND_WAIT_MS = f"""
 CASE WHEN api IN {WAITING} THEN NULL
      WHEN api != 'FETCH' THEN latency_ms
@@ -52,13 +52,13 @@ GROUP BY client_id, address
 HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
   OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
 """
-# The number of client ids in rows with `client_id` and `inner_client`, and of the ids that only brokers use.
+# The number of client ids, and of the ids that only brokers use, in rows with `client_id` and `inner_client`.
 CLIENT_COUNTS = """count(DISTINCT client_id) AS clients,
        count(DISTINCT client_id) - count(DISTINCT CASE WHEN NOT inner_client THEN client_id END) AS broker_clients"""
 # Errors of normal operation: a member asks for its id, or a version or a fetch session is negotiated.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
 
-# Whether an `error` of an `api` says that something is wrong: starting clients and members meet the others.
+# Whether an `error` of an `api` is a problem. The excluded errors occur when clients and members start.
 TROUBLES = """
 error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
 AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') AND error NOT LIKE 'COORDINATOR_%'
@@ -66,7 +66,7 @@ AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') AND error NOT L
 AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
 """.strip()
 
-# When the client, or the server, ended a TCP connection; null where it did not.
+# When the client, or the server, ended a TCP connection; null if it did not.
 CLIENT_END = "least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns))"
 SERVER_END = "least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns))"
 # The join of a batch `b` with the partition `p` of the Produce request that sent it.
@@ -205,7 +205,7 @@ SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id
        p.count AS records, p.size_in_bytes, p.crc, p.crc_valid
 FROM record_batches p {BY_ID}
 """,
-    # Servers with followers: acks=all waits for these.
+    # Servers with followers: a Produce with acks=all waits for these.
     "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
     # Answered requests. own_ms: the latency beyond the wait that the request asks for; null: unknown.
     "timed": f"""
@@ -215,9 +215,9 @@ SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_i
 FROM calls c LEFT JOIN replicated r ON c.server = r.server
 WHERE latency_ms IS NOT NULL
 """,
-    # The last time at which a request of a connection was answered, or may have been: answers come in order, and where
-    # bytes are missing in the capture there may be answers. The same holds without any packet of the broker, unless the
-    # client sends its own again and again.
+    # The last time at which a request of a connection was answered, or may have been. Responses arrive in order, and
+    # bytes that the capture misses may hold responses. The same is true if the capture has no packet of the broker,
+    # unless the client retransmits again and again.
     "heard": """
 SELECT connection, max(ns) AS ns
 FROM (
@@ -245,8 +245,8 @@ SELECT {", ".join(f"t.{each}" for each in RULE_FACTS["tcp"].names if each != "ac
        coalesce(l.request_bytes, 0) AS request_bytes, coalesce(l.response_bytes, 0) AS response_bytes
 FROM tcp t LEFT JOIN links l ON t.connection = l.connection
 """,
-    # Times when a broker went away: most of its connections ended within moments, and others were refused after that.
-    # Those that began meanwhile do not count.
+    # Times when a broker was down: most of its connections ended at about the same time, and new ones were refused
+    # afterwards. Connections that began in between do not count.
     "outages": f"""
 WITH ends AS (
   SELECT server, connection, first_ns, client_id,

@@ -1,4 +1,4 @@
-"""The tables that rules read, in DuckDB: each is made when a query reads it."""
+"""The tables of rules in DuckDB, each made when a query first reads it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kcli.tables.rule_facts import RULE_FACTS
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
 # Tables whose rows belong to connections: rules can leave connections out of these.
 SAID_ON = (*LARGEST, "undecodable", "called_links")
-OF_SERVERS = ("advertised", "cluster_ids")  # tables of what servers say, each thing once
-# Tables filled from captures; all other tables are made of them (`prepared`).
+OF_SERVERS = ("advertised", "cluster_ids")  # tables of statements by servers, one row for each
+# Tables filled from captures; all others are derived from them (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
     "logins", *RULE_FACTS,
@@ -102,7 +102,7 @@ class RuleTables(DuckDbSession):
             self.left_out = connections
 
     def set_apart(self, apart: Apart) -> None:
-        """Leave out all that is of these servers, facts of TCP, too, until others are set apart."""
+        """Leave out all rows of these servers, including facts of TCP, until the next call."""
         if apart.servers or self.apart.servers:
             self.forget()
             self.apart = apart

@@ -15,7 +15,7 @@ LIBRARIES = {
     "kgo": "franz-go",
     "kafka-python": "kafka-python",
 }
-# Only settings with another name. kafka-python writes Java's names with underscores.
+# Only settings with another name than in Java. kafka-python writes Java's names with underscores.
 NAMES = {
     "librdkafka": {
         "fetch.max.wait.ms": "fetch.wait.max.ms",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, WORK
 
 # Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
-# seconds: from the first request to the last answer; left_seconds: between the ends of connections that clients closed;
-# cut_connections: those that servers closed first;
-# most_looks: the most inspecting requests of a client that does nothing else. A join that waits is answered late, or
-# never.
+# seconds: from the first request to the last response; left_seconds: between the ends of connections that clients
+# closed; cut_connections: connections that servers closed first; most_looks: the most inspecting requests of a client
+# that does nothing else. A join that waits has a late response, or none.
 SIGNS = f"""
 WITH by_api AS (
   SELECT api, server, client_id, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,

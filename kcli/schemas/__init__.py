@@ -1,1 +1,1 @@
-"""Facts about Kafka's messages, as data: `catalog.catalog()` finds them, `errors` names error codes."""
+"""Facts about Kafka's messages: `catalog.catalog()` returns their definitions, `errors` names error codes."""

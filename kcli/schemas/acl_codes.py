@@ -1,4 +1,4 @@
-"""Numbers in fields of messages about ACLs, named as Kafka's enums name them."""
+"""Numbers in the fields of messages about ACLs, with the names of Kafka's enums."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Resource(IntEnum):
-    """A type of resource that ACLs are about (ResourceType)."""
+    """The type of a resource in an ACL (ResourceType)."""
 
     UNKNOWN, ANY, TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN, USER = range(8)
 
@@ -19,7 +19,9 @@ class Operation(IntEnum):
 
 
 class Pattern(IntEnum):
-    """The pattern by which a name stands for resources (PatternType). MATCH: in filters, every one that takes it."""
+    """The type of a resource's name in an ACL (PatternType). MATCH is only for filters, and stands for all types that
+    match.
+    """
 
     UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
 

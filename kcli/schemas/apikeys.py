@@ -1,4 +1,4 @@
-"""API keys that kcli's code names, as Kafka's ApiKeys names them. A test holds them against the tables."""
+"""API keys used in kcli's code, with the names of Kafka's ApiKeys. A test compares them with the tables."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ DESCRIBE_SHARE_GROUP_OFFSETS = 90
 ALTER_SHARE_GROUP_OFFSETS = 91
 DELETE_SHARE_GROUP_OFFSETS = 92
 
-# Of the third draft of KIP-227 (the dialect kip-227-draft), which has no key of Apache's.
+# The third draft of KIP-227 (the dialect kip-227-draft); Apache Kafka has no such key.
 INCREMENTAL_FETCH = 30227

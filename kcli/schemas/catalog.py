@@ -1,4 +1,4 @@
-"""The catalogs that there are: the stock tables, or those with a dialect laid over them."""
+"""Opens the catalog of the stock tables, or the same with a dialect laid over it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ catalogs: dict[str | os.PathLike[str] | None, Catalog] = {}
 
 
 def catalog(dialect: str | os.PathLike[str] | None = None) -> Catalog:
-    """Return the stock tables, or those under a dialect: the name of one that comes with kcli, or a directory of
+    """Return the stock tables, or those with a dialect: the name of one that comes with kcli, or a directory of
     definitions.
 
-    The same object each time. Raises UsageError for an unknown dialect, SchemaError for definitions that make no sense.
+    Later calls return the same object. Raises UsageError for an unknown dialect, SchemaError for invalid definitions.
     """
     found = catalogs.get(dialect)
     if found is None:

@@ -1,7 +1,7 @@
-"""The names of Kafka's configs whose values are no secrets, and of those whose values are.
+"""The names of Kafka's configs, sorted into secrets and others.
 
-Both are read out of Kafka's own definitions (ConfigDef: KafkaConfig, LogConfig, GroupConfig, ClientMetricsConfigs, and
-the quotas of QuotaConfigs), of releases 1.1 to 4.4. Configs of type PASSWORD are secrets.
+They are from Kafka's own definitions (ConfigDef: KafkaConfig, LogConfig, GroupConfig, ClientMetricsConfigs, and the
+quotas of QuotaConfigs) in releases 1.1 to 4.4. Configs of type PASSWORD are secrets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Default values of fields, as Kafka's generator reads their texts (FieldSpec): numbers by Java's own parsers."""
+"""Parses the default values of fields like Kafka's generator (FieldSpec), which uses Java's number parsers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from kcli.java_properties import java_text, number_of
 from kcli.schemas.model import INTEGERS
 
-# Texts, as they are rarely needed: Python keeps those that it has compiled.
+# Not compiled here, as they are rarely needed; Python's re caches compiled patterns.
 HEX = r"[+-]?[0-9a-fA-F]{1,40}"
-# Double.parseDouble: white space around it, Java's names, the suffixes of its literals.
+# Double.parseDouble: white space around the number, Java's names, suffixes of literals.
 DECIMAL = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 BINARY = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+"
 DOUBLE = rf"[\0- ]*([+-]?)(?:(NaN|Infinity)|(?:({DECIMAL})|({BINARY}))[fFdD]?)[\0- ]*"
@@ -20,14 +20,14 @@ MOST_DIGITS = 400
 
 
 def default_text(given: Any) -> str:
-    """Return a default as the text that Jackson makes of it. Raises ValueError: a list or an object."""
+    """Return a default as text, as Jackson converts it. Raises ValueError for a list or an object."""
     if isinstance(given, list | dict):
         raise ValueError("a text expected")
     return java_text(given)
 
 
 def default_value(kind: str, text: str) -> object:
-    """Return the value of a scalar type that a text, not "null", stands for. Raises ValueError: what was expected."""
+    """Return the value of a scalar type in a text other than "null". Raises ValueError, with what was expected."""
     if kind in INTEGERS:
         return integer(kind, text)
     if kind == "bool":

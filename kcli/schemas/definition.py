@@ -1,8 +1,8 @@
-"""Message definitions in Kafka's JSON form -> Message.
+"""Parses message definitions in Kafka's JSON form into Message.
 
-The form is that of the files under `common/message` in Kafka's jars; kcli's own tables and users' dialects have it too.
-Kafka's files hold `//` comments, sometimes text after the JSON (2.8.2, DescribeProducersRequest), a field that leaves
-out `versions` because it is tagged (3.5.2, FetchRequest), and tags as text (before 4.1).
+It is the form of the files under `common/message` in Kafka's jars, of kcli's own tables, and of users' dialects.
+Kafka's files have `//` comments, in one case text after the JSON (2.8.2, DescribeProducersRequest), a field without
+`versions` because it is tagged (3.5.2, FetchRequest), and tags as text (before 4.1).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from kcli.schemas.ranges import ALL, NONE, Range
 
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 ZERO_UUID = "A" * 22
-LARGEST = 1 << 20  # bytes of a file
+LARGEST = 1 << 20  # bytes of a definition file
 MOST_NESTED = 32
-MOST_FIELDS = 10_000  # of a message, those of a struct counted at each place where it stands
+MOST_FIELDS = 10_000  # fields of a message; those of a struct count at each use
 COMMENT = r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/'
 
 
 def check_size(path: Path) -> None:
-    """Refuse a file that is larger than a definition may be. Raises SchemaError."""
+    """Raise SchemaError if a file is larger than a definition may be."""
     if (size := path.stat().st_size) > LARGEST:
         raise SchemaError(f"{size} bytes are too many for a message definition")
 
 
 def parse_text(text: str) -> Raw:
-    """Parse the JSON object at the start of a definition's text; comments and what follows it are passed over. Raises
+    """Parse the JSON object at the start of a definition's text; ignore comments, and the text after it. Raises
     SchemaError.
     """
     bare = blanked(text)
@@ -53,24 +53,24 @@ def parse_text(text: str) -> Raw:
 
 
 def blanked(text: str) -> str:
-    """Return a definition's text with blanks for its comments."""
+    """Return a definition's text with comments replaced by blanks."""
     import re
 
     return re.sub(COMMENT, lambda found: blank(found.group()), text.removeprefix("\ufeff"), flags=re.DOTALL)
 
 
 def blank(found: str) -> str:
-    """Keep a text, and blank a comment, so that errors name the right line and column."""
+    """Return a string literal unchanged, and a comment as blanks, so that errors have the right line and column."""
     return found if found.startswith('"') else "\n".join(" " * len(line) for line in found.split("\n"))
 
 
 def camel(name: str) -> str:
-    """Return a field's name in JSON: only its first letter is lowered (`ISRs` -> `iSRs`)."""
+    """Return a field's name in JSON, with a small first letter (`ISRs` -> `iSRs`)."""
     return name[:1].lower() + name[1:]
 
 
 def build(raw: Raw) -> Message:
-    """Return the message that a definition means. SchemaError names the field that makes no sense."""
+    """Return the message of a definition. Raises SchemaError with the invalid field."""
     name = text_at(raw, "name", "the message")
     kind = text_at(raw, "type", name)
     if kind not in KINDS:
@@ -94,7 +94,9 @@ def build(raw: Raw) -> Message:
 
 
 def releases(raw: Raw) -> tuple[Releases, ...]:
-    """Parse `"releases": {"2.8-3.9": ["0-17", "zkBroker broker", "unstable"]}`: who has which versions."""
+    """Parse `"releases": {"2.8-3.9": ["0-17", "zkBroker broker", "unstable"]}`: the versions and listeners of
+    releases.
+    """
     found = []
     for span, (versions, listeners, *marks) in raw.get("releases", {}).items():
         since, _, until = span.partition("-")
@@ -131,7 +133,9 @@ def range_at(raw: Raw, key: str, where: str, *, required: bool = False) -> Range
 
 
 class Structs:
-    """Builds fields, and knows the structs of one message by name: a field may name one that stands elsewhere."""
+    """Builds fields. It has the structs of one message by name, as a field may refer to a struct elsewhere in the
+    message.
+    """
 
     def __init__(self, message: str, raw: Raw) -> None:
         self.known: dict[str, Any] = {}
@@ -172,9 +176,9 @@ class Structs:
         )
 
     def members(self, struct: str, raw: Raw, path: str) -> tuple[Field, ...]:
-        """Return the members of a struct: those given with the field, or those of the struct of that name.
+        """Return the members of a struct, from the field itself or from the struct of that name.
 
-        Raises SchemaError.
+        Raises SchemaError if there is none.
         """
         if "fields" in raw:
             self.known.setdefault(struct, raw["fields"])

@@ -1,4 +1,4 @@
-"""The keys of message definitions, and their values as Jackson makes them: Kafka's generator reads them with it."""
+"""The keys of message definitions, and their values as coerced by Jackson, with which Kafka's generator reads them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": F
 
 
 def coerce(raw: Raw, keys: dict[str, type] = MESSAGE_KEYS) -> None:
-    """Turn the values of a definition into those that Jackson makes of them, in place: texts into numbers and back, one
-    value into a list of one; null is as no key at all. Other values stay (see `fits`), and so do unknown keys.
+    """Coerce the values of a definition in place, as Jackson does: texts to numbers and back, one value to a list of
+    one; a null is removed like a missing key. Values that cannot be coerced (see `fits`) and unknown keys stay.
     """
     for key, kind in keys.items():
         if key in raw:
@@ -68,7 +68,7 @@ def coerce(raw: Raw, keys: dict[str, type] = MESSAGE_KEYS) -> None:
 
 
 def coerced(value: Any, kind: type) -> Any:
-    """Return what Jackson makes of a value where this type is expected; None: null. What it refuses is returned."""
+    """Return a value as Jackson coerces it to a type; None for null. A value that it rejects is returned unchanged."""
     if isinstance(value, str) and kind in (int, bool):
         value = value.strip()
         return None if value in ("", "null") else number_in(value) if kind is int else BOOLEANS.get(value, value)
@@ -91,7 +91,7 @@ def number_in(text: str) -> int | str:
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Return whether a value that Jackson has made is of this type."""
+    """Return whether a coerced value has this type."""
     if kind in (list, tuple):
         return isinstance(value, list) and all(isinstance(each, dict if kind is list else str) for each in value)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

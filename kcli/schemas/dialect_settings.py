@@ -1,4 +1,4 @@
-"""dialect.json: what the definitions of a dialect have no place for, read and judged by one list of rules."""
+"""Reads and checks dialect.json, the settings of a dialect that definitions cannot hold."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kcli.schemas.ranges import HIGHEST
 
 SETTINGS = "dialect.json"
 KEYS: dict[str, type] = {"apiKeys": dict, "errors": dict, "source": str}
-# The rule of what is passed over: everything else is refused.
+# The only rule whose faults are ignored; all others make the file invalid.
 IGNORED = "unknown-setting"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class SettingFault(NamedTuple):
-    """at: the JSON object that it is about; path: the setting, "apiKeys.Greet"."""
+    """at: the JSON object with the fault; path: the setting, "apiKeys.Greet"."""
 
     at: dict[str, Any]
     path: str
@@ -29,7 +29,7 @@ class SettingFault(NamedTuple):
 
 @dataclass(slots=True)
 class Settings:
-    """The settings of a file that make sense: api_keys by API, errors by code; faults: the others."""
+    """The valid settings of a file: api_keys by API, errors by code; faults: the invalid settings."""
 
     source: str = ""
     api_keys: dict[str, int] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Settings:
 
 
 def read_settings(raw: dict[str, Any]) -> Settings:
-    """Return the settings in the JSON of a file."""
+    """Return the settings in the JSON object of a file."""
     found = Settings()
     for key in raw.keys() - KEYS.keys():
         near = suggestion(key, KEYS) or f"; there are {', '.join(KEYS)}"
@@ -86,7 +86,7 @@ def take_errors(found: Settings, raw: dict[str, Any]) -> Iterator[SettingFault]:
 
 
 def integer(value: Any) -> int | None:
-    """Return a number, also as text; None: it is none."""
+    """Return a number, which may be text; None for anything else."""
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,6}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,12 +1,12 @@
 """Dialects: message definitions laid over the stock tables.
 
-A dialect is a directory of definitions in Kafka's JSON form, one message a file. It counts for the versions that it
-names; every other version, and every other message, stays as in the stock tables. API keys: `draft_keys`;
+A dialect is a directory of definitions in Kafka's JSON form, one message in each file. It replaces only the versions
+that it defines; all other versions and messages are those of the stock tables. `draft_keys` chooses the API keys;
 `--dialect NAME,Api=KEY` sets one.
 
 A file dialect.json beside the definitions may hold "apiKeys" ({"IncrementalFetch": 30227}), "errors"
-({"30227": "INCREMENTAL_FETCH_UUID_MISMATCH"}) and "source" (text). In a field, "readAs" gives the versions to read by
-where those of the draft can't be meant.
+({"30227": "INCREMENTAL_FETCH_UUID_MISMATCH"}) and "source" (text). In a field, "readAs" replaces the versions of the
+draft if these cannot be meant.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Dialect:
     settings  the file dialect.json, "" without one
     api_keys  "IncrementalFetch" -> key, as set by dialect.json or the user
     errors    code -> name of errors that only the dialect has
-    findings  what is wrong or odd in the definitions, and what was made of it
+    findings  faults and oddities of the definitions, and how kcli reads them
     """
 
     name: str
@@ -63,8 +63,8 @@ def shipped() -> list[str]:
 
 
 def lay_over(stock: Catalog, given: str) -> Catalog:
-    """Return the catalog under a dialect: NAME or DIR, then ",Api=KEY" for each key to set. Raises UsageError,
-    Raises SchemaError.
+    """Return the catalog with a dialect: NAME or DIR, followed by ",Api=KEY" for each key to set. Raises UsageError or
+    SchemaError.
     """
     name, *settings = given.split(",")
     folder = find(name)
@@ -83,7 +83,7 @@ def lay_over(stock: Catalog, given: str) -> Catalog:
 
 
 def tables_over(stock: Catalog, opened: Catalog) -> Catalog:
-    """Return tables of their own over the stock's: messages that differ by their line are checked as drafts."""
+    """Return a dialect's own tables, laid over the stock's. Messages whose lines differ are checked as drafts."""
     for name in (name for name, line in opened.lines.items() if stock.lines.get(name) != line):
         message = opened.message(name)
         if is_rpc(message):
@@ -108,14 +108,12 @@ def setting(text: str) -> tuple[str, int]:
 
 
 def definition_files(place: Path) -> list[Path]:
-    """Return the files of a directory and those below it, or the file."""
+    """Return the definition files in a directory and its subdirectories, or the file itself."""
     return [place] if place.is_file() else sorted(place.rglob("*.json"))
 
 
 def read_dialect(folder: Path) -> Dialect:
-    """Return the definitions in a directory and those below it, or in a file. SchemaError names the file that makes no
-    sense.
-    """
+    """Return the dialect in a directory, or in a file. Raises SchemaError with the file that is invalid."""
     dialect = Dialect(folder.name)
     for path in definition_files(folder):
         try:
@@ -152,7 +150,7 @@ def take_settings(dialect: Dialect, raw: dict[str, Any], path: Path) -> None:
 
 
 def corrected(raw: Any) -> Any:
-    """Return the definition with "readAs" in the place of the versions as written."""
+    """Return a definition in which "readAs" replaces the written versions."""
     if isinstance(raw, list):
         return [corrected(each) for each in raw]
     if not isinstance(raw, dict):
@@ -173,8 +171,8 @@ def read_as(raw: Any, message: str, path: str = "") -> Iterator[SchemaFinding]:
 
 
 def applied(stock: Catalog, dialect: Dialect) -> Catalog:
-    """Return the stock catalog with a dialect's messages over it. Raises SchemaError if they contradict each other or
-    the tables.
+    """Return the stock catalog with a dialect's messages. Raises SchemaError if these contradict each other or the
+    tables.
     """
     for fault in key_faults(stock, dialect.api_keys, dialect.messages):
         if not fault.message:
@@ -198,7 +196,7 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
 
 
 def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
-    """Enter which versions of a definition Apache's tables don't have, or have otherwise."""
+    """Note the versions of a definition that Apache's tables lack, or have with another layout."""
     known = stock.message(message.name) if message.name in stock.lines else None
     there = known.versions if known is not None else NONE
     mine = {v for v in message.versions if v not in there or (known and not is_compatible(known, message, v))}
@@ -208,13 +206,13 @@ def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
 
 
 def is_compatible(one: Message, other: Message, version: int) -> bool:
-    """Return whether each can read the other's bytes, except tags that only one of them knows."""
+    """Return whether each layout of a version can read the other's bytes; tags that only one has do not count."""
     layouts = layout(one, version), layout(other, version)
     return layouts[0] == layouts[1] or reads(*layouts)
 
 
 def over(stock: Catalog, message: Message) -> Message:
-    """Return the dialect's versions of a message, and the stock's others."""
+    """Return a message with the dialect's versions, and the stock's for all others."""
     known = stock.message(message.name) if message.name in stock.lines else None
     if known is None:
         return message
@@ -229,7 +227,7 @@ def over(stock: Catalog, message: Message) -> Message:
 
 
 def run(name: str, flexible: set[int], known: Range) -> Range:
-    """Return the flexible versions as a range; it stays open to above where the stock's is. Raises SchemaError."""
+    """Return flexible versions as a range, open-ended if the stock's is. Raises SchemaError if they have a gap."""
     found = covering(flexible)
     if len(flexible) != len(list(found)):
         raise SchemaError(f"{name}: its flexible versions are no unbroken range once laid over the stock tables")
@@ -237,8 +235,8 @@ def run(name: str, flexible: set[int], known: Range) -> Range:
 
 
 def cut(fields: tuple[Field, ...], all_: Range, versions: Range) -> tuple[Field, ...]:
-    """Return the fields without these versions; a field with versions on both sides becomes two. all_:
-    the message's.
+    """Return the fields without these versions; a field with versions before and after them becomes two. all_: the
+    message's versions.
     """
     sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST if all_.hi > versions.hi else 0))
     parts = [each.within(side) for each in fields for side in sides]
@@ -250,7 +248,7 @@ def limited(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
 
 
 def pair(stock: Catalog, laid: Catalog, key: int) -> None:
-    """Add a pair of request and response to the APIs, and report its oddities."""
+    """Add a request and its response to the APIs, and report oddities."""
     mine = {message.kind: message for message in laid.laid.values() if message.api_key == key and is_rpc(message)}
     if key not in stock.rows and len(mine) < 2:
         (message,) = mine.values()

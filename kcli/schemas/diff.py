@@ -1,4 +1,4 @@
-"""Changes between two versions of a message, or between two releases. `sides` compares other sets of messages."""
+"""Compares two versions of a message, or two releases. `sides` compares other sets of messages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class SchemaChange(NamedTuple):
     """message  "FetchRequest"
     path     the field, or "" for the message itself
     change   "added", "removed", "changed"
-    before, after  what it was and is; "" where it was not there
-    versions  of the message, where the change is about some of several
+    before, after  the old and the new value; "" if there is none
+    versions  of the message, if only some of several have the change
     """
 
     message: str
@@ -51,7 +51,7 @@ def form(message: Message, version: int) -> str:
 
 
 def merged(before: list[str], after: list[str]) -> Iterator[str]:
-    """Yield the paths of both, each where its neighbours are."""
+    """Yield the paths of both lists in one order, each beside its neighbours."""
     known = set(after)
     at = 0
     for path in before:
@@ -65,7 +65,7 @@ def merged(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def fields_of(message: Message, version: int) -> dict[str, str]:
-    """Return {path: what the field is in this version}."""
+    """Return {path: description of the field} for one version."""
     return dict(walk(message.fields, version, ""))
 
 
@@ -77,7 +77,7 @@ def walk(fields: tuple[Field, ...], version: int, path: str) -> Iterator[tuple[s
 
 
 def traits(field: Field, version: int) -> list[str]:
-    """Return the notes on a field in one version beside its type: nullable, its tag, its default."""
+    """Return the properties of a field in one version other than its type: nullable, its tag, its default."""
     found = ["nullable"] if version in field.nullable else []
     if version in field.tagged:
         found.append(f"tag {field.tag}")
@@ -91,13 +91,13 @@ def traits(field: Field, version: int) -> list[str]:
 
 
 def between_releases(catalog: Catalog, one: str, other: str) -> list[SchemaChange]:
-    """Return APIs and other messages whose versions differ between two releases."""
+    """Return the APIs and other messages whose versions differ between two releases."""
     found = []
     apis = {catalog.message(api.request).name: api.name for api in catalog.apis.values()}
     for name in catalog.names:
         message = catalog.message(name)
         before, after = said_by(message, one), said_by(message, other)
-        # A response has the versions of its request, but a layout of its own.
+        # A response has the versions of its request, so it is left out, unless they differ by themselves.
         differs_alone = message.kind == "response" and bare(before) != bare(after)
         if before != after and not differs_alone:
             change = "changed" if before and after else "added" if after else "removed"
@@ -110,7 +110,7 @@ def bare(said: str) -> str:
 
 
 def said_by(message: Message, release: str) -> str:
-    """Return a release's versions of a message as text: "0-17", "0-1, 1 unstable"; "" when it has none."""
+    """Return a release's versions of a message as text: "0-17", "0-1, 1 unstable"; "" if it has none."""
     for each in message.releases:
         if release in each:
             unstable = f", {each.versions.hi} unstable" if each.unstable else ""

@@ -1,4 +1,4 @@
-"""Kafka's error codes and their names: those of the enum Errors in kafka-clients, over all releases in the tables."""
+"""Kafka's error codes and their names, from the enum Errors in kafka-clients of all releases in the tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-# code, name, whether the same request may succeed later, names in earlier releases
+# (code, name, whether it is retriable, names in earlier releases)
 Row = tuple[int, str, bool, list[str]]
 
 
@@ -24,7 +24,7 @@ ERRORS: Mapping[int, str] = MappingProxyType({code: name for code, name, _, _ in
 # Codes whose exception is a RetriableException: the same request may succeed later.
 RETRIABLE = frozenset(code for code, _, retriable, _ in rows if retriable)
 
-# Errors of a coordinator that has moved, or is not ready yet.
+# Errors of a coordinator that has moved or is still loading.
 COORDINATOR_ERRORS = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 
 codes = {name: code for code, name in ERRORS.items()}
@@ -37,12 +37,12 @@ def error_name(code: int) -> str:
 
 
 def error_code(name: str) -> int:
-    """Return 6 for "NOT_LEADER_OR_FOLLOWER". Raises KeyError for a name that Kafka does not have, a caller's bug."""
+    """Return 6 for "NOT_LEADER_OR_FOLLOWER". Raises KeyError for an unknown name, which is a bug of the caller."""
     return codes[name]
 
 
 def find_error_code(text: str) -> int | None:
-    """Return the code of a name in any case, also of one from an earlier release; None when none is named so."""
+    """Return the code of an error name in any case, including names in earlier releases; None for an unknown name."""
     name = text.upper()
     return codes.get(name, older_codes.get(name))
 

@@ -1,4 +1,4 @@
-"""The byte layout of one version of a message, as a value that can be compared."""
+"""The byte layout of one version of a message, as a value for comparison."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from kcli.schemas.model import Field, Message
 
-# Written alike: a length, then bytes. Kafka 2.4 called records bytes.
+# Both are a length, then bytes; Kafka 2.4 used the type bytes for records.
 ALIKE = {"records": "bytes"}
 
 
 @dataclass(frozen=True, slots=True)
 class MessageLayout:
-    """The order of a message's values, and its tags; names and defaults don't count."""
+    """The order of a message's values, and its tags; names and defaults are left out."""
 
     flexible: bool
     plain: tuple[Slot, ...]
@@ -21,9 +21,9 @@ class MessageLayout:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One field: a scalar type or a struct's layout; `prefixed`: a byte in front says whether a struct is null.
+    """One field: a scalar type or a struct's layout. prefixed: a byte in front tells whether a struct is null.
 
-    Whether a text, array or bytes may be null is left out: null has a length that nothing else has.
+    Whether a text, array or bytes may be null is left out, as null has a length of its own.
     """
 
     array: bool
@@ -53,8 +53,8 @@ def slot(field: Field, version: int, flexible: bool) -> Slot:
 
 
 def reads(one: MessageLayout, other: MessageLayout) -> bool:
-    """Return whether a reader of `one` can read the bytes of a writer of `other`; tags that only one knows don't
-    matter.
+    """Return whether a reader of `one` can read bytes that a writer of `other` wrote; tags that only one has do not
+    count.
     """
     if one.flexible != other.flexible or len(one.plain) != len(other.plain):
         return False
@@ -72,7 +72,7 @@ def slots_agree(one: Slot, other: Slot) -> bool:
 
 
 def holds(one: MessageLayout, other: MessageLayout) -> bool:
-    """Return whether `one` reads `other`, and knows each tag of it."""
+    """Return whether `one` reads `other`, and has all of its tags."""
     mine = dict(one.tagged)
     if not reads(one, other) or any(tag not in mine for tag, _ in other.tagged):
         return False

@@ -1,6 +1,6 @@
-"""A catalog of Kafka's messages: messages by name, APIs by key, and which release accepts what.
+"""A catalog of Kafka's messages: messages by name, APIs by key, and the versions that each release accepts.
 
-Opening one costs about a millisecond: a message is read from its line of the tables when it is asked for.
+Opening one takes about a millisecond, as a message is built from its line of the tables on first use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STOCK = Path(__file__).parent / "stock"
 
-# Control records carry their type in their key (ControlRecordType in kafka-clients); these are their values.
+# The values of control records, by the type in their key (ControlRecordType in kafka-clients).
 CONTROL_RECORDS = {
     0: "EndTxnMarker",  # ABORT
     1: "EndTxnMarker",  # COMMIT
@@ -37,7 +37,7 @@ CONTROL_RECORDS = {
 
 
 class Catalog:
-    """Messages by name, APIs by key, and which release has what."""
+    """Messages by name, APIs by key, and the versions of each release."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Catalog:
         self.folder = folder
         self.built: dict[str, Message] = {}
         self.by_release: dict[tuple[str, str | None], Mapping[int, Range]] = {}
-        # What a dialect adds: its messages, and what is wrong or odd in its definitions.
+        # The messages of a dialect, and the findings about its definitions.
         self.laid: dict[str, Message] = {}
         self.laid_notes: dict[str, Notes] = {}
         # By API key: a dialect's request without response, or the reverse.
@@ -75,33 +75,33 @@ class Catalog:
 
     @cached_property
     def errors(self) -> Mapping[int, str]:
-        """Error code -> name; a dialect puts its own beside them."""
+        """Error code -> name, including those of a dialect."""
         from kcli.schemas.errors import ERRORS, read_table
 
         return ERRORS if self.folder == STOCK else {code: name for code, name, _, _ in read_table(self.folder)}
 
     def copy(self) -> Catalog:
-        """Copy the catalog, to lay a dialect over it."""
+        """Return a copy, over which a dialect can be laid."""
         numbered = {kind: dict(named) for kind, named in self.numbered.items()}
         return Catalog(self.releases, dict(self.rows), numbered, self.lines, self.folder)
 
     @cached_property
     def apis(self) -> Mapping[int, Api]:
-        """Return every pair of request and response, by API key."""
+        """Every API (a request and its response), by key."""
         return MappingProxyType({key: api_from(self.rows[key]) for key in sorted(self.rows)})
 
     def api(self, key: int) -> Api | None:
-        """Return the API of this key; None when there is none."""
+        """Return the API with this key; None if there is none."""
         row = self.rows.get(key)
         return None if row is None else self.apis[key]
 
     def knows(self, key: int, version: int) -> bool:
-        """Return whether there is an API of this key in this version."""
+        """Return whether there is an API with this key and version."""
         api = self.api(key)
         return api is not None and version in api.versions
 
     def api_key(self, name: str | int) -> int:
-        """Return the key of an API by its name, however written ("fetch", "LIST_OFFSETS"), or by key ("1", 1). Raises
+        """Return the key of an API by its name in any spelling ("fetch", "LIST_OFFSETS"), or by key ("1", 1). Raises
         UsageError.
         """
         if isinstance(name, int) and not isinstance(name, bool) and -32768 <= name < 32768:
@@ -120,48 +120,48 @@ class Catalog:
 
     @cached_property
     def keys_by_name(self) -> dict[str, int]:
-        """API key by name, old names too, in the form of `plain`."""
+        """API keys by name, including old names, in the form of `plain`."""
         found = {plain(alias): key for key, api in self.apis.items() for alias in api.aliases}
         found.update((plain(api.name), key) for key, api in self.apis.items())
         return found
 
     @property
     def names(self) -> list[str]:
-        """Return the name of every message."""
+        """The name of every message."""
         return [*self.lines, *(name for name in self.laid if name not in self.lines)]
 
     def message(self, name: str) -> Message:
-        """Return a message by its name, or by one that it had in an old release. UsageError when there is none."""
+        """Return a message by its name, or by a name in an old release. Raises UsageError if there is none."""
         found = self.built.get(name)
         if found is None:
             found = self.built[name] = self.load(name)
         return found
 
     def may_have(self, name: str, field: str) -> bool:
-        """Return whether a message may have a field of that name, without building it where its line says."""
+        """Return whether a message may have a field of that name, by its line, without building it."""
         return name in self.laid or f'"{field}"' in self.lines.get(name, f'"{field}"')
 
     def error_name(self, code: int) -> str:
-        """Return the name of an error code, the dialect's own among them."""
+        """Return the name of an error code, including those of a dialect."""
         from kcli.schemas.errors import error_name
 
         return self.errors.get(code) or error_name(code)
 
     def notes(self, message: Message) -> Notes:
-        """Return the notes of the definitions on the message's fields, by path."""
+        """Return the notes on the message's fields, by path."""
         return self.stock_notes.get(message.name, {}) | self.laid_notes.get(message.name, {})
 
     @cached_property
     def stock_notes(self) -> dict[str, Notes]:
-        """Return the notes of all messages of the tables."""
+        """The notes on the fields of all messages in the tables."""
         from kcli.schemas.vectors.notes import read_notes
 
         return read_notes(self.folder)
 
     def load(self, name: str) -> Message:
-        """Build a message from the dialect or its line of the tables.
+        """Build a message from the dialect or from its line of the tables.
 
-        Raises UsageError if there is none of that name.
+        Raises UsageError if there is none.
         """
         if name in self.laid:
             return self.laid[name]
@@ -175,13 +175,15 @@ class Catalog:
 
     @cached_property
     def embedded_lines(self) -> dict[str, str]:
-        """Name -> definition of what Connect and Streams put into bytes fields: no release's jars have these tables."""
+        """Name -> definition of messages that Connect and Streams put into bytes fields; no release's jars define
+        them.
+        """
         lines = (STOCK / "embedded.jsonl").read_text("utf-8").splitlines()
         return {line[9 : line.index('"', 9)]: line for line in lines}
 
     @cached_property
     def current_names(self) -> dict[str, str]:
-        """Old name -> today's name."""
+        """Old name -> name in the newest release."""
         pairs = [(name, build(json.loads(line))) for name, line in self.lines.items() if '"aliases":[' in line]
         return {alias: name for name, message in pairs for alias in message.aliases}
 
@@ -194,7 +196,7 @@ class Catalog:
         return self.message(self.known(api_key).response)
 
     def known(self, api_key: int) -> Api:
-        """Return the API of this key. Raises UsageError if the tables lack it."""
+        """Return the API with this key. Raises UsageError if the tables lack it."""
         found = self.api(api_key)
         if found is None:
             if api_key in self.unpaired:
@@ -204,9 +206,10 @@ class Catalog:
         return found
 
     def records(self, kind: str) -> Mapping[int, str]:
-        """Return message names by record type.
+        """Return {record type: message name}.
 
-        kind: "metadata", "control", or "group-", "transaction-", "share-" with "key" or "value". Raises UsageError.
+        kind: "metadata", "control", or "group-", "transaction-", "share-" followed by "key" or "value". Raises
+        UsageError.
         """
         if kind == "control":
             return CONTROL_RECORDS
@@ -216,7 +219,7 @@ class Catalog:
         return {int(number): name for number, name in named.items()}
 
     def release(self, text: str) -> str:
-        """Return the release that "4.4", "4.4.0" or "v3.9.1" names. UsageError when it is not in the tables."""
+        """Return the release "4.4" for "4.4", "4.4.0" or "v4.4.1". Raises UsageError if it is not in the tables."""
         wanted = ".".join(text.removeprefix("v").split(".")[:2])
         if wanted not in self.releases:
             raise UsageError(f"release {text}: not in the tables (there are {', '.join(self.releases)})")
@@ -225,9 +228,9 @@ class Catalog:
     def release_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
         """Return {API key: the versions that a node of this release accepts by default} (KIP-896).
 
-        listener: only what is accepted there, "broker", "controller" or "zkBroker"; before 2.8 there were only brokers.
-        An API whose only version is marked unstable is left out. Raises UsageError when the release is not in the
-        tables.
+        listener: only versions that are accepted on this one, "broker", "controller" or "zkBroker"; before 2.8 there
+        were only brokers. An API whose only version is unstable is left out. Raises UsageError if the release is not in
+        the tables.
         """
         wanted = self.release(release)
         known = self.by_release.get((wanted, listener))
@@ -238,7 +241,7 @@ class Catalog:
         return known
 
     def accepted(self, request: str, release: str, listener: str | None) -> Range:
-        """Return the versions of a request that a release takes on a listener; NONE: none."""
+        """Return the versions of a request that a release accepts on a listener, NONE if it accepts none."""
         for said in self.message(request).releases:
             if release in said and (not said.listeners or listener is None or listener in said.listeners):
                 return said.enabled
@@ -258,13 +261,13 @@ def without_counterpart(message: Message) -> str:
 
 
 def plain(name: str) -> str:
-    """Return a name without what people write differently."""
+    """Return a name without differences of spelling: case, "_", "-", and the suffix Request or Response."""
     bare = name.lower().replace("_", "").replace("-", "")
     return bare.removesuffix("request").removesuffix("response")
 
 
 def unknown(what: str, name: str, names: list[str]) -> str:
-    """Return the text of an error: no `what` has this name, and the nearest of `names`, if one is near."""
+    """Return the text of an error about an unknown name, with the nearest of `names` if one is similar."""
     by_plain = {plain(each): each for each in reversed(names)}
     near = nearest(plain(name), by_plain)
     return f"{name or repr('')}: no such {what}{did_you_mean(None if near is None else by_plain[near])}"

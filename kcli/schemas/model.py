@@ -1,6 +1,6 @@
 """The model of a message: its name, versions and fields.
 
-The terms are those of Kafka's own message definitions (KIP-482 and the README beside them in Apache Kafka).
+The terms are those of Kafka's message definitions (KIP-482, and the README beside them in Apache Kafka).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ INTEGERS = {
     "uint32": (0, (1 << 32) - 1),
     "int64": (-(1 << 63), (1 << 63) - 1),
 }
-# Bytes of a value of each type that has a fixed width.
+# Bytes of a value, for each type with a fixed width.
 WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "float64": 8, "uuid": 16}
-SIZED = ("string", "bytes", "records")  # behind their length; they alone may be null
+SIZED = ("string", "bytes", "records")  # have their length in front; of scalars, only they may be null
 SCALARS = frozenset([*INTEGERS, "bool", "float64", "uuid", *SIZED])
 
 
@@ -31,13 +31,13 @@ class Field(NamedTuple):
 
     name      as in JSON: `maxWaitMs`
     type      a scalar ("int32", "string", "records", ...), the name of a struct ("ReplicaState"), or either behind "[]"
-    versions  in which the message has the field
-    nullable  in which it may be null
-    tagged    in which it is a tagged field, under the number `tag`
+    versions  of the message that have the field
+    nullable  versions in which it may be null
+    tagged    versions in which it is a tagged field, with the number `tag`
     default   its value when it is not sent, as the decoded value would be: an int, str, bytes, bool, float, None for
               null, () for an array, {} for a struct (each member at its own default), a uuid as its base64 text
     fields    the members of its struct, or of its array's struct
-    flexible  where the field goes against its message's flexible versions; None where it follows them
+    flexible  versions in which the field itself is flexible, if they differ from its message's; else None
     """
 
     name: str
@@ -52,21 +52,21 @@ class Field(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """Return whether the type is "[]" of another."""
+        """True if the field is an array."""
         return self.type.startswith("[]")
 
     @property
     def element(self) -> str:
-        """Return the type without its "[]"."""
+        """The type without "[]"."""
         return self.type.removeprefix("[]")
 
     @property
     def is_struct(self) -> bool:
-        """Return whether the field, or each of its elements, has members of its own."""
+        """True if the field, or each element of its array, is a struct."""
         return self.element not in SCALARS
 
     def within(self, versions: Range) -> Field:
-        """Return the field in these versions only."""
+        """Return the field limited to these versions."""
         tagged = self.tagged & versions
         tag = self.tag if tagged else None
         return self._replace(
@@ -75,11 +75,11 @@ class Field(NamedTuple):
 
 
 class Releases(NamedTuple):
-    """The facts of a message in a run of releases, `since` to `until` (both included).
+    """The facts of a message in a run of releases, from `since` to `until` (both included).
 
     versions   its valid versions
-    unstable   the newest version is enabled only where unstable.api.versions.enable is set
-    listeners  "zkBroker", "broker", "controller": where such a request is accepted (empty before 2.8, which didn't say)
+    unstable   the newest version is enabled only with unstable.api.versions.enable
+    listeners  "zkBroker", "broker", "controller": where such a request is accepted (empty before 2.8, which had none)
     """
 
     since: str
@@ -90,7 +90,7 @@ class Releases(NamedTuple):
 
     @property
     def enabled(self) -> Range:
-        """Return the versions that a node accepts by default."""
+        """The versions that a node accepts by default."""
         if not self.unstable:
             return self.versions
         return Range(self.versions.lo, self.versions.hi - 1) if self.versions.hi > self.versions.lo else NONE
@@ -100,13 +100,13 @@ class Releases(NamedTuple):
         return (self.versions, self.unstable, self.listeners) == (other.versions, other.unstable, other.listeners)
 
     def starting(self, since: str) -> Releases | None:
-        """Return those of them from a release on; None when they all came before it."""
+        """Return the run without the releases before `since`; None if all are before it."""
         if release_order(self.until) < release_order(since):
             return None
         return self._replace(since=max(self.since, since, key=release_order))
 
     def __contains__(self, release: object) -> bool:
-        """Return whether this release, "3.9", is one of them."""
+        """Return whether a release, as "3.9", is in the run."""
         return isinstance(release, str) and release_order(self.since) <= release_order(release) <= release_order(
             self.until
         )
@@ -117,7 +117,7 @@ class Releases(NamedTuple):
 
 @cache
 def release_order(release: str) -> tuple[int, ...]:
-    """Return what to sort releases by: "3.10" comes after "3.9"."""
+    """Return a key for sorting releases: "3.10" is after "3.9"."""
     return tuple(int(part) for part in release.split("."))
 
 
@@ -126,9 +126,9 @@ class Message(NamedTuple):
 
     kind       "request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value"
     api_key    of requests and responses; the record type of metadata and coordinator records; else None
-    versions   every version there ever was
+    versions   the versions of all releases
     flexible   versions with compact lengths and tagged fields (KIP-482)
-    releases   which releases have which versions
+    releases   the versions in each run of releases
     variants   other layouts that old releases had under the same version numbers
     component  the part of Kafka that defines it: "clients", "metadata", "group", "transaction", "share", "raft"
     aliases    names that it had in old releases
@@ -146,12 +146,12 @@ class Message(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def is_flexible(self, version: int) -> bool:
-        """Return whether that version has compact lengths and tagged fields (KIP-482)."""
+        """Return whether a version has compact lengths and tagged fields (KIP-482)."""
         return version in self.flexible
 
 
 class Variant(NamedTuple):
-    """Another layout of the same versions of a message, spoken by the releases before `before`."""
+    """Another layout of the same versions of a message, in the releases before `before`."""
 
     before: str
     versions: Range
@@ -159,7 +159,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As messages in JSON name it: "before 3.0"."""
+        """The name in JSON messages: "before 3.0"."""
         return f"before {self.before}"
 
 
@@ -169,7 +169,7 @@ class Api(NamedTuple):
     name      "ListOffsets"
     log_name  "LIST_OFFSETS", as in a broker's request log
     request, response  the names of their messages
-    versions  every version there ever was
+    versions  the versions of all releases
     flexible  versions with compact lengths and tagged fields
     aliases   names that it had in old releases, or has in a draft
     """
@@ -184,13 +184,15 @@ class Api(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def request_header_version(self, version: int) -> int:
-        """Return 2 where flexible, else 1; 0 for ControlledShutdown 0, before client ids
-        (ApiKeys.requestHeaderVersion).
+        """Return the header's version: 2 if the request's version is flexible, else 1; 0 for ControlledShutdown 0,
+        which has no client id (ApiKeys.requestHeaderVersion).
         """
         if version in self.flexible:
             return 2
         return 0 if self.key == CONTROLLED_SHUTDOWN and version == 0 else 1
 
     def response_header_version(self, version: int) -> int:
-        """Return 1 where flexible, else 0; ApiVersions always 0, so that any client can read the response (KIP-511)."""
+        """Return the header's version: 1 if the response's version is flexible, else 0. ApiVersions always has 0, so
+        that any client can read the response (KIP-511).
+        """
         return 1 if version in self.flexible and self.key != API_VERSIONS else 0

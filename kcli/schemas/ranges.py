@@ -1,4 +1,4 @@
-"""Ranges of versions, as Kafka's message definitions write them: "3", "0-12", "7+", "none"."""
+"""Ranges of versions, in the form of Kafka's message definitions: "3", "0-12", "7+", "none"."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from kcli.errors import SchemaError
 
-# Versions are int16 on the wire; "7+" reaches up to the highest there can be.
+# Versions are int16; "7+" ends at the highest int16.
 HIGHEST = 32767
 
 
 class Range:
-    """Versions lo to hi, both included. Empty, and false, when hi < lo."""
+    """The versions lo to hi, both included. If hi < lo, the range is empty, and false as a bool."""
 
     __slots__ = ("hi", "lo")
 
@@ -29,7 +29,7 @@ class Range:
 
     @classmethod
     def parse(cls, text: str) -> Range:
-        """Return the range that a definition's text means; SchemaError when it means none."""
+        """Return the range in a definition's text. Raises SchemaError for an invalid text."""
         known = parsed.get(text)
         if known is None:
             known = parsed[text] = parse(text)
@@ -56,7 +56,7 @@ class Range:
         return str(self.lo) if self.lo == self.hi else f"{self.lo}-{self.hi}"
 
     def holds(self, other: Range) -> bool:
-        """Return whether every version of `other` is one of these."""
+        """Return whether this range has every version of `other`."""
         return not other or (self.lo <= other.lo and other.hi <= self.hi)
 
 
@@ -86,6 +86,6 @@ def number(text: str) -> int:
 
 
 def covering(versions: Iterator[int] | set[int] | list[int]) -> Range:
-    """Return the smallest range with all of these versions in it."""
+    """Return the smallest range that has all of these versions."""
     several = list(versions)
     return Range(min(several), max(several)) if several else NONE

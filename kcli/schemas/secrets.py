@@ -1,7 +1,7 @@
 """Secrets in Kafka's messages: fields by message and path, and configs by name.
 
-A path names fields without indices: `resources.configs.value`. The rules for configs are those of Kafka's
-KafkaConfig.maybeSensitive and RecordRedactor; docs/reference/secrets.md has the table for readers.
+A path is field names without indexes: `resources.configs.value`. The rules for configs are those of Kafka's
+KafkaConfig.maybeSensitive and RecordRedactor; docs/reference/secrets.md has the table for users.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import lru_cache
 from kcli.schemas.field_codes import ConfigResource
 
 ALWAYS = "always"
-BY_NAME = "by name"  # a config's value: as `is_secret_config` judges the name that stands before it
+BY_NAME = "by name"  # a config's value: `is_secret_config` decides by the config's name
 
 LISTENER = r"(?s)listener\.name\.[^.]*\.(.*)"  # DynamicBrokerConfig.ListenerConfigRegex
-# Behind a listener's name these may have a SASL mechanism's before them (DynamicBrokerConfig.ListenerMechanismConfigs).
+# After a listener's name, these may have a SASL mechanism in front (DynamicBrokerConfig.ListenerMechanismConfigs).
 OF_A_MECHANISM = (
     "sasl.jaas.config",
     "sasl.login.callback.handler.class",
@@ -25,7 +25,7 @@ OF_A_MECHANISM = (
     "connections.max.reauth.ms",
 )
 
-SCRAM_KEYS = ("salt", "storedKey", "serverKey")  # of a UserScramCredentialRecord
+SCRAM_KEYS = ("salt", "storedKey", "serverKey")  # in UserScramCredentialRecord
 
 SECRETS: Mapping[str, Mapping[str, str]] = {
     "SaslAuthenticateRequest": {"authBytes": ALWAYS},
@@ -33,7 +33,7 @@ SECRETS: Mapping[str, Mapping[str, str]] = {
     "AlterUserScramCredentialsRequest": {"upsertions.salt": ALWAYS, "upsertions.saltedPassword": ALWAYS},
     "UserScramCredentialRecord": {
         **dict.fromkeys(SCRAM_KEYS, ALWAYS),
-        # as it was before 3.5
+        # before 3.5
         "credentialInfos.salt": ALWAYS,
         "credentialInfos.saltedPassword": ALWAYS,
     },
@@ -41,7 +41,7 @@ SECRETS: Mapping[str, Mapping[str, str]] = {
     "RenewDelegationTokenRequest": {"hmac": ALWAYS},
     "ExpireDelegationTokenRequest": {"hmac": ALWAYS},
     "DescribeDelegationTokenResponse": {"tokens.hmac": ALWAYS},
-    # Whole messages of others, whose own secrets these are (kcli.grammar.envelopes).
+    # Whole messages, whose own secrets are redacted instead (kcli.grammar.envelopes).
     "EnvelopeRequest": {"requestData": ALWAYS},
     "EnvelopeResponse": {"responseData": ALWAYS},
     "AlterConfigsRequest": {"resources.configs.value": BY_NAME},
@@ -55,17 +55,18 @@ NONE: Mapping[str, str] = {}
 
 
 def secret_fields(message: str) -> Mapping[str, str]:
-    """Return {path: ALWAYS or BY_NAME} of a message of that name; empty for one without secrets."""
+    """Return {path: ALWAYS or BY_NAME} for a message's name; {} without secrets."""
     return SECRETS.get(message, NONE)
 
 
 @lru_cache(maxsize=4096)
 def is_secret_config(name: str, resource_type: int = 0) -> bool:
-    """Return whether a config's value is a secret: its type in Kafka is PASSWORD, or Kafka has no config of that name.
+    """Return whether a config's value is a secret, because its type in Kafka is PASSWORD, or Kafka has no config of
+    that name.
 
-    resource_type: of the resource it belongs to, by the number that messages have.
+    resource_type: the resource's number in messages (ConfigResource).
     """
-    if resource_type == ConfigResource.BROKER_LOGGER:  # levels of logging, by a logger's name
+    if resource_type == ConfigResource.BROKER_LOGGER:  # log levels by a logger's name
         return False
     from kcli.schemas.config_names import PASSWORDS, PLAIN
 

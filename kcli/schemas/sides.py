@@ -1,6 +1,6 @@
-"""Two sets of messages compared field by field: releases, dialects, folders of definitions.
+"""Compares two sets of messages field by field: releases, dialects, folders of definitions.
 
-A release has all of its messages, a dialect or folder those that it defines: of these alone is anything said then.
+A release has all messages. A dialect or folder has only those that it defines, so only these are compared.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from kcli.schemas.ranges import Range, covering
 
 
 class SchemaSide(NamedTuple):
-    """messages: by name, each in the versions that this side has of it. whole: a message that is missing is gone."""
+    """messages: by name, each in the versions that this side has. whole: a missing message has been removed."""
 
     messages: Mapping[str, Message]
     whole: bool
 
 
 def side_of(text: str, stock: Catalog) -> SchemaSide:
-    """Return what "3.9", "kip-1018" or a folder means. Raises UsageError if it is none of them."""
+    """Return the messages of a release ("3.9"), a dialect ("kip-1018") or a folder. Raises UsageError for another
+    text.
+    """
     if text in shipped() or (text and Path(text).is_dir()):
         found = read_dialect(SHIPPED / text if text in shipped() else Path(text))
         return SchemaSide({message.name: message for message in found.messages}, whole=False)
@@ -40,7 +42,7 @@ def side_of(text: str, stock: Catalog) -> SchemaSide:
 
 
 def as_spoken(message: Message, release: str) -> Message | None:
-    """Return a message in the versions and the layouts that a release has; None if it does not have it."""
+    """Return a message in the versions and layouts of a release; None if it lacks the message."""
     said = next((each for each in message.releases if release in each), None)
     if said is None:
         return None
@@ -50,7 +52,7 @@ def as_spoken(message: Message, release: str) -> Message | None:
 
 
 def between_sides(one: SchemaSide, other: SchemaSide) -> list[SchemaChange]:
-    """Return the messages, versions and fields that differ, by message."""
+    """Return the changed messages, versions and fields, by message."""
     names: set[str] = set()
     for side, facing in ((one, other), (other, one)):
         if not side.whole or facing.whole:
@@ -59,8 +61,8 @@ def between_sides(one: SchemaSide, other: SchemaSide) -> list[SchemaChange]:
 
 
 def between(before: Message | None, after: Message | None) -> Iterator[SchemaChange]:
-    """Yield the changes from one message to another: of versions that both have, those versions together; of new
-    versions, each compared with the one before it. None: there is no such message.
+    """Yield the changes from one message to another; None means that there is no such message. Changes in versions that
+    both have are summarized over these versions; each new version is compared with the one before it.
     """
     if before is None or after is None:
         there = before or after

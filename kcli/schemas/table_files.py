@@ -1,9 +1,9 @@
 """The files of a set of tables.
 
-messages.jsonl  a definition a line
-index.json      what is asked of all of them: releases, APIs, types of records; made from the definitions
-errors.json     [code, name, retriable?, names in earlier releases] a line
-notes.jsonl     what definitions say of fields besides their bytes, a message a line
+messages.jsonl  one definition on each line
+index.json      facts from all definitions, derived from them: releases, APIs, types of records
+errors.json     [code, name, retriable?, names in earlier releases], one on each line
+notes.jsonl     notes of definitions on fields, which do not affect bytes; one message on each line
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MESSAGES = "messages.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Merged tables, the releases they were merged from, oldest first, and the error codes and notes of all of them."""
+    """Merged tables, their releases from the oldest on, and the error codes and notes of all releases."""
 
     releases: tuple[str, ...] = ()
     tables: Tables = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Imported:
 
 
 def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Imported:
-    """Return the known tables with more releases, none of them older than those known (SchemaError)."""
+    """Return the known tables with more releases. Raises SchemaError if one is older than a known release."""
     releases = list(known.releases)
     tables, errors, notes = dict(known.tables), dict(known.errors), dict(known.notes)
     for release in sorted(arriving, key=release_order):
@@ -60,9 +60,7 @@ def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Import
 
 
 def with_notes(known: dict[str, Notes], arriving: dict[str, Notes], tables: Tables) -> dict[str, Notes]:
-    """Merge the known notes with a newer release's, which hold where both note a field. Messages go by their newest
-    names.
-    """
+    """Merge the known notes with those of a newer release, which take precedence. Messages have their newest names."""
     merged = dict(known)
     for message in tables.values():
         older = [merged.pop(alias) for alias in message.aliases if alias in merged]
@@ -73,7 +71,9 @@ def with_notes(known: dict[str, Notes], arriving: dict[str, Notes], tables: Tabl
 
 
 def with_errors(known: dict[int, Row], arriving: Iterable[ErrorCode]) -> dict[int, Row]:
-    """Return the known codes with a newer release's: its names hold, other names are kept beside them."""
+    """Return the known codes with those of a newer release, whose names take precedence; other names are kept as old
+    ones.
+    """
     merged = dict(known)
     for error in arriving:
         _, name, _, old = known.get(error.code, (0, error.name, False, []))
@@ -83,7 +83,7 @@ def with_errors(known: dict[int, Row], arriving: Iterable[ErrorCode]) -> dict[in
 
 
 def to_files(imported: Imported) -> dict[str, str]:
-    """Return the texts of the files by their names."""
+    """Return {file name: text}."""
     messages = ordered(imported.tables.values())
     return {
         MESSAGES: "".join(f"{to_line(message)}\n" for message in messages),
@@ -94,7 +94,7 @@ def to_files(imported: Imported) -> dict[str, str]:
 
 
 def load_tables(folder: Path) -> Imported:
-    """Load tables that `to_files` wrote, to import more into them."""
+    """Load tables that `to_files` wrote, so that more can be imported."""
     index = loads((folder / INDEX).read_bytes(), what=str(folder / INDEX))
     lines = (folder / MESSAGES).read_text("utf-8").splitlines()
     messages = [build(loads(line)) for line in lines]
@@ -104,14 +104,14 @@ def load_tables(folder: Path) -> Imported:
 
 
 def index_text(releases: tuple[str, ...], messages: list[Message]) -> str:
-    """Return lines of JSON objects' members: releases, APIs, records by kind."""
+    """Return the text of the index: releases, APIs, and records by kind."""
     records = ",\n".join(f"{dumps(kind)}:{dumps(found)}" for kind, found in record_names(messages).items())
     apis = rows_text(api_rows(messages))
     return f'{{"releases":{dumps(list(releases))},\n"apis":{apis},\n"records":{{\n{records}\n}}}}\n'
 
 
 def rows_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Return an array with a row a line."""
+    """Return a JSON array with one row on each line."""
     body = ",\n".join(dumps(list(row)) for row in rows)
     return f"[\n{body}\n]"
 
@@ -131,7 +131,7 @@ def api_row(request: Message, response: Message) -> list[Any]:
 
 
 def record_names(messages: Iterable[Message]) -> dict[str, dict[str, str]]:
-    """Return {kind of record ("metadata", "group-key", ...): {its type's number: message}}."""
+    """Return {kind of record ("metadata", "group-key", ...): {type number: message name}}."""
     found: dict[str, dict[str, str]] = {}
     for message in messages:
         if message.kind.startswith("coordinator-") or message.kind == "metadata":
@@ -142,5 +142,5 @@ def record_names(messages: Iterable[Message]) -> dict[str, dict[str, str]]:
 
 
 def log_name(name: str) -> str:
-    """Turn a name into that of Kafka's logs: "OffsetForLeaderEpoch" -> "OFFSET_FOR_LEADER_EPOCH"."""
+    """Return an API's name in Kafka's logs: "OFFSET_FOR_LEADER_EPOCH" for "OffsetForLeaderEpoch"."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()

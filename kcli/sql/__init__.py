@@ -1,1 +1,1 @@
-"""SQL over captures, log segments, snapshots and written tables, in this process (DuckDB)."""
+"""SQL over captures, log segments, snapshots and written tables, run by DuckDB in this process."""

@@ -1,4 +1,4 @@
-"""API names in SQL: what the column `api` is compared with may be written in any way that options take."""
+"""API names in SQL: values compared with the column `api` may be in any spelling that options accept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIKE = ("~~", "!~~")
 
 
 def name_of(api: str, dialect: str | None = None) -> str:
-    """Return an API's name as the column has it: 'Fetch' and '1' are 'FETCH'.
+    """Return an API's name as in the column: 'FETCH' for 'Fetch' and '1'.
 
     Raises UsageError if there is no such API.
     """
@@ -26,7 +26,9 @@ def name_of(api: str, dialect: str | None = None) -> str:
 
 
 def literals(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield the names and keys that the column, or an alias of it, is compared with in a query's tree."""
+    """Yield the literals, names and keys, that a query compares with the column or an alias of it. tree: the
+    query's.
+    """
     names = {COLUMN} | {
         str(node["alias"])
         for node in nodes_in(tree)
@@ -39,7 +41,7 @@ def literals(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def patterns(tree: Any) -> Iterator[str]:
-    """Yield the patterns of LIKE that the column is compared with."""
+    """Yield the LIKE patterns that a query compares with the column. tree: the query's."""
     for node in nodes_in(tree):
         if isinstance(node, dict) and node.get("function_name") in LIKE:
             sides = [each["expression"] for each in node.get("arguments", [])]
@@ -48,24 +50,24 @@ def patterns(tree: Any) -> Iterator[str]:
 
 
 def column_of(node: dict[str, Any]) -> str:
-    """Return the name of the column that an expression is; "": it is none."""
+    """Return the name of the column in an expression; "" if it is no column."""
     return str((node.get("column_names") or [""])[-1]).lower()
 
 
 def is_literal(node: dict[str, Any]) -> bool:
-    """Return whether an expression is a name or a key that stands in the query."""
+    """Return whether an expression is a literal: a text or an integer."""
     return (node.get("literal") or {}).get("kind") in ("STRING", "INTEGER")
 
 
 def compared(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the operands of a comparison; nothing for any other expression."""
+    """Return the operands of a comparison; [] for another expression."""
     if node.get("type") in COMPARED:
         return [node["left"], node["right"]]
     return list(node["children"]) if node.get("type") in AMONG else []
 
 
 def with_names(query: str, tree: Any, dialect: str | None) -> tuple[str, list[str]]:
-    """Return a query with the names of APIs as the column has them, and what to say of names that no API has."""
+    """Return a query with its API names as in the column, and a note for each name that no API has."""
     text, notes = query.encode(), list[str]()
     places: dict[int, tuple[int, bytes]] = {}
     for each in literals(tree):

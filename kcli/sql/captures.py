@@ -1,4 +1,4 @@
-"""Tables of captures: exchanges, events and records."""
+"""The tables of captures: exchanges, events and records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 BOTH = tuple({each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values())
 OF_BODIES = frozenset({"request", "response", "error", "errors"})
-KIND = "event"  # the column that says which of both a row is
+KIND = "event"  # the column that only events have
 
 
 def exchange_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """Return the exchanges of captures that are read as one. options: of DecodeOptions. Raises NothingReadError at the
-    end if there are none.
+    """Return the exchanges of captures that are read as one. options: of DecodeOptions. Raises NothingReadError after
+    the last row if there are none.
     """
     return rows_of(paths, options, events=False)
 

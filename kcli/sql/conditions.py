@@ -1,4 +1,6 @@
-"""A condition on the rows of a table, in SQL: asked for one record batch after another, by a DuckDB that is shut in."""
+"""SQL conditions on the rows of a table, tested on one record batch after another by a DuckDB without access to
+files.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,15 @@ from kcli.tables.definition import Column, schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 SHOWN = 60  # characters of a condition in an error
-MOST = 1 << 16  # characters of one
+MOST = 1 << 16  # characters of a condition
 NO_COLUMN = re.compile(r'Referenced column "(.*?)" not found')
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A table that conditions are about.
+    """A table for conditions.
 
-    option: the one that conditions are given by; example: of a condition. settings: more of DuckDB's.
+    option: the option whose value is the condition; example: of a condition. settings: further settings of DuckDB.
     """
 
     option: str
@@ -48,13 +50,13 @@ EXCHANGES = Subject("--where", "exchanges", EXCHANGE_COLUMNS, "latency_ms > 100"
 
 
 class SqlCondition:
-    """An expression over the columns of a table, `exchanges` or another, that is true or false; close it when done.
+    """A boolean expression over the columns of a table; close it when done.
 
-    wanted: the columns it looks at. API names count as `kcli.schemas` knows them: 'Fetch' is 'FETCH'.
+    wanted: the columns that it reads. API names may have any spelling that `kcli.schemas` knows: 'Fetch' means 'FETCH'.
     """
 
     def __init__(self, text: str, dialect: str | None = None, subject: Subject = EXCHANGES) -> None:
-        """Prepare an expression. Raises UsageError if DuckDB is missing, or it is no such expression."""
+        """Prepare an expression. Raises UsageError if DuckDB is missing, or the text is no such expression."""
         require(subject.option, "sql")
         self.text, self.dialect, self.subject = text, dialect, subject
         self.batch: Any = None
@@ -80,18 +82,18 @@ class SqlCondition:
         self.close()
 
     def close(self) -> None:
-        """Close all that DuckDB holds."""
+        """Close DuckDB."""
         self.pool.shutdown()
         self.engine.close()
 
     def batches(self, _wanted: frozenset[str]) -> Iterator[Any]:
-        """Yield the batch in question."""
+        """Yield the record batch under test."""
         if self.batch is not None:
             yield self.batch
 
     def holds(self, batch: Any) -> Any:
-        """Return for which rows it is true: bool by row, as a numpy.ndarray. Raises UsageError if it
-        fails for a value.
+        """Return a bool numpy.ndarray, by row: whether the condition is true. Raises UsageError if it fails for a
+        value.
         """
         self.batch = batch
         try:
@@ -101,21 +103,21 @@ class SqlCondition:
             self.batch = None
 
     def answer(self) -> Any:
-        """Return DuckDB's answer to the query about `batch`."""
+        """Return the result of the query over `batch`, False for null."""
         import numpy
 
         found = self.engine.connection.execute(self.query).fetchnumpy()["holds"]
         return numpy.ma.filled(found, False).astype(bool)
 
-    # Is it one?
+    # Check the expression
 
     def checked(self) -> str:
-        """Return the expression as it is run. Raises UsageError if it is none, or has queries inside."""
+        """Return the expression in the form to run. Raises UsageError if it is no condition, or contains a query."""
         if len(self.text) > MOST:
             raise UsageError(f"{self.subject.option}: {len(self.text):,} characters (at most {MOST:,} expected)")
         if not self.text.strip():
             raise self.wrong(f"empty (a condition expected, as in {self.subject.example})")
-        # What closes both kinds of brackets closes none that it has not opened.
+        # No text closes both kinds of bracket unless it has opened them itself.
         for head, tail in (("SELECT [", "] FROM {}"), ("SELECT 1 FROM {} WHERE (", ")")):
             table = self.subject.table
             tree = self.parsed("\n".join((head.format(table), self.text, tail.format(table))))
@@ -130,14 +132,14 @@ class SqlCondition:
         return self.sql_of(tree).removeprefix("SELECT ").rpartition(" FROM ")[0]
 
     def parsed(self, query: str) -> dict[str, Any]:
-        """Return DuckDB's tree of a query. Raises UsageError if it is none."""
+        """Return DuckDB's tree of a query. Raises UsageError if the query does not parse."""
         tree: dict[str, Any] = json.loads(self.run("SELECT json_serialize_sql(?)", query)[0][0])
         if tree["error"]:
             raise self.wrong(first_part(str(tree["error_message"])))
         return tree
 
     def sql_of(self, tree: dict[str, Any]) -> str:
-        """Return the query of such a tree."""
+        """Return the query for a tree."""
         return str(self.run("SELECT json_deserialize_sql(?)", json.dumps(tree))[0][0])
 
     def run(self, query: str, *values: str) -> list[Any]:
@@ -146,13 +148,13 @@ class SqlCondition:
         return rows
 
     def check_kind(self) -> None:
-        """Raise UsageError if it is text or a number, and not true or false."""
+        """Raise UsageError if the expression is not boolean."""
         kind = self.run(f"DESCRIBE {self.query}")[0][1]
         if kind != "BOOLEAN":
             raise self.wrong(f"this is of type {kind} (a condition expected, as in {self.subject.example})")
 
     def try_out(self) -> None:
-        """Raise UsageError if it fails whatever the row, as for a text that is compared with a list."""
+        """Raise UsageError if the expression fails for any row, as a comparison of text with a list does."""
         import pyarrow
 
         schema = self.subject.schema
@@ -160,24 +162,24 @@ class SqlCondition:
         self.holds(pyarrow.RecordBatch.from_arrays(nulls, schema=schema))
 
     def mend(self, condition: Any) -> None:
-        """Write API names as the column has them. Raises UsageError if a query is inside."""
+        """Replace API names by those in the column. Raises UsageError if the condition contains a query."""
         if any(isinstance(node, dict) and node.get("class") == "SUBQUERY" for node in nodes_in(condition)):
             raise self.wrong("a query inside (a condition on columns alone expected)")
         for each in literals(condition):
             each["literal"] = {"kind": "STRING", "text": self.name_of(str(each["literal"]["text"]))}
 
     def name_of(self, api: str) -> str:
-        """Return an API's name as the column has it. Raises UsageError for an unknown API."""
+        """Return an API's name as in the column. Raises UsageError for an unknown API."""
         try:
             return name_of(api, self.dialect)
         except UsageError as error:
             raise self.wrong(str(error)) from None
 
-    # What is wrong with it
+    # Errors
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into one line, with the known columns where one is missing. Raises InputError."""
+        """Turn DuckDB's errors into errors of one line, with the known columns if one is missing. Raises InputError."""
         try:
             with self.engine.clear_errors():
                 yield
@@ -187,7 +189,7 @@ class SqlCondition:
             raise InputError(str(error).replace("the query", self.subject.option)) from None
 
     def wrong(self, why: str) -> UsageError:
-        """Make an error of one line, with the known columns."""
+        """Return an error of one line, with the known columns if one is missing."""
         missing = NO_COLUMN.search(why)
         if missing is not None:
             why = f"no column {missing[1]}"

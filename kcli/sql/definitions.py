@@ -1,4 +1,6 @@
-"""All tables of `kcli sql`: those of captures, segments and snapshots, and the pipeline's, each row with its file."""
+"""The definitions of all tables of `kcli sql`: those of captures, segments and snapshots, and the pipeline's; each has
+the column `file`.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ FILE = Column(
 
 
 def with_file(table: Table) -> Table:
-    """Return a table with the column `file`; add it if it is missing."""
+    """Return a table with the column `file`, which is added if it is missing."""
     return table if "file" in table.names else replace(table, columns=(*table.columns, FILE))
 
 
-# The pipeline's own: its `exchanges` are those of CAPTURED without some columns.
+# The pipeline's other tables; its `exchanges` are those of CAPTURED without some columns.
 PIPELINED: dict[str, Table] = {
     name: with_file(table) for name, table in pipeline.TABLES.items() if name not in CAPTURED
 }

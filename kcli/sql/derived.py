@@ -1,6 +1,6 @@
-"""The pipeline's tables that look across connections, made in this process out of the same facts by the same code.
+"""The pipeline's tables that relate several connections, made in this process from the same facts by the same code.
 
-The facts of all captures go to a temporary folder, once for all tables; DuckDB sorts them, in bounded memory.
+The facts of all captures are written to a temporary folder, once for all tables; DuckDB sorts them, in bounded memory.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from kcli.temporary import TemporaryFolder
 
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most
-# Without those whose tables are views over exchanges here.
+# All facts but those of tables that are views over exchanges here.
 NEEDED = frozenset({*FACTS, "undecodable"}) - {*RULE_FACTS, "exchange_facts", "noted_exchanges"}
 
 
 class Facts:
-    """The facts of captures that the pipeline's workers leave for the tables across connections, in a folder until
-    `close`.
+    """Facts of captures, as the pipeline's workers write them for tables that relate several connections. They stay in
+    a folder until `close`.
 
     options: ports, dialect, secrets and memory, of DecodeOptions.
     """
@@ -74,30 +74,30 @@ class Facts:
         return made
 
     def lineage_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield rows of `lineage`."""
+        """Yield the rows of `lineage`."""
         with self.lock:
             _ = self.folder
         yield from self.lineage
 
     def rows(self, query: str) -> Iterator[Row]:
-        """Yield the rows of a query over the facts by name, and over `known`."""
+        """Yield the rows of a query over the facts and `known`, as dicts by column."""
         for batch in self.batches(query):
             yield from batch.to_pylist()
 
     def batches(self, query: str) -> Iterator[Any]:
-        """Yield the same as record batches."""
+        """Yield the result of a query over the facts and `known` as record batches."""
         views = self.views()
         with LocalFacts(views, self.folder.name, QUERY_MEMORY) as facts:
             yield from facts.batches(query)
 
     def views(self) -> dict[str, str]:
-        """Return the SQL of each table."""
+        """Return the SQL of each table of facts."""
         with self.lock:
             folder = self.folder.name
         return {table: view_of(table, folder) for table in self.needed}
 
     def close(self) -> None:
-        """Remove the folder."""
+        """Remove the folder, if it was made."""
         with self.lock:
             if "folder" in self.__dict__:
                 self.folder.cleanup()
@@ -121,13 +121,13 @@ def size_of(path: str) -> int:
 
 
 def called(table: str, facts: Facts) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of one of CALL_VIEWS."""
+    """Yield the rows of a table of CALL_VIEWS as tuples."""
     for row in facts.rows(call_view(table)):
         yield tuple(in_microseconds(value) for value in row.values())
 
 
 def in_microseconds(value: Any) -> Any:
-    """Return a moment as rows of tables have it, or another value as it is."""
+    """Return a datetime as microseconds since 1970, as rows of tables have it; any other value unchanged."""
     return int(value.timestamp() * 1_000_000) if isinstance(value, datetime) else value
 
 
@@ -138,7 +138,7 @@ DERIVED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
     "quorum": lambda facts: quorum(facts.rows),
     "lineage": Facts.lineage_rows,
 }
-# The same out of the facts that rules read.
+# The same for tables made from the facts that rules read.
 JUDGED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
     **{table: partial(called, table) for table in CALL_VIEWS},
     "findings": lambda facts: finding_rows(facts.views()),
@@ -146,7 +146,7 @@ JUDGED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
 
 
 def derived_source(table: str, facts: Facts) -> Source:
-    """Return the rows of one of DERIVED or JUDGED. Raises InputError after them for captures that are damaged."""
+    """Return the rows of a table of DERIVED or JUDGED. Raises InputError after the last row for damaged captures."""
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow
@@ -159,7 +159,7 @@ def derived_source(table: str, facts: Facts) -> Source:
             found = True
             files = pyarrow.repeat(pyarrow.scalar(names, pyarrow.string()), len(some))
             yield batch_of_rows(some, schema).append_column("file", files)
-        # What is wrong may be that there is no Kafka to read.
+        # Findings may say themselves that there is no Kafka to read.
         judged = table == "findings" and found
         failures = [each for each in facts.failures if not (judged and isinstance(each, NothingReadError))]
         if failures:

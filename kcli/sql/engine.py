@@ -1,4 +1,6 @@
-"""DuckDB, shut in: one query at a time over `Scan`s, with no way to other files, the network or its own settings."""
+"""Runs DuckDB in isolation: one query at a time over `Scan`s, without access to other files, the network, or its own
+settings.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, is_interrupt, open_
 from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
 from kcli.temporary import TemporaryFolder
 
-SPILL = "16GiB"  # in that folder
-ROWS = 10_000  # in a batch of the answer
-MOST_NAMED = 6  # tables in a note
+SPILL = "16GiB"  # most bytes in the temporary folder
+ROWS = 10_000  # rows in a record batch of the result
+MOST_NAMED = 6  # most tables that a note names
 SAFE: dict[str, Any] = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
     "python_enable_replacements": "false", "python_scan_all_frames": "false", "allow_community_extensions": "false",
@@ -35,7 +37,7 @@ TABLE = '"{}"'
 
 
 class Answer:
-    """Rows as record batches, one after another. schema: a pyarrow.Schema."""
+    """The rows of a result as record batches. schema: a pyarrow.Schema."""
 
     def __init__(self, schema: Any, batches: Iterator[Any]) -> None:
         self.schema, self.rest = schema, batches
@@ -53,8 +55,8 @@ class Answer:
 class Engine:
     """Answers queries over tables by name; close it when done.
 
-    views: name -> SQL of a table that is made from others. at_close: called when it is closed. dialect: of API names.
-    notes: what to say of the last query.
+    views: name -> SQL of a table made from others. at_close: called by `close`. dialect: for API names. notes: the
+    notes on the last query.
     """
 
     def __init__(
@@ -66,8 +68,9 @@ class Engine:
         dialect: str | None = None,
         settings: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Open DuckDB. seconds: that a query may take; None: any. settings: more of DuckDB's. Raises UsageError if
-        DuckDB is missing."""
+        """Open DuckDB. seconds: the most that a query may take; None: no limit. settings: further settings of DuckDB.
+        Raises UsageError if DuckDB is missing.
+        """
         require("kcli sql", "sql")
         import duckdb
 
@@ -77,7 +80,7 @@ class Engine:
         self.left = self.seconds
         self.scans = {scan.name: scan for scan in scans}
         self.views = dict(views or {})
-        # Those that no query has named so far, by their names in lower case, as DuckDB compares names.
+        # The tables that no query has named so far, by their names in lower case, as DuckDB ignores case.
         self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
         self.folder = TemporaryFolder("kcli-sql-")
         with self.clear_errors():
@@ -92,7 +95,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Close all that DuckDB holds."""
+        """Close DuckDB, remove its folder, and call `at_close`."""
         self.connection.close()
         del self.connection
         self.folder.cleanup()
@@ -100,10 +103,10 @@ class Engine:
 
     @contextmanager
     def answer(self, query: str) -> Iterator[Answer]:
-        """Run a query; the answer reads the inputs while it is read.
+        """Run a query. The inputs are read while the caller reads the answer.
 
-        Raises UsageError for a wrong query; InputError if it needs too much memory, and at the end for faults of the
-        inputs.
+        Raises UsageError for a wrong query, and InputError if it needs too much memory; at the end, InputError for
+        faults of the inputs.
         """
         for scan in self.scans.values():
             scan.failures.clear()
@@ -117,7 +120,7 @@ class Engine:
             self.notes += self.lacking(named)
             self.choose_columns(select)
             atexit.unregister(StandardInput.given_up.set)
-            # Before DuckDB's and Arrow's own exit functions, which wait for the thread.
+            # It has to run before the exit functions of DuckDB and Arrow, which wait for the thread.
             atexit.register(StandardInput.given_up.set)
             with ThreadPoolExecutor(1, "kcli-sql") as pool:
                 reader = self.waited(pool.submit(self.reader_of, query))
@@ -125,35 +128,36 @@ class Engine:
         self.raise_failures(InputError)
 
     def mended(self, query: str, tree: Any) -> str:
-        """Return a query with API names as the tables have them."""
+        """Return a query with API names as in the tables."""
         from kcli.sql.api_names import with_names
 
         query, self.notes = with_names(query, tree, self.dialect)
         return query
 
     def reader_of(self, query: str) -> Any:
-        """Return the pyarrow.RecordBatchReader of a query's rows. Raises UsageError if it has none."""
+        """Return the pyarrow.RecordBatchReader of a query's rows. Raises UsageError for a statement without rows."""
         relation = self.connection.sql(query)
         if relation is None:
             raise QueryError("no rows come out of it (a SELECT expected)")
         return relation.to_arrow_reader(ROWS)
 
     def batches(self, pool: ThreadPoolExecutor, reader: Any) -> Iterator[Any]:
-        """Yield the batches of the reader, read in the pool's thread."""
+        """Yield the reader's batches, which the pool's thread reads."""
         while (batch := self.waited(pool.submit(next_batch, reader))) is not None:
             yield batch
 
     def waited(self, future: Future[Any]) -> Any:
-        """Return the result of work in another thread, so that this one can take Ctrl-C while DuckDB is busy.
+        """Return the result of work in another thread. Meanwhile this thread can handle Ctrl-C, even if DuckDB is busy.
 
-        Raises InputError if the query takes too long. Only DuckDB's time counts, not that of whoever takes the rows.
+        Raises InputError if the query takes too long. Only DuckDB's time counts, not that of the caller between
+        batches.
         """
         started = time.monotonic()
         try:
             return future.result(self.left)
         except TimeoutError:
             if future.done():
-                raise  # it was the work's own
+                raise  # a TimeoutError of the work itself
             self.stop(future)
             raise InputError(f"the query takes longer than {self.seconds:g} s (--timeout)") from None
         except KeyboardInterrupt:
@@ -164,20 +168,20 @@ class Engine:
                 self.left = max(0.0, self.left - (time.monotonic() - started))
 
     def stop(self, future: Future[Any]) -> None:
-        """Interrupt DuckDB, and wait until it is: its thread waits for no more of standard input."""
+        """Interrupt DuckDB and wait until it stops; its thread stops waiting for standard input."""
         StandardInput.given_up.set()
         self.connection.interrupt()
         future.exception()
 
     def raise_failures(self, kind: type[BaseException]) -> None:
-        """Raise what kept inputs from being read."""
+        """Raise the first failure of a scan that has this type."""
         failures = [each for scan in self.scans.values() for each in scan.failures if isinstance(each, kind)]
         if failures:
             raise failures[0]
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into kcli's, of one line; exceptions of a scan pass unchanged."""
+        """Turn DuckDB's errors into kcli's, of one line; errors of a scan are raised unchanged."""
         try:
             yield
         except (self.duckdb.Error, OSError, ValueError, RuntimeError, MemoryError) as error:
@@ -190,7 +194,7 @@ class Engine:
             raise self.plain(error) from None
 
     def plain(self, error: Exception) -> Exception:
-        """Return an error of DuckDB's as one of kcli's, in one line; others as they are."""
+        """Return kcli's error, of one line, for an error of DuckDB; any other error unchanged."""
         text = first_part(str(error))
         own: Any = self.duckdb.OutOfMemoryException if left() is None else ()
         if isinstance(error, (self.duckdb.IOException, own)):
@@ -203,8 +207,8 @@ class Engine:
         return QueryError(text) if "Error" in text else error
 
     def named(self, query: str) -> Iterable[str]:
-        """Return the tables that a query names; all, where it names none or an unknown one: DuckDB then shows, or its
-        error names, the known ones.
+        """Return the tables that a query names. Return all tables if it names none or an unknown one, as DuckDB then
+        lists the known ones.
         """
         try:
             found = {name.lower() for name in self.connection.get_table_names(query)}
@@ -214,7 +218,7 @@ class Engine:
         return found if found and found <= every else every
 
     def lacking(self, named: Sequence[str]) -> list[str]:
-        """Return which of the tables that a query names no input holds; nothing where it names every table."""
+        """Return notes on the named tables that no input has; [] if all tables are named."""
         tables = {name.lower(): name for name in (*self.scans, *self.views)}
         absent = [] if len(named) == len(tables) else [tables[each] for each in named if not self.holds(tables[each])]
         if not absent:
@@ -224,14 +228,14 @@ class Engine:
         return [f"{name}: a table of which the inputs have nothing{there}" for name in absent]
 
     def holds(self, table: str) -> bool:
-        """Return whether an input has rows of a table, or of one that it is made from."""
+        """Return whether an input has rows of a table, or of a table that it is made from."""
         if sql := self.views.get(table):
-            # DuckDB names no tables of a query that begins a part with FROM.
+            # DuckDB does not list the tables of a FROM clause without SELECT, so the SQL's text is searched.
             return any(self.holds(each) for each in SOURCES.findall(sql) if each in self.scans or each in self.views)
         return bool(self.scans[table].sources)
 
     def define(self, names: Iterable[str]) -> None:
-        """Define these tables, and those that they are made from, for queries."""
+        """Define these tables in DuckDB, and the tables that they are made from."""
         for name in names:
             table = self.undefined.pop(name.lower(), None)
             if table is None:
@@ -243,13 +247,13 @@ class Engine:
             self.connection.execute(f"CREATE VIEW {quoted(table)} AS {sql}")
 
     def registered(self, scan: Scan) -> str:
-        """Return the SELECT that gives a scan's columns their own names."""
+        """Register a scan in DuckDB; return a SELECT that gives its columns their own names."""
         self.connection.register(f"_{scan.name}", scan)
         columns = ", ".join(f"{quoted(f'{scan.name}.{each}')} AS {quoted(each)}" for each in scan.schema.names)
         return f"SELECT {columns} FROM {quoted(f'_{scan.name}')}"
 
     def choose_columns(self, query: str) -> None:
-        """Choose the columns of each scan by the plan of this query; all of them where there is no plan."""
+        """Choose the columns that each scan reads, by the plan of the query; all columns if it has no plan."""
         for scan in self.scans.values():
             scan.wanted = frozenset(scan.schema.names)
         if not query:
@@ -257,7 +261,7 @@ class Engine:
         try:
             rows = self.connection.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
         except self.duckdb.ParserException:
-            return  # DESCRIBE and SHOW, which have no plan; or a query that says itself what is wrong with it
+            return  # DESCRIBE and SHOW have no plan; a wrong query fails later, with its own error
         read: dict[str, set[str]] = {}
         for name in scanned_columns(json.loads(rows[0][1])):
             table, _, column = name.partition(".")
@@ -267,7 +271,7 @@ class Engine:
 
 
 def next_batch(reader: Any) -> Any:
-    """Return the next batch, None at the end: a future would not let StopIteration through."""
+    """Return the next batch, None at the end, as a future does not pass on StopIteration."""
     try:
         return reader.read_next_batch()
     except StopIteration:
@@ -275,7 +279,7 @@ def next_batch(reader: Any) -> Any:
 
 
 def scanned_columns(nodes: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the columns that a plan's scans read."""
+    """Yield the columns that the scans in a plan read."""
     for node in nodes:
         if "ARROW_SCAN" in node["name"]:
             found = node.get("extra_info", {}).get("Projections", [])
@@ -289,6 +293,6 @@ def quoted(name: str) -> str:
 
 
 def first_part(text: str) -> str:
-    """Return the fault, with a suggestion: the lines before those that point into the query."""
+    """Return DuckDB's message with its suggestion, on one line, without the excerpt of the query."""
     text = text.partition("\n\nLINE ")[0]
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Questions that people ask of captures, and the SQL that answers each."""
+"""Common questions about captures, each with its SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of what was given: which there are, and an engine over them."""
+"""Opens an engine over the tables of the inputs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def open_engine(
     inputs: Inputs, options: dict[str, Any], seconds: float | None = None, decoder: PayloadDecoder | None = None
 ) -> Engine:
-    """Open an engine over the tables of all inputs. options: of captures, of DecodeOptions. seconds: that a query may
-    take. decoder: reads keys and values of records. Raises UsageError if DuckDB is missing, InputError if a written
-    table can't be read.
+    """Open an engine over the tables of all inputs. options: for captures, of DecodeOptions. seconds: the most that a
+    query may take. decoder: reads keys and values of records. Raises UsageError if DuckDB is missing, InputError if a
+    written table cannot be read.
     """
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
@@ -53,7 +53,7 @@ def open_engine(
 
 
 def lenient(source: Source) -> Source:
-    """Return a source that is one of several: captures without an exchange are no failure."""
+    """Return a source for use among others: captures without an exchange are no failure then."""
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         with contextlib.suppress(NothingReadError):
@@ -63,9 +63,7 @@ def lenient(source: Source) -> Source:
 
 
 class Across:
-    """The shared parts of the pipeline's tables of the same captures; made, and imported, when a
-    query first needs it.
-    """
+    """The data that several of the pipeline's tables share. It is made, and its modules imported, on first use."""
 
     def __init__(self, inputs: Inputs, options: dict[str, Any]) -> None:
         self.paths, self.options = inputs.captures, options
@@ -88,14 +86,14 @@ class Across:
 
     @cached_property
     def facts(self) -> Facts:
-        """Those of all captures."""
+        """The facts of all captures."""
         from kcli.sql.derived import Facts
 
         return Facts(self.paths, self.options)
 
     @cached_property
     def judged_facts(self) -> Facts:
-        """Return those that rules read."""
+        """The facts that rules read."""
         from kcli.rules.rule_tables import READ
         from kcli.sql.derived import Facts
 
@@ -103,13 +101,13 @@ class Across:
 
     @cached_property
     def learnt(self) -> LearntNames:
-        """The topic names that any of them says."""
+        """The topic names in all captures."""
         from kcli.sql.row_tables import LearntNames
 
         return LearntNames(self.paths, self.options)
 
     def close(self) -> None:
-        """Remove the files left in temporary folders."""
+        """Remove the temporary folders."""
         for name in ("facts", "judged_facts"):
             if name in self.__dict__:
                 getattr(self, name).close()
@@ -118,8 +116,8 @@ class Across:
 def sources_of(
     inputs: Inputs, options: dict[str, Any], decoder: PayloadDecoder | None = None
 ) -> Iterator[tuple[str, Source]]:
-    """Yield (table, source) of captures, segments and snapshots. Modules that few tables need are
-    imported when these are read.
+    """Yield (table, source) of captures, segments and snapshots. Modules that few tables need are imported when a query
+    reads such a table.
     """
 
     def captured_records(wanted: frozenset[str]) -> Iterator[Any]:

@@ -1,7 +1,7 @@
-"""The queries that `kcli sql` answers: one SELECT, or the plan of one, that asks for nothing of the machine's own.
+"""Checks the queries of `kcli sql`: one SELECT, or its plan, without access to files, settings or the process.
 
-A query's tree is DuckDB's own (json_serialize_sql), so that no spelling of a name passes by. EXPLAIN is made anew
-around the SELECT that was checked: EXPLAIN ANALYZE runs whatever stands behind it.
+The checks use DuckDB's tree of the query (json_serialize_sql), so that no spelling of a name evades them. EXPLAIN is
+written anew around the checked SELECT, as EXPLAIN ANALYZE runs any statement.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 
 from kcli.errors import UsageError
 
-# What may stand before a statement that is explained: words, and comments (DuckDB's nest: one in another is no match).
+# White space and comments before a statement to explain. DuckDB's comments nest; a nested one does not match.
 BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:(?!/\*).)*?\*/)"
 OPTIONS = rf"\({BLANK}*(?:ANALYZE|FORMAT{BLANK}+\w+)(?:{BLANK}*,{BLANK}*(?:ANALYZE|FORMAT{BLANK}+\w+))*{BLANK}*\)"
 EXPLAIN = re.compile(rf"{BLANK}*EXPLAIN{BLANK}*(?:\bANALYZE\b|{OPTIONS})?", re.IGNORECASE | re.DOTALL)
 WORDS = re.compile(r"\b(?:ANALYZE|FORMAT\s+\w+)\b", re.IGNORECASE)
 COMMENT = re.compile(r"--[^\n]*(?:\n|$)|/\*.*?\*/", re.DOTALL)
 
-# Functions and views about settings, files and the process; `query` runs text as a query.
+# Functions and views that read settings, files and the process; `query` runs text as a query.
 CLOSED = re.compile(r"(duckdb|pragma)_.*|pg_settings|current_setting|which_secret|getenv|getvariable|query")
 OPEN = {"duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables", "duckdb_types", "duckdb_views"}
 OPEN |= {"pragma_table_info"}
-MOST_TEXT = 1 << 26  # bytes that a function may make of one value
+MOST_TEXT = 1 << 26  # most bytes that a function may return for one value
 TOO_MUCH = "a text of more than 64 MiB"
 
 SHOW_TABLES = re.compile(r"SHOW\s+TABLES", re.IGNORECASE)
 OWN_TABLES = r"SELECT name FROM (SHOW TABLES) WHERE name NOT LIKE '\_%' ESCAPE '\'"  # kcli's views for itself have a _
 
-# DuckDB does not count what these make as memory.
+# DuckDB does not count the results of these functions as memory.
 BOUNDED = (
     f"repeat(s, n) AS system.main.repeat(s, CASE WHEN length(s) * n > {MOST_TEXT} THEN error('{TOO_MUCH}') ELSE n END)",
     *(
@@ -52,10 +52,11 @@ class QueryError(UsageError):
 def checked(
     connection: Any, query: str, mend: Callable[[str, Any], str] = lambda query, tree: query
 ) -> tuple[str, str]:
-    """Return (the query as it may be run, the SELECT in it, "" where it has no tree). Raises UsageError if it may not
-    be.
+    """Return (the query to run, the SELECT in it, or "" if it has no tree). Raises UsageError for a query that is not
+    allowed.
 
-    mend: gives a query as it is to be run, of it and its tree."""
+    mend: returns the query to run, from the query and its tree.
+    """
     found = EXPLAIN.match(query)
     kind, select = only_statement(connection, query[found.end() :] if found else query)
     if kind == "MULTI":  # it makes a type of the values that it finds, and then asks
@@ -71,7 +72,7 @@ def checked(
 
 
 def only_statement(connection: Any, query: str) -> tuple[str, str]:
-    """Return the kind and the text of the one statement. Raises UsageError if there are more, or none."""
+    """Return the type and text of the only statement. Raises UsageError if there is not exactly one."""
     statements = connection.extract_statements(query)
     if len(statements) != 1:
         raise QueryError(f"{len(statements)} statements (one SELECT expected)")
@@ -79,7 +80,7 @@ def only_statement(connection: Any, query: str) -> tuple[str, str]:
 
 
 def tree_of(connection: Any, select: str) -> Any:
-    """Return DuckDB's tree of a query. Raises UsageError if the query asks for settings, or runs text."""
+    """Return DuckDB's tree of a query. Raises UsageError if the query does not parse, reads settings, or runs text."""
     [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [select]).fetchall()
     tree = json.loads(text)
     if tree["error"]:
@@ -89,9 +90,9 @@ def tree_of(connection: Any, select: str) -> Any:
 
 
 def refuse_names(tree: Any) -> None:
-    """Raise UsageError if a query's tree names something that is closed."""
+    """Raise UsageError if a tree names a function or view that is not allowed."""
     names = {*names_in(tree)}
-    if "query_table" in names:  # whose arguments are names
+    if "query_table" in names:  # its arguments are names of tables
         names |= {text.rpartition(".")[2].lower() for text in texts_in(tree)}
     for name in sorted(names):
         if name not in OPEN and CLOSED.fullmatch(name):
@@ -111,7 +112,7 @@ def texts_in(tree: Any) -> Iterator[str]:
 
 
 def nodes_in(tree: Any) -> Iterator[Any]:
-    """Yield every value of a query's tree, the tree first."""
+    """Yield every value in a query's tree, the tree itself first."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

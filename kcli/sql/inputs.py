@@ -1,4 +1,4 @@
-"""Inputs of `kcli sql`, sorted: captures, log segments, snapshots and written tables."""
+"""Sorts the inputs of `kcli sql` by kind: captures, log segments, snapshots and written tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ MAGIC = b"PAR1"
 
 @dataclass(slots=True)
 class Inputs:
-    """Paths by the kind of their contents. written: (table, file); table None: the file's columns say which."""
+    """Paths by the kind of their contents. written: (table, file); if table is None, the file's columns determine
+    it.
+    """
 
     captures: list[str] = field(default_factory=list)
     segments: list[str] = field(default_factory=list)
@@ -29,11 +31,11 @@ class Inputs:
 
     @property
     def others(self) -> list[str]:
-        """Return the inputs that are no captures."""
+        """The inputs that are no captures."""
         return [*self.segments, *self.metadata, *(path for _, path in self.written)]
 
     def add(self, path: str) -> None:
-        """Sort in one file; a file of no known kind is taken for a capture, whose reader reports the fault."""
+        """Add a file. One of an unknown kind counts as a capture, whose reader reports the fault."""
         name = Path(path).name
         if path == STDIN:
             self.captures.append(path)
@@ -48,7 +50,7 @@ class Inputs:
             self.add_by_start(path, start_of(path))
 
     def add_by_start(self, path: str, start: bytes) -> None:
-        """Sort in a file by its first bytes, whose name tells nothing."""
+        """Add a file by its first bytes, if its name does not tell the kind."""
         if start.startswith(MAGIC):
             self.written.append((None, path))
         elif starts_log(start):
@@ -58,7 +60,7 @@ class Inputs:
 
 
 def sort_inputs(paths: Sequence[str]) -> Inputs:
-    """Sort files and folders. Raises OSError for a missing one, InputError for a folder without anything to read."""
+    """Sort files and folders. Raises OSError if one is missing, InputError for a folder without anything to read."""
     for path in paths:
         if path != STDIN:
             os.stat(path)  # noqa: PTH116  # of Path, an empty name is the current folder's
@@ -72,7 +74,9 @@ def sort_inputs(paths: Sequence[str]) -> Inputs:
 
 
 def add_folder(made: Inputs, folder: Path) -> bool:
-    """Add what can be read below a folder, by name; of the pipeline's output its tables."""
+    """Add the files below a folder whose names can be read, or the tables of the pipeline's output; return whether
+    there are any.
+    """
     if (folder / DELTA_LOG).is_dir() and holds_delta(folder.parent):
         made.written += [each for each in delta_files(folder.parent) if each[0] == folder.name]
         return True
@@ -92,12 +96,12 @@ def add_folder(made: Inputs, folder: Path) -> bool:
 
 
 def holds_delta(folder: Path) -> bool:
-    """Return whether a folder has Delta tables of the pipeline."""
+    """Return whether a folder is an output of the pipeline with Delta tables."""
     return (folder / RUNS_FOLDER).is_dir() and (folder / RUNS.name / DELTA_LOG).is_dir()
 
 
 def delta_files(output: Path) -> Iterator[tuple[str, str]]:
-    """Yield (table, file) of the pipeline's Delta tables, in the versions that its last run says."""
+    """Yield (table, file) of the pipeline's Delta tables, in the versions that its last run recorded."""
     from kcli.pipeline.formats.runs import runs_of
     from kcli.pipeline.storage import StoragePath
 
@@ -111,14 +115,14 @@ def files_below(folder: Path) -> Iterable[Path]:
 
 
 def is_readable(name: str) -> bool:
-    """Return whether a file of a folder is read: by its name's end, also before that of gzip and zstd."""
+    """Return whether a file of a folder is read, by its suffix, which may precede that of gzip or zstd."""
     for end in PACKED_SUFFIXES:
         name = name.removesuffix(end)
     return name.endswith((*CAPTURE_SUFFIXES, SEGMENT, SNAPSHOT, PARQUET))
 
 
 def start_of(path: str) -> bytes:
-    """Return the first bytes of a regular file; a pipe is not read."""
+    """Return the first bytes of a regular file; b"" for anything else, such as a pipe."""
     if not Path(path).is_file():
         return b""
     with Path(path).open("rb") as file:
@@ -126,6 +130,7 @@ def start_of(path: str) -> bytes:
 
 
 def is_read_once(start: bytes) -> bool:
-    """Return whether a file with these first bytes can come through standard input: a capture can, which is read from
-    its start to its end."""
+    """Return whether a file with these first bytes can be read from standard input. Only a capture can, as it is read
+    in order.
+    """
     return not (start.startswith(MAGIC) or starts_log(start))

@@ -1,4 +1,4 @@
-"""The records of snapshots and metadata logs as a table."""
+"""The table `metadata`: records of snapshots and metadata logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ ROWS = 5000
 
 
 def metadata_source(paths: Sequence[str], dialect: str | None, secrets: bool) -> Source:
-    """Return a row for each record of each file. Raises InputError after the rows for what could not be read."""
+    """Return the records of all files, one row each. Raises InputError after the last row for records that cannot be
+    read.
+    """
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow

@@ -19,13 +19,13 @@ from kcli.whole_file import WholeFile
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
-CHUNK = 4 << 20  # bytes of batches in a record batch
+CHUNK = 4 << 20  # bytes of record batches in one Arrow record batch
 
 
 def segment_records(paths: Sequence[str], secrets: bool, reader: PayloadDecoder | None = None) -> Source:
-    """Return the records of log segments; the folder of a log names its topic and partition.
+    """Return the records of log segments. Topic and partition are those of the log's folder.
 
-    Raises InputError after the rows for what could not be read.
+    Raises InputError after the last row for batches that cannot be read.
     """
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
@@ -51,7 +51,7 @@ def log_batches(
     failures: list[InputError],
     decoder: PayloadDecoder | None = None,
 ) -> Iterator[Any]:
-    """Yield the records of one log."""
+    """Yield the records of one log segment."""
     with WholeFile(path) as raw:
         for chunk, start, stop, damage in stretches(lambda into, _at: raw.readinto(into) or 0, CHUNK):
             found: list[tuple[int, int, str]] = []
@@ -67,12 +67,14 @@ def log_batches(
 
 
 def captured_records(paths: Sequence[str], options: dict[str, Any], reader: PayloadDecoder | None = None) -> Source:
-    """Return the records in captures. Raises InputError after the rows for damaged captures, and batches that can't be
-    read.
+    """Return the records in captures. Raises InputError after the last row for damaged captures and batches that cannot
+    be read.
     """
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
-        """Yield record batches with these columns. Raises what could not be read at the end, behind all that could."""
+        """Yield record batches with these columns. Raises InputError at the end for damaged captures and unreadable
+        batches.
+        """
         decoder = asked(reader, wanted)
         source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), CapturedBatches()
         found: list[tuple[int, int, str]] = []

@@ -1,4 +1,4 @@
-"""The page of all tables (docs/reference/tables.md): every column with its type, its unit, and where it is."""
+"""Makes the page of all tables (docs/reference/tables.md): every column with type, unit and comment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ folder have all columns that were written.
 
 
 def document() -> str:
-    """Return the page, in Markdown."""
+    """Return the page as Markdown."""
     listed = "\n".join(f"- [`{name}`](#{name}): {table.text}" for name, table in LISTED.items())
     return "\n".join([HEAD + listed + "\n", *map(describe, LISTED.values())])
 
@@ -46,7 +46,7 @@ def describe(table: Table) -> str:
 
 
 def places_of(table: str) -> Mapping[str, frozenset[str]]:
-    """Return the columns that a table has at each place that has it."""
+    """Return the columns of a table, by each place that has the table."""
     found = {SQL: frozenset(LISTED[table].names)}
     if table in pipeline.SHOWN:
         found[PIPELINE] = frozenset(pipeline.SHOWN[table].names)
@@ -56,7 +56,7 @@ def places_of(table: str) -> Mapping[str, frozenset[str]]:
 
 
 def row_of(column: Column, found: Mapping[str, frozenset[str]]) -> str:
-    """Return the line of a column."""
+    """Return the row of a column in Markdown."""
     kind = f"{column.kind}?" if column.nullable else column.kind
     lacking = ", ".join(place for place, names in found.items() if column.name not in names)
     return f"| `{column.name}` | {kind} | {column.unit or ''} | {column.text} | {lacking} |"

@@ -1,6 +1,7 @@
-"""The pipeline's tables whose rows come of single exchanges and events, made in this process while captures are read.
+"""The pipeline's tables whose rows come from single exchanges and events, made in this process while captures are read.
 
-The rows are those that the pipeline's workers make (`kcli.pipeline.rows.row_source.RowSource`), each with its file.
+The rows are made by the code of the pipeline's workers (`kcli.pipeline.rows.row_source.RowSource`), with their file
+added.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1  # ns
 
 
 class LearntNames:
-    """The topic names that captures say anywhere, by id: they are read for it once, when a name is first missing."""
+    """The topic names in captures, by id. The captures are read for this once, when a name is first missing."""
 
     def __init__(self, paths: Sequence[str], options: dict[str, Any]) -> None:
         self.paths, self.options = paths, options
 
     @cached_property
     def names(self) -> Any:
-        """Of all captures; of none where one can't be read twice."""
+        """The names in all captures; None if one of them cannot be read twice."""
         if STDIN in self.paths:
             return None
         source = CaptureDecoder(self.paths, ArrowSink(wanted=frozenset()), DecodeOptions(**self.options))
@@ -50,17 +51,17 @@ class LearntNames:
             for _ in source.sink.batches():
                 pass
         except InputError:
-            pass  # whoever reads the rows says what is wrong
+            pass  # the reader of the rows reports the fault
         return source.bodies.names
 
     def of(self, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
-        """Return the names of those ids that have one, as `name_columns` takes them."""
+        """Return {id: (name, 0)} for the ids with a known name, as `name_columns` takes them."""
         found = {} if self.names is None else {each: self.names.get(uuid_bytes(each)) for each in ids}
         return {each: (loads(name), 0) for each, name in found.items() if name is not None}
 
 
 class TableRows(RowSource):
-    """Captures whose rows of one table become record batches, with the column `file`."""
+    """Makes record batches of one table, with the column `file`, from captures."""
 
     def __init__(self, table: str, learnt: LearntNames, options: dict[str, Any]) -> None:
         self.table, self.learnt = table, learnt
@@ -72,7 +73,7 @@ class TableRows(RowSource):
         super().__init__(self.put_row, frozenset({table}), paths=learnt.paths, **options)
 
     def batches(self) -> Iterator[Any]:
-        """Yield the rows. Raises InputError at the end for damaged files."""
+        """Yield the record batches. Raises InputError at the end for damaged files."""
         failures = []
         try:
             for _ in self.read():
@@ -88,7 +89,7 @@ class TableRows(RowSource):
             require_exchanges(self.capture)
 
     def taken_batches(self) -> list[Any]:
-        """Take the record batches that are ready."""
+        """Return the finished record batches, and forget them."""
         taken, self.ready = self.ready, []
         return taken
 
@@ -101,7 +102,7 @@ class TableRows(RowSource):
         super().event(event)
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:
-        """Keep a row, if it is of this table."""
+        """Add a row, if it is of this table."""
         if table != self.table:
             return
         self.waiting.append(row)
@@ -110,14 +111,14 @@ class TableRows(RowSource):
             self.flush_rows()
 
     def flush_rows(self) -> None:
-        """Make a record batch of the rows that were put one by one."""
+        """Make a record batch of the rows from `put_row`."""
 
         if self.waiting:
             self.add(batch_of_rows(self.waiting, self.schema), texts(self.files))
         self.waiting, self.files = [], []
 
     def flush(self, last: bool = False) -> None:
-        """Make record batches of the rows that the core made as columns."""
+        """Make record batches of the core's columns."""
 
         columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name)
         if columns.rows.count:
@@ -127,19 +128,19 @@ class TableRows(RowSource):
         self.marks.restart()
 
     def add(self, batch: Any, files: Any) -> None:
-        """Add a record batch that lacks only its files and the names of its topics."""
+        """Add a record batch without file names, and with topic names that may be missing."""
         import pyarrow.compute
 
         rows = self.named(pyarrow.Table.from_batches([batch]).cast(self.schema))
         if "file" not in rows.column_names:
             rows = rows.append_column("file", files)
-        else:  # of `undecodable`, which says it where there is no connection
+        else:  # `undecodable` has its own files in rows without a connection
             found = pyarrow.compute.coalesce(rows.column("file"), files)
             rows = rows.set_column(rows.schema.get_field_index("file"), rows.schema.field("file"), found)
         self.ready += rows.combine_chunks().to_batches()
 
     def named(self, rows: Any) -> Any:
-        """Fill in the names of topics that neither their own connection, nor what came before, named."""
+        """Fill in topic names that neither the same connection nor earlier packets contain."""
         import pyarrow.compute
 
         if "topic_id" not in rows.column_names:
@@ -150,7 +151,7 @@ class TableRows(RowSource):
 
 
 def row_source(table: str, learnt: LearntNames, options: dict[str, Any]) -> Source:
-    """Return the rows of one of ROW_TABLES, of the captures that names are learned from.
+    """Return the rows of a table of ROW_TABLES, from the captures of `learnt`.
 
     options: ports, dialect, secrets and memory, of DecodeOptions.
     """

@@ -1,4 +1,4 @@
-"""A table as DuckDB reads it: a stream of record batches that is made anew for each time the table is read."""
+"""A table that DuckDB reads as a stream of record batches, made anew for each reading."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from kcli.errors import InputError, UsageError
 
-# The record batches of one kind of input: (names of columns that are wanted) -> batches that have these.
+# The record batches of one kind of input: (names of wanted columns) -> batches that have these columns.
 Source = Callable[[frozenset[str]], Iterator[Any]]
 
 
 class Scan:
-    """A table of several sources, one after another, through Arrow's C stream interface.
+    """A table made of several sources, one after another, as an Arrow C stream.
 
-    Columns have the table's name before theirs, so that a plan says which are read of which table; a view gives them
-    their own names. Columns that are not wanted are null. A fault of an input ends its source, not the query: it is
-    in `failures`, as is everything else that stopped the reading.
+    Column names have the table's name in front, so that a plan tells which table's columns it reads; a view restores
+    them. Columns that are not wanted are null. An error of an input ends its source, not the query: `failures` has it,
+    and any other exception that stopped the reading.
     """
 
     def __init__(self, name: str, schema: Any, sources: Sequence[Source], *, once: bool = False) -> None:
-        """Make a scan. once: an input can be read only once (standard input)."""
+        """Make a scan. once: an input can be read only once, as standard input."""
         import pyarrow
 
         self.name, self.schema, self.sources, self.once = name, schema, sources, once
@@ -38,7 +38,7 @@ class Scan:
         return reader.__arrow_c_stream__(requested_schema)
 
     def batches(self) -> Iterator[Any]:
-        """Yield all record batches, with the wide names. Raises UsageError."""
+        """Yield all record batches, with the long column names. Raises UsageError for a second reading if `once`."""
         try:
             self.reads += 1
             if self.once and self.reads > 1:
@@ -52,7 +52,7 @@ class Scan:
             raise
 
     def fitted(self, source: Source) -> Iterator[Any]:
-        """Yield the batches of one source; an error of the input ends it."""
+        """Yield the batches of one source; an InputError ends it."""
         try:
             for batch in source(self.wanted):
                 yield self.fit(batch)
@@ -60,7 +60,7 @@ class Scan:
             self.failures.append(error)
 
     def fit(self, batch: Any) -> Any:
-        """Return a batch in the table's own columns: those that it lacks, or that are not wanted, are null."""
+        """Return a batch with all columns of the table; columns that are missing or not wanted are null."""
         there = set(batch.schema.names) & self.wanted
         arrays = [
             fit_array(batch.column(field.name), field.type) if field.name in there
@@ -71,7 +71,7 @@ class Scan:
 
 
 def fit_array(array: Any, kind: Any) -> Any:
-    """Cast an array to a type. Raises InputError if its values are of another type."""
+    """Cast an array to a type. Raises InputError if that is not possible."""
     import pyarrow
 
     if array.type == kind:

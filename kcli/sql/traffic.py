@@ -1,4 +1,6 @@
-"""The source of `connections`, in one pass over captures: exchanges, events, and facts of each connection."""
+"""The source of the table `connections`: exchanges, events, and facts about each connection, from one pass over
+captures.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from kcli.tables.definition import Column
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
 from kcli.tables.rule_facts import RULE_FACTS
 
-# Of rows that say nothing else of their connection.
+# Columns of facts about logins.
 LOGIN = tuple(each for each in FACTS["logins"].columns if each.name not in ("connection", "completed_ns"))
 ROUND_TRIP = Column("round_trip_ms", "float64", "of its handshake, null where that was not seen")
 RETRANSMISSIONS = Column("retransmissions", "int64", "segments of it with bytes that had come before")
@@ -31,7 +33,7 @@ TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLU
 
 
 class Traffic(ArrowSink):
-    """Captures whose exchanges and events become record batches, with rows about their connections among them."""
+    """Makes record batches of exchanges and events, with rows of facts about their connections."""
 
     forwarded = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 
@@ -44,7 +46,7 @@ class Traffic(ArrowSink):
         super().__init__(TRAFFIC_COLUMNS, wanted - own)
 
     def put_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
-        """Put what TCP says of a connection. round_trip: ns, -1: not known."""
+        """Add the facts of TCP for one connection. round_trip: ns; -1 if unknown."""
         self.servers.add(connection.partition("-")[0])
         known = round_trip / 1e6 if round_trip >= 0 else None
         self.put({"connection": connection, ROUND_TRIP.name: known, RETRANSMISSIONS.name: retransmissions})
@@ -52,27 +54,27 @@ class Traffic(ArrowSink):
             self.flush()
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Add the login of a connection from a SaslHandshake or SaslAuthenticate."""
+        """Add the login step in a SaslHandshake or SaslAuthenticate."""
         item = self.capture.handover.exchange_of(link, *exchange)
         if item.request is not None and (item.response is not None or item.response_frame is None):
             said = dict(zip(FACTS["logins"].names, (item.connection, *login_step(item)), strict=True))
             self.put(said)
 
     def count_tcp(self) -> None:
-        """Have TCP's connections counted, if they are wanted; to be called before anything is read."""
+        """Let the engine count TCP's facts if they are wanted. Call it before anything is read."""
         if self.tcp is not None:
             self.capture.engine.count_tcp(self.tcp)
 
     def put_tcp(self, last: bool = False) -> None:
-        """Make what TCP says of connections ready. last: also of those that are open."""
+        """Make record batches of TCP's facts. last: also for connections that are still open."""
         if self.tcp is not None:
             ends, numbers = self.tcp.take(last)
             self.take_batch(tcp_batch(ends, numbers, self.servers, frozenset(self.capture.options.ports)))
 
 
 def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """Return the rows of TRAFFIC_COLUMNS. options: of DecodeOptions. Raises NothingReadError at the
-    end: no exchange.
+    """Return the rows of TRAFFIC_COLUMNS. options: of DecodeOptions. Raises NothingReadError after the last row if
+    there is no exchange.
     """
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:

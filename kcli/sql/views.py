@@ -1,4 +1,4 @@
-"""Tables that are made from others, in SQL."""
+"""Tables that are made from other tables, in SQL."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from kcli.tables.connections import EXCHANGE, FILE, TCP, TLS, connections_query,
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 from kcli.tables.hourly import KEYS, hourly_query
 
-TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
-# Those that the pipeline has written.
+TRAFFIC = "_traffic"  # the source of most views: exchanges, events, and rows of kcli.sql.traffic
+# The same tables as the pipeline has written them.
 WRITTEN = {name: f"_{name}" for name in ("connections", "hourly", *EXCHANGE_VIEWS)}
 EACH = traffic_part(
     f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,

@@ -1,4 +1,4 @@
-"""Tables that were written as Parquet: by the pipeline, by `decode pcap` and `decode segment`, or by anything else."""
+"""Tables in Parquet files, written by the pipeline, by `decode pcap` and `decode segment`, or by another program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORDS_FILE = {"topic", "partition", "offset", "timestamp_ms", "key", "value", 
 
 
 def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, Any, Source]]:
-    """Yield (table, schema, source) of each file. Raises InputError for one that is no Parquet file."""
+    """Yield (table, schema, source) of each file. Raises InputError for a file that is not Parquet."""
     import pyarrow.parquet
 
     summed = {Path(path).parents[1] for table, path in files if table == "connections"}  # the pipeline's folders
@@ -51,7 +51,7 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
 
 
 def plain(schema: Any) -> Any:
-    """Return a schema without dictionaries."""
+    """Return a schema with the value types in place of dictionaries."""
     import pyarrow
 
     kinds = ((field, field.type) for field in schema)
@@ -61,14 +61,14 @@ def plain(schema: Any) -> Any:
 
 
 def with_file(schema: Any) -> Any:
-    """Return a schema with a column of the row's file; add it if it is missing."""
+    """Return a schema with the column `file`, which is added if it is missing."""
     import pyarrow
 
     return schema if "file" in schema.names else schema.append(pyarrow.field("file", pyarrow.string()))
 
 
 def parquet_source(path: str, change: Any = lambda batch: batch) -> Source:
-    """Return the rows of a file, changed batch by batch. Raises InputError if it is damaged."""
+    """Return the rows of a file. change: applied to each batch. Raises InputError if the file is damaged."""
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow.parquet
@@ -92,7 +92,7 @@ def add_file(batch: Any, path: str) -> Any:
 
 
 def of_kind(batch: Any, *, events: bool) -> Any:
-    """Return the events of a batch, or its exchanges."""
+    """Return only the events of a batch, or only its exchanges."""
     import pyarrow.compute
 
     kinds = batch.column("event")
@@ -100,7 +100,7 @@ def of_kind(batch: Any, *, events: bool) -> Any:
 
 
 def record_source(path: str) -> Source:
-    """Return records of a file of `records` or `decode segment`, whose columns may be named as in JSON."""
+    """Return the records in a file of `records` or `decode segment`, whose column names may be those of the JSON."""
 
     def change(batch: Any) -> Any:
         return batch.rename_columns([snake(name) for name in batch.schema.names])

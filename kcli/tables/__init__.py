@@ -1,1 +1,1 @@
-"""The definition of each table: one for Parquet files, `kcli sql` and the pipeline."""
+"""The definition of each table, shared by Parquet files, `kcli sql` and the pipeline."""

@@ -1,7 +1,7 @@
-"""The core's columns as Arrow arrays: without a Python object for a value.
+"""Makes Arrow arrays of the core's columns, without a Python object for each value.
 
-They are made of buffers: `pyarrow.array` imports pandas, where it is installed, which takes longer than most captures;
-so do `take` and `cast` with pyarrow.compute.
+The arrays are made of buffers, as `pyarrow.array` imports pandas if it is installed, which takes longer than most
+captures; so do `take` and `cast` with pyarrow.compute.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kcli.schemas.errors import error_name
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
-    """Return a column of text. made: where each row's ends (int32, after a 0), and all of it. missing: rows without
-    one.
+    """Return a column of text. made: the end of each row's text (int32, after a 0), and all texts as bytes. missing:
+    mask of the nulls.
     """
     import pyarrow
 
@@ -25,7 +25,7 @@ def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
 
 
 def texts(values: Iterable[str | bytes | None]) -> Any:
-    """Return a column of text out of values, which may be UTF-8 already."""
+    """Return a column of text from str, UTF-8 bytes, or None."""
     import numpy
 
     given = list(values)
@@ -40,14 +40,14 @@ def texts(values: Iterable[str | bytes | None]) -> Any:
 
 
 def ends_of(lengths: Any) -> bytes:
-    """Return where texts of these lengths end, behind a 0."""
+    """Return the ends of texts of these lengths as int32, after a 0."""
     import numpy
 
     return numpy.concatenate([[0], numpy.cumsum(lengths)]).astype(numpy.int32).tobytes()
 
 
 def column_of(values: Sequence[Any], kind: Any) -> Any:
-    """Return a column of that Arrow type: text, bytes, lists of text, numbers, timestamps in microseconds."""
+    """Return a column of an Arrow type. kind: text, bytes, lists of text, numbers, or timestamps in microseconds."""
     import numpy
     import pyarrow
 
@@ -56,7 +56,7 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
     if pyarrow.types.is_binary(kind):
         return texts(values).view(kind)
     if pyarrow.types.is_dictionary(kind):
-        different = dict.fromkeys(values)  # a dictionary has each once
+        different = dict.fromkeys(values)  # each value once, in order
         if None not in different and len(different) == len(values):
             return Among(texts(values), numpy.arange(len(values))).array(kind)
         different.pop(None, None)
@@ -77,12 +77,12 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
 
 
 def batch_of_rows(rows: Sequence[Sequence[Any]], schema: Any) -> Any:
-    """Return a record batch of rows, each with its values in the order of the columns."""
+    """Return a record batch of rows, each a sequence of values in the order of the schema."""
     return batch_of_columns([*zip(*rows, strict=True)] or [()] * len(schema), schema)
 
 
 def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
-    """Return a record batch of the columns' values."""
+    """Return a record batch of columns, each a sequence of values, in the order of the schema."""
     import pyarrow
 
     arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
@@ -90,14 +90,16 @@ def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
 
 
 class Among(NamedTuple):
-    """A column of texts by the place of each row's among those given. missing: bool by row, where there is none."""
+    """A column of texts that repeat. among: an Arrow array of the texts; places: the index in it, by row; missing: a
+    mask of the nulls, or None.
+    """
 
     among: Any
     places: Any
     missing: Any = None
 
     def array(self, kind: Any) -> Any:
-        """Return the column. kind: its Arrow type, a dictionary or text."""
+        """Return the column as an Arrow array. kind: its type, a dictionary or text."""
         import pyarrow
 
         if pyarrow.types.is_dictionary(kind):
@@ -105,7 +107,7 @@ class Among(NamedTuple):
         return self.among.take(integers(self.places, "int32", self.missing))
 
     def dictionary(self) -> Any:
-        """Return the column as a dictionary."""
+        """Return the column as a dictionary array."""
         import pyarrow
 
         index = integers(self.places, "int32", self.missing)
@@ -113,7 +115,9 @@ class Among(NamedTuple):
 
 
 def numbered(values: Sequence[str | None], numbers: Any) -> Among:
-    """Return a column of the texts in use. values: by number, None for null. numbers: of each row, small."""
+    """Return a column of texts by number, without texts that no row uses. values: the text of each number, None for
+    null. numbers: an array with the number of each row.
+    """
     import numpy
 
     there = numpy.bincount(numbers, minlength=len(values)) > 0
@@ -124,14 +128,14 @@ def numbered(values: Sequence[str | None], numbers: Any) -> Among:
 
 
 def instants(ns: Any, missing: Any = None) -> Any:
-    """Return ns since 1970 as timestamps. missing: mask of the nulls."""
+    """Return ns since 1970 as a column of timestamps in microseconds. missing: mask of the nulls."""
     import pyarrow
 
     return integers(ns // 1000, "int64", missing).view(pyarrow.timestamp("us", "UTC"))
 
 
 def rows_at(column: Any, places: Any, missing: Any = None) -> Any:
-    """Return the rows of a column at these places, as its `take` does. missing: bool by place, for more nulls."""
+    """Return the rows of a column at these indexes, as its `take` does. missing: mask of further nulls, by index."""
     import numpy
     import pyarrow
 
@@ -158,7 +162,7 @@ def rows_at(column: Any, places: Any, missing: Any = None) -> Any:
 
 
 def nulls_at(column: Any, places: Any, missing: Any = None) -> Any:
-    """Return which of the rows at these places are null, bool by place; None: none is. missing: for more of them."""
+    """Return a mask of the rows at these indexes that are null; None if none is. missing: mask of further nulls."""
     import numpy
 
     bits = column.buffers()[0]
@@ -171,14 +175,14 @@ def nulls_at(column: Any, places: Any, missing: Any = None) -> Any:
 
 
 def is_none(values: Sequence[Any]) -> Any:
-    """Return which of the values are None: bool by row."""
+    """Return a mask of the values that are None."""
     import numpy
 
     return numpy.array([value is None for value in values], bool)
 
 
 def validity(missing: Any) -> Any:
-    """Return the bitmap of rows that have a value; None for all of them."""
+    """Return the validity bitmap for a mask of nulls; None without nulls."""
     import numpy
     import pyarrow
 
@@ -188,7 +192,7 @@ def validity(missing: Any) -> Any:
 
 
 def integers(values: Any, kind: str, missing: Any = None) -> Any:
-    """Return a column of numbers of that numpy type. missing: rows without one."""
+    """Return a column of numbers. kind: a numpy type, or "double". missing: mask of the nulls."""
     import numpy
     import pyarrow
 
@@ -201,7 +205,9 @@ def integers(values: Any, kind: str, missing: Any = None) -> Any:
 
 
 def error_names(ends: bytes, codes: bytes) -> Any:
-    """Return a column of lists of error names. ends: where each row's end (int32); codes: all codes (int64)."""
+    """Return a column of lists of error names. ends: the end of each row's codes (int32, after a 0); codes: all codes
+    (int64).
+    """
     import numpy
     import pyarrow
 

@@ -1,5 +1,6 @@
-"""The tables `transactions`, `members` and `metadata_partitions`, out of what requests say of them: each column once,
-with the SQL for it, which Spark and DuckDB both run."""
+"""The tables `transactions`, `members` and `metadata_partitions`, derived from requests and responses: each column
+once, with its SQL, which both Spark and DuckDB run.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from kcli.tables.exchange_views import ViewColumn, column
 from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 
 FENCED = "('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED')"
-# The server says so to who is no member any more.
+# Errors of a server for a client that is no longer a member.
 NO_MEMBER = "('UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID')"
 TELLING = ("topic_id", "leader", "leader_epoch", "leader_address", "replicas", "isr", "error")
 STATE = "concat_ws('|', " + ", ".join(f"coalesce(CAST({each} AS STRING), '')" for each in TELLING) + ")"
 
 
-# Requests and batches of a transaction; behind an EndTxn that was answered well, another begins.
+# Requests and batches of a transaction. After a successful EndTxn, the next transaction begins.
 STEPS = f"""
 (SELECT *, coalesce(sum(CASE WHEN ends THEN 1 ELSE 0 END) OVER (PARTITION BY producer_id, producer_epoch
                     ORDER BY completed_ns, ns, api ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS number
@@ -84,7 +85,7 @@ TRANSACTIONS: tuple[ViewColumn, ...] = (
 
 IS_JOIN = "(api = 'JOIN_GROUP' OR (api LIKE '%_GROUP_HEARTBEAT' AND generation = 0)) AND answered AND error IS NULL"
 IS_LEAVE = "(api = 'LEAVE_GROUP' AND error IS NULL) OR (api LIKE '%_GROUP_HEARTBEAT' AND generation < 0)"
-# A member's requests with the partitions that it was given last, by name where their topics' ids are known.
+# The requests of each member with its latest assignment, in which topics have names if these are known.
 MEMBER_CALLS = f"""
 (WITH calls AS (SELECT *, {address_sql("client")} AS address FROM ({calls_query(CALLS["group_calls"])}) AS group_calls
                 WHERE group_id IS NOT NULL AND member_id IS NOT NULL AND member_id != ''),
@@ -142,8 +143,8 @@ MEMBERS: tuple[ViewColumn, ...] = (
     ),
 )  # fmt: skip
 
-# What every answer tells, in the order of time, whoever read it. Most partitions are told of in one state: of these the
-# first answer is enough.
+# The partition states of all Metadata responses in order of time. Most partitions have only one state; for these the
+# first response is enough.
 PARTITION_STATES = f"""
 (WITH answers AS (SELECT c.*, l.connection, l.server FROM called c JOIN called_links l ON c.link = l.link
                   WHERE saying IN (SELECT saying FROM metadata_told_said)),
@@ -177,16 +178,17 @@ METADATA_PARTITIONS: tuple[ViewColumn, ...] = (
         for each in RULE_FACTS["partition_states"].columns[1:]
     ),
 )
-# The ids of topics that partitions have without a name.
+# The ids of topics in partitions without a topic name.
 NAMELESS_IDS = """
 (SELECT DISTINCT topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
                                 UNION ALL SELECT topic_id, topic FROM produce_partitions) AS p
  WHERE topic IS NULL AND topic_id IS NOT NULL) AS nameless_ids
 """.strip()
-# A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or where
-# that ends for it (who waits there says no offset in a session), or as a batch (by its checksum) was written by name
-# and read by id. Each of these twice at least, and seldom of another name. The marker that ends a transaction is the
-# same in all its partitions.
+# The name of a topic by its id, from messages that have both. Otherwise it is derived: a client commits by name an
+# offset at which it fetches by id, or the last stable offset of such a Fetch (a client that waits there repeats no
+# offset within a fetch session); or a batch with the same checksum is in one message by name, and in another by id. A
+# derived name needs two hits, and 70 % of the hits of its id. Batches that end a transaction do not count, as they are
+# the same in all its partitions.
 SAID_TOPICS = "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 NAMED_TOPICS = f"""
 (WITH named AS ({SAID_TOPICS}),
@@ -232,7 +234,8 @@ TOPICS: tuple[ViewColumn, ...] = (
         "id), same batch (its checksum was produced by name and fetched by id)",
     ),
 )  # fmt: skip
-# By table: its columns, and what they are selected from: facts, `record_batches`, and `known`, topics by their ids.
+# By table: its columns, and the query that they are selected from, over facts, `record_batches`, and `known` (topics by
+# id).
 CALL_VIEWS = {
     "transactions": (TRANSACTIONS, STEPS),
     "members": (MEMBERS, MEMBER_CALLS),
@@ -251,6 +254,6 @@ CALL_TABLES = {name: Table(name, TEXTS[name], columns, dated=False) for name, (c
 
 
 def call_view(table: str) -> str:
-    """Return the rows of a table."""
+    """Return the query for the rows of a table."""
     columns, rows = CALL_VIEWS[table]
     return f"SELECT {', '.join(f'{each.sql} AS {each.name}' for each in columns)} FROM {rows}"

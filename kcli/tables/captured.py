@@ -8,8 +8,8 @@ from kcli.tables.exchange_views import GROUPS, THROTTLING
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, EXCHANGES
 from kcli.tables.hourly import HOURLY
 
-# Files leave out what the text of `request` and `response` says, too: `kcli sql` makes it from a capture when it is
-# asked for. The pipeline knows no file of an exchange: its packets come from many.
+# Files lack the columns whose values are also in the texts `request` and `response`; `kcli sql` makes these columns
+# from a capture on demand. In the pipeline an exchange has no file, as its packets may be in several.
 FILED_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if not each.fields)
 PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in FILED_COLUMNS if each.name != "file")
 EVENT_COLUMNS = columns("""
@@ -23,8 +23,8 @@ captured       bool     the bytes are in the capture (true), or missing
 reason         string   what is wrong
 file           string   the capture in which it was detected
 """)
-# A file of `kcli decode pcap --format parquet` has both, so that their order is kept: an exchange has none of the
-# columns of events alone, an event few of the others. What other columns say, too, is left out.
+# A file of `kcli decode pcap --format parquet` has exchanges and events, to keep their order. Exchanges have none of
+# the event columns, and events few of the others. Columns whose values are in others, too, are left out.
 LEFT_OUT = ("request_header", "completed_ns", "sender", "captured")
 PARQUET_COLUMNS: tuple[Column, ...] = tuple(
     {each.name: each for each in (*FILED_COLUMNS, *EVENT_COLUMNS) if each.name not in LEFT_OUT}.values()

@@ -1,4 +1,4 @@
-"""The table `connections`: each column once, with the SQL that Spark and DuckDB both run over what is known of them."""
+"""The table `connections`: each column once, with its SQL, which both Spark and DuckDB run over rows of traffic."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from kcli.tables.definition import Column
 
 NEVER = 1 << 62  # ns
 NO_TEXT, NO_NUMBER, NO_TIME = "CAST(NULL AS STRING)", "CAST(NULL AS BIGINT)", "CAST(NULL AS TIMESTAMP)"
-# What an exchange says; rows of something else have no request_bytes.
+# A condition for exchanges; other rows have no request_bytes.
 IS_ASKED = "CASE WHEN request_bytes IS NOT NULL THEN"
 TLS = "event = 'not-kafka' AND substring(reason, 1, 3) = 'TLS'"  # of an event: its connection is encrypted
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionColumn(Column):
-    """sql: the column, over a connection's rows of traffic; of_ends: over the columns `server` and `client`.
+    """sql: an aggregate over a connection's rows of traffic; of_ends: sql is over the columns `server` and `client`
+    instead.
 
-    unknown: what a row of traffic says that knows nothing of it, "": it says nothing; exchange: what an exchange says;
-    tcp: what a row of the facts `tcp` says.
+    The value in a row of traffic: exchange: in one of an exchange; tcp: in one of the facts `tcp`; unknown: in any
+    other, "" if the column is not in traffic.
     """
 
     sql: str = ""
@@ -31,7 +32,7 @@ class ConnectionColumn(Column):
 def column(
     name: str, kind: str, text: str, sql: str, unknown: str = "", exchange: str = "", *, of_ends: bool = False
 ) -> ConnectionColumn:
-    """Define a column. kind: of a Column, followed by ? if nullable."""
+    """Define a column. kind: as of a Column, followed by ? if nullable."""
     return ConnectionColumn(name, kind.rstrip("?"), text, kind.endswith("?"), sql, unknown, exchange, of_ends)
 
 
@@ -41,24 +42,26 @@ def total(name: str, text: str, exchange: str) -> ConnectionColumn:
 
 
 def counted(name: str, text: str, tcp: str) -> ConnectionColumn:
-    """Define a column that is a sum over what TCP says."""
+    """Define a column that is a sum over the facts of TCP."""
     sql = f"CAST(sum({name}) AS BIGINT)"
     return ConnectionColumn(name, "int64", f"{text}; null: of a file of exchanges", True, sql, NO_NUMBER, tcp=tcp)
 
 
 def measured(name: str, text: str, tcp: str, sql: str) -> ConnectionColumn:
-    """Define a column of milliseconds out of what TCP says."""
+    """Define a column of milliseconds from the facts of TCP."""
     return ConnectionColumn(name, "float64", text, True, sql, "CAST(NULL AS DOUBLE)", tcp=tcp)
 
 
 def said(name: str, kind: str, text: str, tcp: str) -> ConnectionColumn:
-    """Define a column of how TCP ended the connection."""
+    """Define a column about the end of the TCP connection."""
     sql = f"min_by({name}, closed) FILTER (WHERE closed IS NOT NULL)"
     return ConnectionColumn(name, kind, text, True, sql, NO_TEXT, tcp=tcp)
 
 
 def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
-    """Define the columns of what one end sent. tcp: what the columns of `tcp` about it begin with."""
+    """Define the columns about the packets of one end. end: client or server. tcp: the prefix of the columns in
+    `tcp`.
+    """
     other = "server" if end == "client" else "client"
     samples = f"{end}_rtt_samples"
     return (
@@ -78,7 +81,7 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
         *(
             measured(
                 f"{end}_rtt_{share}_ms", text, f"{tcp}rtt_{share}_ms",
-                # Of parts with as many samples the slower one.
+                # Of parts with as many samples, the slower one counts.
                 f"max_by({end}_rtt_{share}_ms, {samples} + {end}_rtt_{share}_ms / 1000000000) "
                 f"FILTER (WHERE {end}_rtt_{share}_ms IS NOT NULL)",
             )
@@ -88,17 +91,17 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
 
 
 def first_of(*names: str) -> str:
-    """Write the SQL of the earliest of times in ns; null without any."""
+    """Return SQL for the earliest of several times in ns; null if all are null."""
     return f"nullif(least({', '.join(f'coalesce({name}, {NEVER})' for name in names)}), {NEVER})"
 
 
 def instant_of(ns: str) -> str:
-    """Write the SQL of a moment out of ns since 1970."""
+    """Return SQL for a timestamp from ns since 1970."""
     return f"timestamp_micros(CAST(floor(({ns}) / 1000) AS BIGINT))"
 
 
 def address_sql(end: str) -> str:
-    """Return SQL for the address in a column with an end of a connection: without its port and brackets."""
+    """Return SQL for the address in the column of an end, without port and brackets."""
     return f"translate(regexp_replace({end}, ':[0-9]+$', ''), '[]', '')"
 
 
@@ -120,7 +123,7 @@ COLUMNS = (
     column(
         "principal", "string?",
         "User:NAME of the login (SCRAM; PLAIN with --show-secrets); null: no login, or a refused one",
-        # Of traffic: empty where a login was refused.
+        # The columns of traffic; they are empty if a login was refused.
         "nullif(max_by(principal, struct(completed_ns, principal)) FILTER (WHERE principal IS NOT NULL), '')", NO_TEXT,
     ),
     column(
@@ -197,8 +200,8 @@ FILE = column(
     "file", "string?", "the capture with the end of its first request, or the first TLS record",
     "coalesce(min_by(file, struct(completed_ns, file)), min(file))",
 )  # fmt: skip
-# What each row of traffic says of its connection: it may be an exchange, a sum of exchanges, a login or TCP's word.
-# completed_ns: of an exchange, a login, or the first exchange of a sum.
+# The columns in rows of traffic: each row is an exchange, a sum of exchanges, a login, or a row of `tcp`. completed_ns:
+# of an exchange, a login, or the first exchange of a sum.
 TRAFFIC = {
     "api_key": "CAST(NULL AS SMALLINT)",
     "completed_ns": NO_NUMBER,
@@ -214,15 +217,15 @@ TCP = {each.name: each.tcp for each in COLUMNS if each.tcp}
 
 
 def traffic_part(source: str, *others: str, **known: str) -> str:
-    """Return SQL for rows of traffic out of a table, or a table and its condition. others: columns of it to keep;
-    known: TRAFFIC's columns, in SQL.
+    """Return SQL for rows of traffic. source: a table, or a table with a WHERE. others: columns of it to keep; known:
+    SQL for columns of TRAFFIC.
     """
     columns = (f"{known.get(name, unknown)} AS {name}" for name, unknown in TRAFFIC.items())
     return f"SELECT {', '.join(['connection', *columns, *others])} FROM {source}"
 
 
 def connections_query(*parts: str, **more: str) -> str:
-    """Return SQL for the rows of `connections` out of parts of traffic. more: further columns, each an aggregate."""
+    """Return SQL for the rows of `connections` from parts of traffic. more: further columns, by name an aggregate."""
     summed = {each.name: each.sql for each in COLUMNS if not each.of_ends} | more
     given = {each.name: each.sql if each.of_ends else each.name for each in COLUMNS} | {name: name for name in more}
     return f"""
@@ -233,5 +236,5 @@ WHERE requests > 0 OR tls
 
 
 def columns_sql(columns: dict[str, str]) -> str:
-    """Return columns by name, as a query selects them."""
+    """Return the select list of columns, by name and SQL."""
     return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in columns.items())

@@ -1,4 +1,4 @@
-"""Rows of numbers as the core gives them, column by column."""
+"""Rows of numbers from the core, read by column."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 
 class CoreRows:
-    """Rows of int64, with their columns as attributes: each is copied when it is first read."""
+    """Rows of int64 whose columns are attributes; each column is copied when it is first read."""
 
     def __init__(self, columns: Sequence[str], values: Any, mask: Any = None) -> None:
-        """Hold rows. values: int64, one row after the other. mask: bool by row, those that are selected."""
+        """Hold rows. values: int64, shape (rows, columns). mask: selects rows; None for all."""
         self.columns, self.values, self.mask = columns, values, mask
         self.count = len(values) if mask is None else int(mask.sum())
 
     @classmethod
     def of(cls, taken: dict[str, Any], kind: str) -> CoreRows:
-        """Take the rows of a kind from `ExchangeRows.take_columns`."""
+        """Return the rows of a kind. taken: from `ExchangeRows.take_columns`."""
         import numpy
 
         from kcli.core.columns.exchange_columns import ROW_COLUMNS
@@ -30,7 +30,9 @@ class CoreRows:
         return made
 
     def column(self, name: str) -> Any:
-        """Return a column for whoever copies it to another type: where it lies, if all rows are selected."""
+        """Return a column for a caller that copies it to another type. It is a view of the values if all rows are
+        selected.
+        """
         column = self.values[:, self.columns.index(name.rstrip("_"))]
         return column if self.mask is None else column[self.mask]
 

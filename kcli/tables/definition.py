@@ -1,7 +1,8 @@
-"""A table as a definition: its columns, each with a type and what it says.
+"""Defines a table: its columns, each with a type and a comment.
 
-A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds),
-"strings" a list of strings, "headers" a list of records' headers. A `?` behind it: the column may be null.
+A kind is the name of an Arrow type, or "instant" (a timestamp in microseconds, UTC, as Spark reads no nanoseconds),
+"strings" (a list of strings), or "headers" (a list of record headers). A `?` after it means that the column may be
+null.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """kind: an Arrow type by name, "instant", "strings" or "headers". nullable: some rows have no value."""
+    """kind: the name of an Arrow type, "instant", "strings" or "headers". text: the comment. nullable: some rows are
+    null.
+    """
 
     name: str
     kind: str
@@ -27,13 +30,13 @@ class Column:
 
     @property
     def unit(self) -> str | None:
-        """The unit of its numbers, by the end of its name; None: it has none, or its comment says it."""
+        """The unit of its numbers, from the end of its name; None if there is none, or only the comment has it."""
         return UNITS.get(self.name.rpartition("_")[2])
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """dated: the pipeline partitions it by the UTC date of `timestamp`, as a folder `date=2026-11-21`."""
+    """dated: the pipeline partitions the table by the UTC date of `timestamp`, as in the folder `date=2026-11-21`."""
 
     name: str
     text: str
@@ -53,12 +56,12 @@ def columns(text: str) -> tuple[Column, ...]:
 
 
 def define(tables: dict[str, Table], name: str, text: str, *parts: str | Sequence[Column], dated: bool = True) -> None:
-    """Add a table to `tables`. parts: its columns, as such or one a line."""
+    """Add a table to `tables`. parts: columns, as a sequence or as lines for `columns`."""
     made = (each for part in parts for each in (columns(part) if isinstance(part, str) else part))
     tables[name] = Table(name, text, tuple(made), dated)
 
 
-# DuckDB's types of columns, by kind.
+# DuckDB's types by kind.
 DUCKDB_TYPES = {
     "string": "VARCHAR", "strings": "VARCHAR[]", "binary": "BLOB", "bool": "BOOLEAN", "float64": "DOUBLE",
     "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT", "instant": "TIMESTAMPTZ",
@@ -80,8 +83,8 @@ def arrow_type(kind: str) -> Any:
 
 
 def schema_of(given: Iterable[Column], *, strict: bool = False) -> pyarrow.Schema:
-    """Return the pyarrow.Schema of columns, each with its comment as metadata. strict: those that always have a value
-    are required.
+    """Return the pyarrow.Schema of columns, with each comment as metadata. strict: columns that are not nullable are
+    declared so.
     """
     import pyarrow
 

@@ -1,4 +1,4 @@
-"""DuckDB in this process, as everything that asks it here needs it."""
+"""Opens DuckDB in this process, with the settings that all its users share."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any, Self
 from kcli.address_space import modest
 from kcli.temporary import TemporaryFolder
 
-# MiB of memory that DuckDB may take at most; what is more goes to a temporary folder.
+# MiB of memory that DuckDB may use at most; the rest spills to a temporary folder.
 QUERY_MEMORY = 512  # for a query of `kcli sql`, for tables that it makes of facts, and for rules over tables
-STORE_MEMORY = 320  # for rules over rows that this process holds, too (`HELD` of kcli/diagnose/store.py)
-TABLES_MEMORY = 1024  # for the report, and for a task that makes the pipeline's tables
-SOURCES = re.compile(r"(?:FROM|JOIN)\s+(\w+)")  # of a query: tables, and functions that make one
+STORE_MEMORY = 320  # for rules, while this process holds rows, too (`HELD` of kcli/diagnose/store.py)
+TABLES_MEMORY = 1024  # for the report, and for a task that makes tables of the pipeline
+SOURCES = re.compile(r"(?:FROM|JOIN)\s+(\w+)")  # tables, and table functions, in a query
 
 
 def open_duckdb(macros: Iterable[str], memory: int, folder: str, **config: Any) -> Any:
-    """Open DuckDB in memory, in UTC and without a progress bar, and return the connection.
+    """Open DuckDB in memory, in UTC and without a progress bar; return the connection.
 
-    macros: what follows CREATE MACRO. memory: MiB at most; what is more goes to this folder. config: more settings.
+    macros: the texts after CREATE MACRO. memory: MiB at most; the rest spills to this folder. config: further settings.
     """
     import duckdb
 
-    # Its library counts its objects when the process ends, and complains on stderr about those that were never
-    # looked at: let the collector see them then.
+    # At exit, DuckDB's library counts its objects, and complains on stderr about those that the collector never looked
+    # at; so unfreeze them for it.
     atexit.register(gc.unfreeze)
     connection = duckdb.connect(":memory:", config={**config, **modest(memory), "temp_directory": folder})
     connection.execute("SET TimeZone = 'UTC'")
@@ -37,17 +37,17 @@ def open_duckdb(macros: Iterable[str], memory: int, folder: str, **config: Any) 
 
 
 def is_interrupt(error: Exception) -> bool:
-    """Return whether DuckDB's error means that Ctrl-C came while it was busy."""
+    """Return whether DuckDB's error means that Ctrl-C interrupted it."""
     import duckdb
 
     return isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted"
 
 
 class DuckDbSession:
-    """DuckDB with a temporary folder for what is more than memory; leave its block when done."""
+    """DuckDB with a temporary folder to which it spills; close it by leaving its `with` block."""
 
     def __init__(self, prefix: str, macros: Iterable[str], memory: int, **config: Any) -> None:
-        """Open DuckDB as `open_duckdb` does. prefix: of the folder's name."""
+        """Open DuckDB as `open_duckdb` does. prefix: the start of the folder's name."""
         self.folder = TemporaryFolder(prefix)
         self.connection = open_duckdb(macros, memory, self.folder.name, **config)
 
@@ -60,8 +60,8 @@ class DuckDbSession:
         self.folder.cleanup()
 
     def execute(self, sql: str, *values: Any) -> Any:
-        """Run a statement and return its result. values: of its ?s. Raises KeyboardInterrupt for Ctrl-C while DuckDB is
-        busy.
+        """Run a statement and return its result. values: one for each `?`. Raises KeyboardInterrupt if Ctrl-C
+        interrupts DuckDB.
         """
         try:
             return self.connection.execute(sql, values or None)

@@ -1,4 +1,4 @@
-"""The tables `throttling` and `groups`: each column once, with the SQL for it, which Spark and DuckDB both run."""
+"""The tables `throttling` and `groups`: each column once, with its SQL, which both Spark and DuckDB run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from kcli.tables.definition import Column
 
-JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
+JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # DuckDB has it under another name
 MOMENT_MACRO = "timestamp_micros(us) AS make_timestamptz(us)"
 MICROS_MACRO = "unix_micros(moment) AS epoch_us(moment)"
 PAIR_MACRO = "struct(one, other) AS row(one, other)"
-# Spark's names of what DuckDB calls otherwise.
+# Macros that give DuckDB's functions their names in Spark.
 MACROS = (
     JSON_MACRO,
     "percentile_approx(value, share) AS quantile_disc(value, share)",
@@ -23,7 +23,7 @@ MACROS = (
     "try_divide(a, b) AS CASE WHEN b = 0 THEN NULL ELSE a / b END",
 )
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"
-# What a request of a group says.
+# The contents of requests and responses of a group.
 ASKED = """
 (SELECT *, get_json_object(request, '$.groupId') AS group_id, get_json_object(response, '$.memberId') AS member_id,
         cardinality(errors) > 0 AS failed,
@@ -37,13 +37,15 @@ ASKED = """
 
 @dataclass(frozen=True, slots=True)
 class ViewColumn(Column):
-    """sql: what it is, over the rows that the table is made of."""
+    """sql: the column's value, over the rows that the table is made from."""
 
     sql: str = ""
 
 
 def column(name: str, kind: str, text: str, sql: str = "") -> ViewColumn:
-    """Define a column. kind: of a Column, followed by ? if nullable. sql: by default the column of that name."""
+    """Define a column. kind: as of a Column, followed by ? if nullable. sql: by default, the column of the same
+    name.
+    """
     return ViewColumn(name, kind.rstrip("?"), text, kind.endswith("?"), sql or name)
 
 
@@ -87,7 +89,7 @@ GROUPS = (
         "file", "string", "the capture that completed the first request", "min_by(file, struct(completed_ns, file))"
     ),
 )  # fmt: skip
-# By table: its columns, and what they are selected from.
+# By table: its columns, and the query that they are selected from.
 EXCHANGE_VIEWS = {
     "throttling": (THROTTLING, f"{{source}} WHERE {THROTTLE_MS} > 0"),
     "groups": (GROUPS, f"{ASKED} GROUP BY group_id"),
@@ -95,9 +97,7 @@ EXCHANGE_VIEWS = {
 
 
 def exchange_view(table: str, source: str, *, file: bool) -> str:
-    """Return SQL for the rows of a table out of a source's. file: the source has the column `file`, and so has the
-    table.
-    """
+    """Return SQL for the rows of a table. source: the table of exchanges. file: both tables have the column `file`."""
     columns, rows = EXCHANGE_VIEWS[table]
     selected = ", ".join(f"{each.sql} AS {each.name}" for each in columns if file or each.name != "file")
     return f"SELECT {selected} FROM {rows.format(source=source)}"

@@ -1,7 +1,7 @@
-"""The table `exchanges`: each column once, with the function that makes its values from the rows of the core.
+"""The table `exchanges`: each column once, with the function that makes its values from the core's rows.
 
-A column here is one in `kcli sql`, `decode pcap --format parquet`, `to_arrow()`, the pipeline and the documentation. A
-new one is one entry.
+Each column here is in `kcli sql`, `decode pcap --format parquet`, `to_arrow()`, the pipeline and the documentation. A
+new column needs only one entry.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from kcli.tables.arrays import Among, error_names, instants, integers, numbered,
 from kcli.tables.core_rows import CoreRows
 from kcli.tables.definition import Column, Table
 
-MISSING = -(1 << 63)  # in the core's numbers
-CLIENT = -1  # the replica id of a client
+MISSING = -(1 << 63)  # no value, in the core's numbers
+CLIENT = -1  # the replica id in a Fetch of a client
 WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
 
 
 class ExchangeArrays:
-    """The source of the columns of exchanges: `ExchangeRows.take_columns` gives it.
+    """The source of the columns of exchanges. taken: from `ExchangeRows.take_columns`.
 
-    name_of: an API's name by its key. files: makes the column `file` for a number of rows. fields: values of message
-    fields that were asked for, by name.
+    name_of: returns an API's name by its key. files: makes the column `file` for a number of rows. fields: the names of
+    the message fields in `taken`.
     """
 
     def __init__(
@@ -43,39 +43,39 @@ class ExchangeArrays:
 
     @cached_property
     def unanswered(self) -> Any:
-        """Mask of the rows without a response; None where there are none."""
+        """Mask of the rows without a response; None if all have one."""
         missing = self.rows.response_bytes < 0
         return missing if missing.any() else None
 
     @cached_property
     def fields(self) -> Any:
-        """The fields of messages that were asked for, by column and row."""
+        """The values of message fields, shape (fields, rows), int64."""
         import numpy
 
         rows, _ = self.taken["fields"]
         return numpy.frombuffer(rows, numpy.int64).reshape(-1, len(self.field_names)).T
 
     def field(self, name: str) -> Any:
-        """Return a field by row; MISSING where there is none."""
+        """Return a message field by row; MISSING for no value."""
         return self.fields[self.field_names.index(name)]
 
     def number(self, name: str, kind: str) -> Any:
-        """Return a field that is a number, as an array of that type."""
+        """Return a message field that is a number, as an array of this type."""
         values = self.field(name)
         return integers(values, kind, values == MISSING)
 
     def word(self, name: str) -> Among:
-        """Return a field that is a text."""
+        """Return a message field that is text."""
         places = self.field(name)
         return Among(strings(self.taken["fields"][1]), places, places == MISSING)
 
     def known_ms(self, values: Any) -> Any:
-        """Return ns as ms to the microsecond; null below 0."""
+        """Return ns as a column of ms, rounded down to the microsecond; null for negative ones."""
         return integers(values // 1000 / 1000, "float64", values < 0)
 
     @cached_property
     def replicas(self) -> Any:
-        """The replica id of each row; of a Fetch without one, that of a client (-1)."""
+        """The replica id of each row; -1, a client, for a Fetch without one."""
         import numpy
 
         values = self.field("replica_id")
@@ -83,7 +83,7 @@ class ExchangeArrays:
 
     @cached_property
     def waits(self) -> Any:
-        """The wait that the request allows the broker (ms); MISSING if it allows none."""
+        """The time (ms) that the broker may wait or throttled; MISSING if the messages have no such field."""
         import numpy
 
         found = [self.field(name) for name in WAITS]
@@ -91,7 +91,7 @@ class ExchangeArrays:
         return numpy.where(numpy.all([each == MISSING for each in found], axis=0), MISSING, total)
 
     def broker_ms(self) -> Any:
-        """Return the time (ms) at the broker, without the wait that the request allowed."""
+        """Return the time (ms) at the broker, beyond the wait that the request allows and the throttling."""
         import numpy
 
         transfer = numpy.maximum(self.rows.response_transfer, 0) // 1000
@@ -100,45 +100,45 @@ class ExchangeArrays:
         return integers(numpy.maximum(spent, 0) / 1000, "float64", unknown)
 
     def link(self, name: str) -> Among:
-        """Return a text of each row's connection: "links", or "ends" for the client's end."""
+        """Return a text of each row's connection. name: "links" for its name, "ends" for the client's end."""
         return Among(strings(self.taken[name]), self.rows.link)
 
     def end(self, names: str, of: str) -> Among:
-        """Return a text that connections share, by the place of each connection's."""
+        """Return a text that several connections share. names: the texts; of: the index of each connection's text."""
         import numpy
 
         return Among(strings(self.taken[names]), numpy.frombuffer(self.taken[of], numpy.int32)[self.rows.link])
 
     def text(self, name: str) -> Any:
-        """Return JSON that the core has written, null where it has none."""
+        """Return a column of JSON that the core has written; null for empty text."""
         import numpy
 
         ends = numpy.frombuffer(self.taken[name][0], numpy.int32)
         return strings(self.taken[name], ends[1:] == ends[:-1])
 
     def api(self) -> Among:
-        """Return the name of each row's API; null for an unknown one."""
+        """Return the name of each row's API; null for an unknown API."""
         keys = self.rows.key
         return numbered([*map(self.name_of, range(API_KEYS)), None], self.known(keys))
 
     @staticmethod
     def known(keys: Any) -> Any:
-        """Return API keys; API_KEYS for those that Kafka does not have."""
+        """Return API keys, with API_KEYS in place of keys that Kafka does not have."""
         import numpy
 
         return numpy.where((keys < 0) | (keys >= API_KEYS), API_KEYS, keys)
 
     def broker_address(self) -> Among:
-        """Return the broker's address, without the port."""
+        """Return the broker's address, without port and brackets."""
         import numpy
 
         servers, places, _ = self.end("servers", "server_of")
-        found: dict[str, int] = {}  # a dictionary has each once
+        found: dict[str, int] = {}  # each address once
         numbers = [found.setdefault(address_of(end), len(found)) for end in servers.to_pylist()]
         return Among(texts(found), numpy.array(numbers, numpy.int32)[places])
 
     def error(self) -> Among:
-        """Return each row's first error."""
+        """Return each row's first error; null without errors."""
         import numpy
 
         ends, codes = map(numpy.frombuffer, self.taken["errors"], (numpy.int32, numpy.int64))
@@ -149,7 +149,7 @@ class ExchangeArrays:
         return Among(texts(map(error_name, found.tolist())), places, missing)
 
     def file(self) -> Among:
-        """Return the file of each row; null where unknown."""
+        """Return the file of each row; null if unknown."""
         import numpy
 
         none = numpy.zeros(self.rows.count, bool)
@@ -157,19 +157,19 @@ class ExchangeArrays:
 
 
 def address_of(end: str) -> str:
-    """Return an end of a connection without the port and an IPv6 address's brackets."""
+    """Return the address of an end, without port and brackets."""
     return end.rpartition(":")[0].strip("[]")
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeColumn(Column):
-    """make: gives it as an Arrow array, or as texts that repeat. fields: of messages, that it is made of."""
+    """make: returns the column as an Arrow array, or as Among. fields: the message fields that it is made from."""
 
     make: Callable[[ExchangeArrays], Any] = lambda made: None
     fields: tuple[str, ...] = ()
 
     def array(self, made: ExchangeArrays, kind: Any) -> Any:
-        """Return the column as an Arrow array of that type, which is the column's, or a dictionary of texts."""
+        """Return the column as an Arrow array. kind: the column's type, or a dictionary of texts."""
         found = self.make(made)
         return found.array(kind) if isinstance(found, Among) else found
 
@@ -177,18 +177,18 @@ class ExchangeColumn(Column):
 def column(
     name: str, kind: str, text: str, make: Callable[[ExchangeArrays], Any], fields: tuple[str, ...] = ()
 ) -> ExchangeColumn:
-    """Define a column. kind: of a Column, followed by ? if nullable."""
+    """Define a column. kind: as of a Column, followed by ? if nullable."""
     return ExchangeColumn(name, kind.rstrip("?"), text, kind.endswith("?"), make, fields)
 
 
 def field(name: str, kind: str, text: str) -> ExchangeColumn:
-    """Define a column from a message field of its name."""
+    """Define a column that is the message field of the same name."""
     if kind == "string?":
         return column(name, kind, text, lambda of: of.word(name), (name,))
     return column(name, kind, text, lambda of: of.number(name, kind.rstrip("?")), (name,))
 
 
-# The columns that all tables of exchanges begin with.
+# The columns with which all tables of exchanges begin.
 WHO = (
     column("timestamp", "instant", "when the request's last packet was captured", lambda of: instants(of.rows.ts)),
     column("connection", "string", '"server-client", each as address:port', lambda of: of.link("links")),
@@ -293,7 +293,7 @@ BY_NAME = {each.name: each for each in EXCHANGE_COLUMNS}
 
 
 def arrays_of(made: ExchangeArrays, names: Iterable[str], schema: Any) -> list[Any]:
-    """Return the columns of these names. schema: has their types."""
+    """Return the columns of these names as Arrow arrays. schema: has their types."""
     return [BY_NAME[name].array(made, schema.field(name).type) for name in names]
 
 

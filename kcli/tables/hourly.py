@@ -1,4 +1,4 @@
-"""The table `hourly`: exchanges summed up by hour, API, broker and client, in SQL that Spark and DuckDB both run."""
+"""The table `hourly`: exchanges summed by hour, API, broker and client, in SQL that both Spark and DuckDB run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEYS = ("hour", "api", "server", "client_id")
 
 
 def percentile(share: float) -> str:
-    """Write the SQL of the least latency that so many are not above, which is the latency of one exchange."""
+    """Return SQL for a percentile of the latency, as the latency of one exchange. share: 0 to 1."""
     return f"percentile_disc({share}) WITHIN GROUP (ORDER BY latency_ms)"
 
 
@@ -47,7 +47,9 @@ SUMS = {each.name: f"CAST({each.sql} AS {'BIGINT' if each.kind == 'int64' else '
 
 
 def hourly_query(source: str, *, file: bool) -> str:
-    """Write the SQL of the rows out of exchanges. file: the source has the column `file`, and so has the table."""
+    """Return SQL for the rows from exchanges. source: the table of exchanges. file: both tables have the column
+    `file`.
+    """
     columns = (each for each in COLUMNS if file or each.name != "file")
     selected = ", ".join(f"{SUMS.get(each.name, each.sql)} AS {each.name}" for each in columns)
     rows = f"(SELECT *, {HOUR} AS hour FROM {source} WHERE request_bytes IS NOT NULL) AS asked"
@@ -55,9 +57,9 @@ def hourly_query(source: str, *, file: bool) -> str:
 
 
 def hourly_update(source: str, fresh: str, before: str) -> str:
-    """Write the SQL of the rows, of which only the hours of fresh exchanges are made anew.
+    """Return SQL for the rows, which are made anew only for the hours of fresh exchanges.
 
-    source: all exchanges. fresh: those that have come or gone since the rows `before` were made.
+    source: all exchanges. fresh: the exchanges that were added or removed since the rows `before` were made.
     """
     touched = f"(SELECT DISTINCT {HOUR} AS touched FROM {fresh})"
     again = f"(SELECT * FROM {source} AS every SEMI JOIN {touched} AS those ON {HOUR} = touched) AS again"

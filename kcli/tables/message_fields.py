@@ -1,4 +1,4 @@
-"""Fields of messages that columns are made of: where they stand, by path."""
+"""Message fields that columns are made from, with their paths."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from kcli.schemas.apikeys import FETCH, JOIN_GROUP, PRODUCE, SHARE_FETCH
 
-# Whose `brokerId` says who asks; in others it is whom they are about. ControlledShutdown, AlterPartition,
+# APIs whose `brokerId` is the sender; in others it is the subject. ControlledShutdown, AlterPartition,
 # BrokerRegistration, BrokerHeartbeat, AllocateProducerIds, AssignReplicasToDirs.
 OF_BROKERS = frozenset({7, 56, 62, 63, 67, 73})
 
 
 @dataclass(frozen=True, slots=True)
 class MessageField:
-    """paths: of which the last that is there counts. response: it stands there, not in the request. apis: that have it;
-    None: any. text: it is one, not a number."""
+    """paths: if a message has several, the last one counts. response: the field is in the response, not in the request.
+    apis: the keys of APIs that have it; None: any. text: it is text, not a number.
+    """
 
     name: str
     paths: tuple[str, ...]
@@ -35,7 +36,7 @@ FIELDS = (
     MessageField("replica_id", ("brokerId?",), apis=OF_BROKERS),
     MessageField("group_id", ("groupId?",), text=True),
     MessageField("transactional_id", ("transactionalId?", "v3AndBelowTransactionalId?"), text=True),
-    # For the facts of the report and of diagnose alone.
+    # Only for the facts of the report and of diagnose.
     MessageField("isolation_level", ("isolationLevel?",), apis=frozenset({FETCH})),
     MessageField("session_id", ("sessionId?",), apis=frozenset({FETCH})),
     MessageField("session_epoch", ("sessionEpoch?",), apis=frozenset({FETCH})),
@@ -45,7 +46,7 @@ TEXTS = frozenset(field.name for field in FIELDS if field.text)
 
 
 def paths_of(api_key: int, names: frozenset[str], *, response: bool) -> dict[str, str]:
-    """Return {path: field} for the paths of a message that fill these fields."""
+    """Return {path: column} for the paths of a message. names: the columns to fill."""
     return {
         path: field.name
         for field in FIELDS

@@ -1,4 +1,4 @@
-"""Tables as Parquet: files, and what each column is stored as."""
+"""Writes tables as Parquet files, and chooses how each column is stored."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, BinaryIO
 
-# Columns of long texts, which lie in the memory that they were written to until a file has them.
+# Columns of long texts. They stay in the memory that they were written to until they are in a file.
 LONG = frozenset({"request", "response", "request_header", "data", "key", "value", "key_data", "value_data"})
 TIMES = frozenset({"timestamp", "completed_ns"})
 
 
 def stored(schema: Any) -> Any:
-    """Return the schema that record batches have before a file: texts that repeat as dictionaries."""
+    """Return the schema of record batches to write: texts that repeat are dictionaries."""
     import pyarrow
 
     few = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
@@ -28,8 +28,8 @@ def stored(schema: Any) -> Any:
 def parquet_file(
     out: BinaryIO, columns: Any, make: Callable[[BinaryIO, Any], Any] | None = None
 ) -> Iterator[Callable[[], Any]]:
-    """Yield a function that makes the ParquetWriter of `out` when it is first called: an earlier error leaves nothing
-    written. columns: the Arrow schema. make: makes it, of out and columns; None: as pyarrow does.
+    """Yield a function that makes the ParquetWriter of `out` on its first call, so that an earlier error leaves `out`
+    empty. columns: the Arrow schema. make: makes the writer from out and columns; None: pyarrow's.
     """
     made: list[Any] = []
 
@@ -47,17 +47,15 @@ def parquet_file(
 
 
 class FileForm:
-    """A form of files: those of one schema, whose texts are plain or dictionaries in record batches.
+    """The settings of files with one schema, whose texts are plain or dictionaries in record batches.
 
-    All texts have dictionaries in the file, until one is too large. Numbers and short texts have their least and
-    greatest beside them, so that a reader passes over groups of rows without a client or a topic; long texts and bytes
-    need none. Times follow each other closely. Pages of version 2 are compressed where they are made, without a copy.
+    All texts have dictionaries in the file, until one gets too large. Numbers and short texts have statistics (minimum
+    and maximum), so that a reader can skip row groups without a client or a topic; long texts and bytes need none.
+    Times are encoded as deltas. Data pages of version 2 are compressed where they are made, without a copy.
     """
 
     def __init__(self, schema: Any, *, bounded: bool = True) -> None:
-        """Take the schema. bounded: whether readers may look for some of the rows; else nothing says the least and
-        greatest, which is a fifth of the work.
-        """
+        """Hold the schema. bounded: write statistics, for readers that select rows; they take a fifth of the time."""
         import pyarrow
 
         self.schema = schema
@@ -86,7 +84,9 @@ def parquet_writer(file: Any, schema: Any) -> Any:
 
 @cache
 def silent_writer() -> Any:
-    """Return a ParquetWriter that is not closed when it is collected: after an error, that fails again, on stderr."""
+    """Return a ParquetWriter class that does not close when it is collected; after an error, closing would fail again
+    and print to stderr.
+    """
     from pyarrow.parquet import ParquetWriter
 
     class SilentWriter(ParquetWriter):  # type: ignore[misc]
@@ -96,8 +96,8 @@ def silent_writer() -> Any:
 
 
 def comments_of(schema: Any) -> bytes:
-    """Return the schema for readers with Arrow, which has each column's comment: as `store_schema` would keep it, but
-    without dictionaries, which are of no concern to readers.
+    """Return the metadata from which readers with Arrow restore the schema with its comments. It is as `store_schema`
+    would write it, but without dictionaries, which readers need not know.
     """
     import pyarrow
 

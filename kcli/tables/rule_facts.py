@@ -1,5 +1,6 @@
-"""The facts that rules, and the tables of members and transactions, are made of: what requests of groups,
-transactions, metadata and logins say, and what TCP says of connections."""
+"""The facts that rules, and the tables of members and transactions, are derived from: requests and responses about
+groups, transactions, metadata and logins, and facts about TCP connections.
+"""
 
 from __future__ import annotations
 
@@ -282,7 +283,8 @@ readers        strings  client ids that fetched them
     dated=False,
 )
 
-# The tables of exchanges are made of what is said, once for all that say the same, and the exchanges (see `sayings`).
+# The tables of exchanges are views: over the exchanges, and over their distinct contents, each stored once (see
+# `sayings`).
 CALLS = {name: table for name, table in RULE_FACTS.items() if table.columns[: len(WHO)] == WHO}
 SAYING = Column("saying", "int64", "number of what an exchange says", False)
 OF_CLIENT = tuple(each for each in WHO if each.name in ("client_id", "api_version"))
@@ -318,7 +320,7 @@ client         string   the client's address:port
 
 
 def calls_query(table: Table) -> str:
-    """Return the query of a table of exchanges."""
+    """Return the query for a table of exchanges."""
     said = ", ".join(f"s.{each.name}" for each in table.columns[len(WHO) + 1 :])
     return f"""
 SELECT c.timestamp, l.connection, l.server, l.client, s.client_id, c.correlation_id, s.api_version, c.completed_ns,

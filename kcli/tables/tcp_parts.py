@@ -1,4 +1,4 @@
-"""One row of `tcp` for a connection that several runs of a pipeline saw parts of."""
+"""Merges rows of `tcp` for a connection whose parts several runs of a pipeline read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ EARLIEST = "min({0})"
 LARGEST = "max({0})"
 ANY = "bool_or({0})"
 OF_FIRST_PART = "arg_min({0}, first_ns)"
-OF_LAST_PART = "last({0} ORDER BY last_ns)"  # null where that part has none
+OF_LAST_PART = "last({0} ORDER BY last_ns)"  # null if that part has none
 OF_FIRST_DATA = "coalesce(arg_min({0}, {1}first_data_ns), min({0}))"
 OF_FIRST_ALERT = "arg_min({0}, {1}alert_ns)"
 OF_MOST_SAMPLES = "arg_max({0}, {1}rtt_samples)"
-# How each column comes of the parts' rows. {1}: the end that it is about, "c_" or "s_".
+# How each column is merged from the parts. {0}: the column; {1}: the prefix of its end, "c_" or "s_".
 OF_TALK: Mapping[str, str] = {
     "server": OF_FIRST_PART, "client": OF_FIRST_PART, "first_ns": EARLIEST, "last_ns": LARGEST, "opened": ANY,
     "syns": SUMMED, "accepted": ANY, "syn_ms": EARLIEST, "ack_ms": EARLIEST,
@@ -36,15 +36,15 @@ OF_END: Mapping[str, str] = {
 
 
 def whole_connections(parts: str) -> str:
-    """Return DuckDB's SQL for a row a connection. parts: the SQL of rows of `tcp`, of which one connection has several.
+    """Return DuckDB's SQL for one row per connection. parts: SQL for rows of `tcp`, several for one connection.
 
-    What takes packets of two parts (a hole, a retransmission, a round trip) is in neither.
+    Events that need packets of two parts (a hole, a retransmission, a round trip) are in neither.
     """
     merged = (f"{merged_column(name)} AS {name}" for name in RULE_FACTS["tcp"].names if name != "connection")
     return f"SELECT connection, {', '.join(merged)} FROM ({parts}) AS parts GROUP BY connection"
 
 
 def merged_column(name: str) -> str:
-    """Return the SQL of a column out of the parts'. Raises KeyError for one that nothing is known of."""
+    """Return the SQL that merges a column. Raises KeyError for a column without a rule."""
     rule = OF_TALK[name] if name in OF_TALK else OF_END[name[2:]]
     return rule.format(name, name[:2])

@@ -1,1 +1,1 @@
-"""Grammars of files and networks: captures, TLS, checkpoints, files beside a log."""
+"""Grammars of files and of network protocols: captures, TLS, checkpoints, files beside a log."""

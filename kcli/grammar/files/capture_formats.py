@@ -1,6 +1,6 @@
-"""pcap and pcapng as grammar: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, in either byte order.
+"""Grammars of pcap and pcapng in either byte order (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
 
-The compiled core (core/capture/packets.pyx) is held against this by tests.
+Tests compare the compiled core (core/capture/packets.pyx) with them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from construct import (
 
 SECTION = 0x0A0D0D0A
 BYTE_ORDER = 0x1A2B3C4D
-TLS_KEY_LOG = 0x544C534B  # the type of secrets that a Decryption Secrets Block holds
+TLS_KEY_LOG = 0x544C534B  # the type of secrets in a Decryption Secrets Block
 
-# First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header). The last two
-# are libpcap's modified form: interface, protocol and packet type stand behind a record's lengths.
+# The first four bytes of a pcap file -> (big-endian, timestamp units per second, bytes of a record's header). The last
+# two are libpcap's modified form, with interface, protocol and packet type after a record's lengths.
 pcap_magic = {
     b"\xd4\xc3\xb2\xa1": (False, 1_000_000, 16),
     b"\xa1\xb2\xc3\xd4": (True, 1_000_000, 16),
@@ -38,11 +38,11 @@ pcap_magic = {
 }
 
 
-Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
+Grammar = Any  # a Construct, whose type parameters do not matter here
 
 
 class ByteOrder(NamedTuple):
-    """The parts that depend on the byte order of the machine that captured."""
+    """The layouts that depend on the byte order of the capturing machine."""
 
     u16: Grammar
     u32: Grammar
@@ -50,11 +50,11 @@ class ByteOrder(NamedTuple):
     file: Grammar  # a pcap file's header
     record: Grammar  # a packet's header in pcap
     block: Grammar  # a pcapng block with its two lengths
-    interface: Grammar  # pcapng blocks' bodies
+    interface: Grammar  # bodies of pcapng blocks
     enhanced: Grammar
     simple: Grammar
     obsolete: Grammar
-    secrets: Grammar  # of a Decryption Secrets Block
+    secrets: Grammar  # in a Decryption Secrets Block
     option: Grammar
 
 

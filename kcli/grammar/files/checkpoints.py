@@ -1,8 +1,8 @@
-"""Kafka's small text files, as constructs: checkpoints and partition.metadata.
+"""Kafka's small text files as constructs: checkpoints and partition.metadata.
 
-A checkpoint is a version (0), a count, then one line an entry. Sources: Kafka's CheckpointFile,
-LeaderEpochCheckpointFile, OffsetCheckpointFile and PartitionMetadataFile. White space around a number is read, as
-Kafka reads it; the last line may lack its end.
+A checkpoint is a version (0), a count, and one entry per line. Sources: Kafka's CheckpointFile,
+LeaderEpochCheckpointFile, OffsetCheckpointFile and PartitionMetadataFile. As in Kafka, there may be white space around
+a number, and the last line may lack its line feed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import DecodeTrace, element
 from kcli.grammar.words.word import Word
 
-CHUNK = 64  # bytes that hold any number of 64 bits, with white space
+CHUNK = 64  # bytes that hold any 64-bit number with white space
 LONGEST_TOKEN = 256  # a topic's name has at most 249 characters
 
 
 class Decimal(Word):
-    """A decimal number of 64 bits as text, up to `end`. only: the one value there may be."""
+    """A decimal 64-bit number as text. end: the bytes after it. only: the only valid value, if any."""
 
     least = 1
     type = "decimal"
@@ -60,7 +60,7 @@ class Decimal(Word):
 
 
 class Token(Word):
-    """Text without white space, up to `end`."""
+    """Text without white space. end: the bytes after it."""
 
     least = 1
     type = "token"
@@ -98,7 +98,7 @@ class Token(Word):
 
 
 class Labelled(Word):
-    """A value behind a label, as in `topic_id: ...`."""
+    """A value after a label, as in `topic_id: ...`."""
 
     type = "labelled"
 
@@ -121,7 +121,9 @@ class Labelled(Word):
 
 
 class CountedLines(Word):
-    """Entries to the end, a line each, behind a line that says how many there are. Blank lines are left out."""
+    """Entries up to the end of the file, one per line, with a line for their number in front. Blank lines are
+    ignored.
+    """
 
     least = 1
     type = "lines"
@@ -132,7 +134,7 @@ class CountedLines(Word):
         self.subcon = subcon
 
     def entries(self, source: ByteSource, trace: DecodeTrace, path: str) -> Iterator[dict[str, Any]]:
-        """Yield each entry as it is read. Raises DecodeError for a line that is none; after the last one: for a wrong
+        """Yield each entry as soon as it is read. Raises DecodeError for an invalid line, and at the end for a wrong
         count.
         """
         start, found = source.tell(), 0

@@ -1,4 +1,4 @@
-"""A packet on its way through its layers, which kcli.grammar.files.network reads."""
+"""The state of a packet while kcli.grammar.files.network reads its layers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from kcli.grammar.files import tunnels
 
-Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
+Grammar = Any  # a Construct, whose type parameters do not matter here
 
 
 class NoSegmentError(Exception):
-    """A packet is no TCP segment; see NoSegment of kcli.grammar.files.network."""
+    """A packet has no TCP segment; see NoSegment of kcli.grammar.files.packet_outcomes."""
 
     def __init__(self, why: str, registry: int = tunnels.NAMELESS, number: int = 0) -> None:
         super().__init__(why)
@@ -19,8 +19,8 @@ class NoSegmentError(Exception):
 
 
 class Layers:
-    """A packet on its way through its layers: the next one reads from `at` on. end: of the packet on the wire;
-    captured: of its captured bytes. tunnel: the innermost one.
+    """A packet whose layers are being read. at: the start of the next one; end: the packet's end on the wire; captured:
+    the end of its captured bytes. tunnel: the innermost tunnel.
     """
 
     def __init__(self, data: bytes, length: int) -> None:
@@ -29,54 +29,54 @@ class Layers:
         self.path: tuple[Any, ...] = ()
         self.wrapped = False
         self.ip = 0
-        self.segment: Any = None  # a TcpSegment of kcli.grammar.files.network, in the end, or a Fragment
+        self.segment: Any = None  # a TcpSegment or Fragment of kcli.grammar.files.packet_outcomes, when found
 
     @property
     def left(self) -> int:
-        """Return how many bytes are here."""
+        """The number of captured bytes from here."""
         return self.captured - self.at
 
     @property
     def length(self) -> int:
-        """Return how many bytes were on the wire."""
+        """The number of bytes on the wire from here."""
         return self.end - self.at
 
     def need(self, count: int) -> None:
-        """Raise NoSegmentError where fewer bytes are left. Bytes too short for a tunnel's content were never whole."""
+        """Raise NoSegmentError if fewer bytes are left: "other" if a tunnel has too few on the wire, else "cut"."""
         if self.length < count and self.tunnel:
             raise NoSegmentError("other")
         if self.left < count or self.length < count:
             raise NoSegmentError("cut")
 
     def peek(self, grammar: Grammar, behind: int = 0) -> Any:
-        """Return a header of fixed size, so many bytes from here."""
+        """Return a header of fixed size. behind: its distance from here in bytes. Raises NoSegmentError."""
         size = grammar.sizeof()
         self.need(behind + size)
         return grammar.parse(self.data[self.at + behind : self.at + behind + size])
 
     def take(self, grammar: Grammar, whole: int | None = None) -> Any:
-        """Return a header, and pass over it, or over so many bytes as are its `whole`."""
+        """Return a header, and skip it. whole: the bytes to skip, if not its size. Raises NoSegmentError."""
         header = self.peek(grammar)
         self.skip(grammar.sizeof() if whole is None else whole)
         return header
 
     def skip(self, count: int) -> None:
-        """Pass over so many bytes."""
+        """Skip this many bytes. Raises NoSegmentError."""
         self.need(count)
         self.at += count
 
     def limit(self, count: int) -> None:
-        """Limit the packet to `count` bytes from here, as IP says; the rest is the link's padding."""
+        """End the packet after `count` bytes, the length in an IP header; the rest is padding of the link layer."""
         self.end = self.at + count
         self.captured = min(self.captured, self.end)
 
     def enter(self, tunnel: str, number: int = 0) -> None:
-        """Enter a tunnel with the next bytes."""
+        """Enter the tunnel that begins here."""
         self.tunnel, self.wrapped = tunnel, True
         self.path = *self.path, tunnel, number
 
     def between(self, name: str, one: Any, other: Any) -> None:
-        """Add a tag's or a tunnel's two ends to the path, in an order that is one for both directions."""
+        """Add both ends of a tag or tunnel to the path, sorted, so that both directions have the same path."""
         self.path = *self.path, name, min(one, other), max(one, other)
 
 

@@ -1,7 +1,7 @@
-"""The files of a partition's folder beside its log, as constructs.
+"""The files beside a partition's log, as constructs.
 
-Offset index, time index and transaction index are rows of entries; a producer snapshot has a head. Sources: Kafka's
-OffsetIndex, TimeIndex, TransactionIndex (AbortedTxn) and ProducerStateManager.
+The offset index, time index and transaction index are rows of entries; a producer snapshot has a header. Sources:
+Kafka's OffsetIndex, TimeIndex, TransactionIndex (AbortedTxn) and ProducerStateManager.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kcli.grammar.words.structs import Struct
 
 INT16, INT32, INT64, UINT32 = (Primitive(name) for name in ("int16", "int32", "int64", "uint32"))
 
-# Offsets are relative to the offset that names the file. The rest of a preallocated index is zeros.
+# Offsets are relative to the offset in the file's name. The unused rest of a preallocated index is zeros.
 OFFSET_INDEX_ENTRY = Struct(relativeOffset=INT32, position=INT32)
 TIME_INDEX_ENTRY = Struct(timestamp=INT64, relativeOffset=INT32)
 OFFSET_INDEX, TIME_INDEX = GreedyRange(OFFSET_INDEX_ENTRY), GreedyRange(TIME_INDEX_ENTRY)
@@ -26,7 +26,7 @@ TRANSACTION_INDEX_ENTRY = Struct(
 )
 TRANSACTION_INDEX = GreedyRange(TRANSACTION_INDEX_ENTRY)
 
-# The crc is a CRC-32C of all behind it.
+# The crc is a CRC-32C of all bytes after it.
 PRODUCER_SNAPSHOT_VERSION = 1
 PRODUCER_ENTRY = Struct(
     producerId=INT64,
@@ -43,5 +43,5 @@ PRODUCER_HEAD = Struct(version=INT16, crc=UINT32, count=INT32)
 
 
 def producer_crc_start() -> int:
-    """Return where in a producer snapshot the bytes begin that its checksum covers."""
+    """Return the offset at which the bytes of a producer snapshot begin that its checksum covers."""
     return fixed_layout(PRODUCER_HEAD).offsets["count"]

@@ -1,6 +1,6 @@
-"""The layers of a packet as grammar, each header as in its specification, and the way through them to TCP. IPv4 RFC
-791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293; layers before IP: kcli.grammar.files.tunnels. Tests
-compare the compiled core (core/capture/packets.h) with this.
+"""Finds the TCP segment in a packet, layer by layer, with a grammar for each header: IPv4 RFC 791, IPv6 RFC 8200,
+authentication header RFC 4302, TCP RFC 9293; for layers before IP see kcli.grammar.files.tunnels. Tests compare the
+compiled core (core/capture/packets.h) with this.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ TCP, UDP, FRAGMENT, AUTHENTICATION = 6, 17, 44, 51
 
 
 def dissect(link: int, data: bytes, length: int) -> TcpSegment | NoSegment:
-    """Find the segment in a packet of a LINKTYPE_. length: on the wire."""
+    """Return the TCP segment in a packet, or the reason why there is none. link: a LINKTYPE_. length: bytes on the
+    wire.
+    """
     layers = Layers(data, max(length, len(data)))
     try:
         layer: Layer | None = partial(link_layer, link=link)
@@ -66,7 +68,7 @@ def unread_code(layers: Layers, stop: NoSegmentError) -> int:
 
 
 def link_layer(layers: Layers, link: int) -> Layer | None:
-    """Read a link layer's own header. The families of BSD loopback have the byte order of the machine that captured.
+    """Read the header of a link layer. In BSD loopback, it has the byte order of the capturing machine.
 
     Raises NoSegmentError.
     """
@@ -92,7 +94,7 @@ def cooked2(layers: Layers) -> Layer:
 
 
 def pppd_frame(layers: Layers) -> Layer:
-    """Return a frame of PPP with a direction in place of its address."""
+    """Skip a PPP header with a direction in place of its address; return the next layer."""
     layers.skip(1 if layers.left > 1 and layers.peek(Int8ub, 1) != 3 else 2)
     return ppp_frame
 
@@ -124,7 +126,7 @@ def ethernet_frame(layers: Layers) -> Layer:
 
 
 def typed(kind: int) -> Layer:
-    """Return the layer that follows an EtherType."""
+    """Return the layer for an EtherType."""
     return partial(typed_layer, kind=kind)
 
 
@@ -168,7 +170,7 @@ def cisco_metadata(layers: Layers) -> Layer:
 
 
 def service_frame(layers: Layers) -> Layer:
-    """Return a frame of a customer in a provider's backbone, 802.1ah."""
+    """Skip the tag of a provider's backbone (802.1ah); return the layer of the customer's frame."""
     layers.path = *layers.path, "service", layers.take(tunnels.i_tag).service
     return wrapped_frame(layers)
 
@@ -201,7 +203,7 @@ def pppoe_session(layers: Layers) -> Layer:
 
 
 def ppp_frame(layers: Layers) -> Layer:
-    """Return a frame of PPP, with its address and control or without, or one in Cisco's framing.
+    """Skip the header of PPP, with or without address and control, or in Cisco's framing; return the next layer.
 
     Raises NoSegmentError.
     """
@@ -221,7 +223,7 @@ def ppp_frame(layers: Layers) -> Layer:
 
 
 def mpls_labels(layers: Layers) -> Layer:
-    """Pass over MPLS labels, and guess the layer after them, which they don't name. Raises NoSegmentError."""
+    """Skip MPLS labels, and guess the next layer, which they do not name. Raises NoSegmentError."""
     bottom = False
     while not bottom:
         header = layers.take(tunnels.mpls)
@@ -241,7 +243,7 @@ def mpls_labels(layers: Layers) -> Layer:
 
 
 def begins_as_ip(start: bytes, length: int) -> bool:
-    """Return whether an IP header fits that says no more than `length` bytes."""
+    """Return whether bytes begin with an IP header whose length is at most `length`."""
     if len(start) >= ipv4.sizeof() and start[0] >> 4 == 4:
         header = ipv4.parse(start)
         return bool(header.ihl >= 5 and header.total_length <= length)
@@ -251,7 +253,7 @@ def begins_as_ip(start: bytes, length: int) -> bool:
 
 
 def begins_as_frame(start: bytes) -> bool:
-    """Return whether a frame may begin here, by an EtherType that is read, ARP's or SNAP."""
+    """Return whether bytes may begin an Ethernet frame: with an EtherType that is read here, that of ARP, or SNAP."""
     kind = int.from_bytes(start[12:14], "big")
     return len(start) >= 17 and (kind in tunnels.INNER_TYPES or (kind < 1536 and start[14:17] == b"\xaa\xaa\3"))
 
@@ -271,14 +273,14 @@ def gre_packet(layers: Layers) -> Layer:
     if header.version > 1 or header.routing:
         raise NoSegmentError("other")
     size = 4 + 4 * header.checksum
-    if header.key:  # in version 1 it is a length and a call's number
+    if header.key:  # in version 1, it is a length and a call id
         key = layers.peek(Int32ub, size)
         layers.path = *layers.path, "key", key & 0xFFFF if header.version else key
         size += 4
     layers.skip(size + 4 * header.sequence + 4 * (header.version == 1 and header.acknowledgment))
     if header.type == tunnels.ERSPAN_2:
         layers.enter("ERSPAN")
-        if header.sequence:  # type I has none, and no header
+        if header.sequence:  # type I has neither sequence nor header
             mirror = layers.take(tunnels.erspan2)
             layers.path = *layers.path, "session", mirror.vlan, mirror.session
         return ethernet_frame
@@ -293,7 +295,7 @@ def gre_packet(layers: Layers) -> Layer:
 
 
 def vxlan_packet(layers: Layers) -> Layer:
-    """Enter VXLAN, also with its generic protocol extension. Raises NoSegmentError."""
+    """Enter VXLAN, also with its generic protocol extension (VXLAN-GPE). Raises NoSegmentError."""
     header = layers.peek(tunnels.vxlan)
     layers.enter("VXLAN", header.network)
     if header.has_next and header.next not in NEXT_LAYERS:
@@ -332,7 +334,7 @@ def ip_packet(layers: Layers) -> Layer | None:
 
 def ip4_packet(layers: Layers) -> Layer | None:
     header = layers.peek(ipv4)
-    size, total = header.ihl * 4, header.total_length or layers.length  # 0: segmentation offload leaves it so
+    size, total = header.ihl * 4, header.total_length or layers.length  # 0 after segmentation offload
     if size < 20 or total < size:
         raise NoSegmentError("other", tunnels.ETHERTYPE, 0x0800)
     layers.limit(total)
@@ -341,7 +343,7 @@ def ip4_packet(layers: Layers) -> Layer | None:
 
 
 def ip6_packet(layers: Layers) -> Layer | None:
-    """Walk IPv6's header and extensions, up to a fragment. Raises NoSegmentError for a packet without TCP."""
+    """Walk IPv6's header and extensions, up to a fragment header. Raises NoSegmentError for a packet without TCP."""
     header = layers.peek(ipv6)
     total = header.payload_length + 40 if header.payload_length else layers.length  # 0: a jumbogram, or offload
     layers.limit(total)
@@ -349,7 +351,7 @@ def ip6_packet(layers: Layers) -> Layer | None:
 
 
 class FragmentPlace(NamedTuple):
-    """The part of a datagram in an IP packet: its first byte, whether more follows, and the datagram's number."""
+    """The part of a datagram in an IP packet: its first byte, whether more parts follow, and the datagram's id."""
 
     start: int
     more: bool
@@ -361,7 +363,7 @@ class FragmentPlace(NamedTuple):
 
 
 def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: FragmentPlace) -> Layer | None:
-    """Return what IP carries behind `size` bytes of header. Raises NoSegmentError."""
+    """Return the layer in an IP packet. size: bytes of its header. Raises NoSegmentError."""
     extensions = EXTENSIONS if header.version == 6 else (AUTHENTICATION,)
     while piece.is_whole and protocol in extensions:
         if layers.left < size + 8:
@@ -397,7 +399,7 @@ def ip_payload(layers: Layers, header: Any, size: int, protocol: int, piece: Fra
 
 
 def stop_at_fragment(layers: Layers, ip: Any, size: int, protocol: int, piece: FragmentPlace) -> None:
-    """Note the fragment behind `size` bytes of headers, and raise NoSegmentError."""
+    """Note the fragment after `size` bytes of headers, and raise NoSegmentError."""
     registry, number = tunnels.NAMELESS, 0
     if protocol == UDP:
         registry, number = tunnels.IP_PROTOCOL, UDP
@@ -419,7 +421,7 @@ def stop_at_fragment(layers: Layers, ip: Any, size: int, protocol: int, piece: F
 
 
 def tcp_segment(layers: Layers, ip: Any, size: int) -> None:
-    """Read the segment behind `size` bytes of IP headers. Raises NoSegmentError."""
+    """Read the TCP segment after `size` bytes of IP headers. Raises NoSegmentError."""
     at = layers.at + size
     if layers.captured < at + tcp.sizeof():
         raise NoSegmentError("cut")
@@ -441,7 +443,7 @@ def tcp_segment(layers: Layers, ip: Any, size: int) -> None:
     )
 
 
-# By LINKTYPE_: bytes in front of a layer, and the layer.
+# LINKTYPE_ -> (bytes in front of a layer, the layer).
 LINKS: dict[int, tuple[int, Layer]] = {
     **dict.fromkeys((12, 14, 101, 228, 229), (0, ip_packet)),
     **dict.fromkeys((0, 108), (4, ip_packet)),
@@ -453,7 +455,7 @@ LINKS: dict[int, tuple[int, Layer]] = {
     204: (1, ppp_frame),
     219: (0, mpls_labels),
 }
-WRAPPING_LINKS = (104, 109)  # as a tunnel does
+WRAPPING_LINKS = (104, 109)  # they count as layers before IP, like tunnels
 SPECIAL_LINKS: dict[int, Layer] = {
     113: cooked, 276: cooked2, 166: pppd_frame, 117: pflog_packet, 258: pktap_packet,
 }  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 
 class TcpSegment(NamedTuple):
-    """A TCP segment. ends: (address, port) of sender and receiver; length: of the payload on the wire; data: its
-    captured bytes. places: where the headers of IP and TCP and the payload begin in the packet. path: the tags, labels
-    and tunnels that it came by; wrapped: there are layers before IP besides the link layer and VLAN tags.
+    """A TCP segment. ends: (address, port) of sender and receiver; length: bytes of payload on the wire; data: its
+    captured bytes. places: the offsets of the IP header, the TCP header and the payload in the packet. path: the tags,
+    labels and tunnels before it; wrapped: there are layers before IP other than the link layer and VLAN tags.
     """
 
     version: int
@@ -24,9 +24,9 @@ class TcpSegment(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A fragment of a datagram, and its payload; data: its captured bytes. datagram: the key common to all fragments of
-    one. start: of the payload, in the datagram's; more: others follow it. length: of the payload on the wire. places:
-    where IP's header and the payload begin in the packet.
+    """A fragment of a datagram. data: the captured bytes of its payload. datagram: the key that all its fragments
+    share. start: of the payload in the datagram's, in bytes; more: others follow. length: bytes of payload on the wire.
+    places: the offsets of the IP header and the payload in the packet.
     """
 
     datagram: tuple[Any, ...]
@@ -38,10 +38,10 @@ class Fragment(NamedTuple):
 
 
 class NoSegment(str):
-    """The reason why a packet is no TCP segment: "other", "cut", "fragment" or "link".
+    """The reason why a packet has no TCP segment: "other", "cut", "fragment" or "link".
 
-    unread: its protocol, as a number of `tunnels`; of a fragment: it is, or can be, of UDP that is no tunnel.
-    fragment: the part to be joined with others.
+    unread: its protocol, as a number of `tunnels`; for a fragment, it is set if the datagram is or may be UDP without a
+    tunnel. fragment: the part to be joined with others.
     """
 
     unread: int

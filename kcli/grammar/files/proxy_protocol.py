@@ -1,6 +1,6 @@
-"""The header by which a load balancer names the client of a connection: the PROXY protocol, versions 1 and 2.
+"""The PROXY protocol, versions 1 and 2: a header by which a load balancer tells the address of a connection's client.
 
-Source: "The PROXY protocol, versions 1 & 2" of HAProxy.
+Source: "The PROXY protocol, versions 1 & 2" by HAProxy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ version2 = BitStruct(
     "signature" / Bytewise(Const(SIGNATURE)), "version" / BitsInteger(4), "command" / BitsInteger(4),
     "family" / BitsInteger(4), "transport" / BitsInteger(4), "length" / Bytewise(Int16ub),
 )  # fmt: skip
-PROXY = 1  # a command; 0 is LOCAL, as of a health check
+PROXY = 1  # the command; 0 is LOCAL, for health checks
 INET, INET6 = 1, 2  # families
 ADDRESSES = {
     INET: Struct("source" / Bytes(4), "destination" / Bytes(4), "port" / Int16ub, "to" / Int16ub),
@@ -30,7 +30,7 @@ ADDRESSES = {
 
 
 class ProxyHeader(NamedTuple):
-    """client: "address:port", an IPv6 address in brackets; "" where the header names none. size: bytes."""
+    """client: "address:port", with an IPv6 address in brackets; "" if the header has none. size: bytes."""
 
     version: int
     client: str
@@ -38,7 +38,7 @@ class ProxyHeader(NamedTuple):
 
 
 def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
-    """Return the header in front; False: there is none; True: there may be one, of which bytes are missing."""
+    """Return the header at the start; False if there is none; True if it may be one, but is incomplete."""
     start = bytes(data[: len(SIGNATURE)])
     if start.startswith(LINE) or LINE.startswith(start):
         return line_of(bytes(data[:LONGEST_LINE]))
@@ -63,7 +63,7 @@ def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
 
 
 def line_of(data: bytes) -> ProxyHeader | bool:
-    """Return the header of version 1, a line of text."""
+    """Return the header of version 1, a line of text; True if it is incomplete, False if it is invalid."""
     if b"\n" not in data:
         return len(data) < LONGEST_LINE
     found = TEXT.match(data)
@@ -80,7 +80,7 @@ def line_of(data: bytes) -> ProxyHeader | bool:
 
 
 def end_text(address: IPv4Address | IPv6Address, port: int) -> str:
-    """Return "address:port" as kcli writes all ends."""
+    """Return "address:port" in kcli's form."""
     if isinstance(address, IPv4Address):
         return f"{address}:{port}"
     return f"[{f'::ffff:{address.ipv4_mapped}' if address.ipv4_mapped else address}]:{port}"

@@ -1,6 +1,6 @@
-"""TLS as grammar: records, handshake messages and their extensions, as RFC 5246 (1.2) and RFC 8446 (1.3) lay them out.
+"""Grammars of TLS records, handshake messages and their extensions (RFC 5246 for TLS 1.2, RFC 8446 for TLS 1.3).
 
-A message's words that kcli does not need stay bytes.
+Parts that kcli does not need stay bytes.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from construct import (
     Terminated,
 )
 
-Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
+Grammar = Any  # a Construct, whose type parameters do not matter here
 
-# A record's type
+# Types of records.
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
-LARGEST_RECORD = 16384 + 2048  # bytes of a record's payload: TLS 1.2's (RFC 5246, 6.2.3), TLS 1.3's are less
+LARGEST_RECORD = 16384 + 2048  # bytes of payload in TLS 1.2 (RFC 5246, 6.2.3); TLS 1.3 has less
 
 RECORD_HEADER: Grammar = Struct("type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
 HEADER: int = RECORD_HEADER.sizeof()
 HEADER_BEGINS = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]")  # a type and a version
-DATA_BEGINS = re.compile(rb"\x17\x03\x03")  # those of every record that TLS 1.3 protects, and of data in TLS 1.2
+DATA_BEGINS = re.compile(rb"\x17\x03\x03")  # the start of all records that TLS 1.3 encrypts, and of data in TLS 1.2
 ALERT_MESSAGE: Grammar = Struct("level" / Int8ub, "description" / Int8ub)
 
 HANDSHAKE_HEADER: Grammar = Struct("type" / Int8ub, "length" / Int24ub)
@@ -69,7 +69,7 @@ CERTIFICATES_13: Grammar = Struct(
 )
 SERVER_NAMES: Grammar = Prefixed(Int16ub, GreedyRange(Struct("type" / Int8ub, "name" / Prefixed(Int16ub, GreedyBytes))))
 
-# What HKDF-Expand-Label expands (RFC 8446, 7.1)
+# The input of HKDF-Expand-Label (RFC 8446, 7.1).
 LABEL: Grammar = Struct(
     "length" / Int16ub,
     "label" / Prefixed(Int8ub, Struct("tls13" / Const(b"tls13 "), "name" / GreedyBytes)),
@@ -79,17 +79,19 @@ LABEL: Grammar = Struct(
 
 
 def record_size(data: bytes | bytearray | memoryview, at: int = 0) -> int:
-    """Return the size in bytes of a record with its header, which has to be whole."""
+    """Return the size in bytes of the record at an offset, with its header, which must be complete."""
     return HEADER + int.from_bytes(data[at + 3 : at + HEADER], "big")
 
 
 def message_size(data: bytes | bytearray) -> int:
-    """Return the size in bytes of a handshake message with its header, which has to be whole."""
+    """Return the size in bytes of a handshake message, with its header, which must be complete."""
     return MESSAGE_HEADER + int.from_bytes(data[1:MESSAGE_HEADER], "big")
 
 
 def extensions(block: bytes) -> dict[int, bytes]:
-    """Return the data of a hello's extensions, by type. GreedyRange would take longer than the rest of a handshake."""
+    """Return {type: data} of a hello's extensions. This is a loop, as GreedyRange would take longer than the whole
+    handshake.
+    """
     found, at = {}, 0
     while at + 4 <= len(block):
         kind, size = int.from_bytes(block[at : at + 2], "big"), int.from_bytes(block[at + 2 : at + 4], "big")
@@ -99,18 +101,20 @@ def extensions(block: bytes) -> dict[int, bytes]:
 
 
 def is_record_header(data: bytes | bytearray, at: int = 0) -> bool:
-    """Return whether a record's header stands here: type 20 to 23, version 3.x, a possible length."""
+    """Return whether bytes are a record's header: type 20 to 23, version 3.x, and a valid length."""
     if len(data) < at + HEADER or HEADER_BEGINS.match(data, at) is None:
         return False
     return record_size(data, at) <= HEADER + LARGEST_RECORD
 
 
 def is_hello(data: bytes | bytearray) -> bool:
-    """Return whether these bytes begin with a ClientHello or ServerHello."""
+    """Return whether bytes begin with a ClientHello or ServerHello."""
     return is_record_header(data) and data[0] == HANDSHAKE and data[HEADER : HEADER + 1] in (b"\1", b"\2")
 
 
 def next_record_header(data: bytes | bytearray, at: int, data_only: bool) -> int:
-    """Return the next place from `at` on where a header (data_only: of data) may begin; -1: none."""
+    """Return the next offset, at or after `at`, at which a record may begin; -1 if there is none. data_only: only
+    application data.
+    """
     found = (DATA_BEGINS if data_only else HEADER_BEGINS).search(data, at)
     return -1 if found is None else found.start()

@@ -1,9 +1,9 @@
-"""Grammars of the headers before IP: link layers, tags, labels and tunnels, each as its specification has it.
+"""Grammars of the headers before IP: link layers, tags, labels and tunnels.
 
-Link layers, PKTAP and PFLOG among them: the LINKTYPE_ registry of tcpdump.org. 802.2 with SNAP (RFC 1042), 802.1BR,
+Link layers, including PKTAP and PFLOG: the LINKTYPE_ registry of tcpdump.org. 802.2 with SNAP (RFC 1042), 802.1BR,
 802.1ah; PPP (RFC 1661, 1662), PPPoE (RFC 2516); MPLS (RFC 3032, 4385); GRE (RFC 2784, 2890, 2637); ERSPAN
 (draft-foschiano-erspan); VXLAN (RFC 7348, draft-ietf-nvo3-vxlan-gpe); Geneve (RFC 8926); NSH (RFC 8300); EtherIP (RFC
-3378). kcli.grammar.files.network walks them.
+3378). kcli.grammar.files.network reads them.
 """
 
 from __future__ import annotations
@@ -68,16 +68,16 @@ pflog = Struct("size" / Int8ub, "family" / Int8ub, "action" / Int8ub, "reason" /
 
 IP_TYPES = (0x0800, 0x86DD)
 VLAN_TYPES = (0x8100, 0x88A8, 0x9100)
-INNER_TYPES = {  # of a frame behind a label, which does not tell it from one behind a control word
+INNER_TYPES = {  # EtherTypes of a frame after an MPLS label, which does not tell whether a control word precedes it
     *IP_TYPES, *VLAN_TYPES, 0x0806, 0x8847, 0x8848, 0x8864, 0x8926, 0x893F, 0x8909, 0x894F, 0x88E7,
 }  # fmt: skip
 ETHERNET_TYPE, ERSPAN_2, ERSPAN_3 = 0x6558, 0x88BE, 0x22EB
-LEAST_TYPE = 1536  # a smaller number is the length of an 802.3 frame
+LEAST_TYPE = 1536  # smaller numbers are lengths of 802.3 frames
 
-# The tunnels that a packet's `unread` names, by its number in packets.h.
+# The tunnels in `unread`, by their numbers in packets.h.
 TUNNELS = ("", "VXLAN", "Geneve", "GRE", "ERSPAN", "IP in IP", "PPPoE", "MPLS", "NSH", "EtherIP")
 
-# Numbers of unread protocols, by the registry that names them.
+# Names of unread protocols, by registry.
 ETHERTYPES = {
     0x0800: "malformed IPv4", 0x86DD: "malformed IPv6", 0x0806: "ARP", 0x8035: "RARP", 0x88CC: "LLDP",
     0x8863: "PPPoE discovery", 0x888E: "802.1X", 0x88E5: "MACsec", 0x8809: "LACP", 0x88F7: "PTP",
@@ -110,12 +110,12 @@ NAMELESS, ETHERTYPE, IP_PROTOCOL, UDP_PORT, PPP_PROTOCOL, LLC_SAP, LINK_TYPE = r
 
 
 def unread_code(tunnel: str, registry: int, number: int) -> int:
-    """Return the protocol of a packet without a segment, as a number: KC_UNREAD of packets.h."""
+    """Return the number of an unread protocol, as KC_UNREAD of packets.h."""
     return TUNNELS.index(tunnel) << 24 | registry << 16 | number
 
 
 def unread_name(code: int) -> tuple[str, str]:
-    """Return the tunnel of a packet without a segment ("": none), and the name of its protocol."""
+    """Return (tunnel or "", protocol name) for the number of an unread protocol."""
     tunnel, registry, number = code >> 24, code >> 16 & 0xFF, code & 0xFFFF
     word, names = REGISTRIES[registry]
     name = names.get(number)

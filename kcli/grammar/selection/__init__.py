@@ -1,1 +1,1 @@
-"""The verb select: a few fields of a message as columns."""
+"""Selects a few fields of a message as columns."""

@@ -1,4 +1,4 @@
-"""The rows of a selection, out of the values and spans of the interpreted grammar: the reference for the core's."""
+"""Fills the rows of a selection from values and spans of the interpreted grammar, the reference for the core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kcli.grammar.words.varints import read_length
 
 
 def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[list[bytes], int]:
-    """Return the same rows as the core, from the values and positions of the interpreted grammar."""
+    """Return (rows of each level, end) as the core does, from values and spans of the interpreted grammar."""
     trace = DecodeTrace(spans=[])
     source = ByteSource(data, offset)
     value = plan.grammar.parse_word(source, trace, "")
@@ -24,7 +24,7 @@ def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[li
 
 
 class Filler:
-    """Rows out of a value that was read. places: each path's spans; the last one counts."""
+    """Fills rows from a decoded value. spans: the spans of each path, of which the last one is the current value's."""
 
     def __init__(self, plan: SelectionPlan, data: Buffer, trace: DecodeTrace) -> None:
         self.plan, self.data = plan, data
@@ -38,7 +38,7 @@ class Filler:
         return [level.tobytes() for level in self.levels]
 
     def new_row(self, level: int) -> int:
-        """Return where the row begins."""
+        """Add a row; return its offset in the level."""
         self.levels[level].extend(self.plan.levels[level].template)
         return len(self.levels[level]) - len(self.plan.levels[level].template)
 
@@ -96,6 +96,6 @@ class Filler:
             into[at] = int(value)
 
     def content(self, word: LengthPrefixed, path: str) -> int:
-        """Return the size in bytes of a string, bytes or records after their length."""
+        """Return the size in bytes of a string, bytes or records, without their length."""
         span = self.spans[path][-1]
         return max(read_length(ByteSource(self.data[span.start : span.end]), word.width, path)[0], 0)

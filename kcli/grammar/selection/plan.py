@@ -1,7 +1,7 @@
-"""The plan of a selection: the columns of its paths, level by level, laid out over a message's grammar.
+"""The plan of a selection: its columns by level, and their places in a message's grammar.
 
-A path names fields as errors do, without indices: `topics[].partitions[].fetchOffset`. Each `[]` begins a level, which
-has a row for every entry of that array in the whole message; the message itself is level "" with one row.
+A path names fields as in errors, but without indexes: `topics[].partitions[].fetchOffset`. Each `[]` begins a level,
+with a row for each entry of that array in the whole message; the message itself is level "", with one row.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.grammar.words.varints import UnsignedVarint, Zigzag
 
 TAGS = "_tags"
-# Types with columns of the positions of their bytes.
+# Types whose columns are the offsets and sizes of their bytes.
 SLICED = ("string", "bytes", "records", "uuid")
 
-# The value in a column of numbers if the version or the message has no such field.
+# The value in a column of numbers if the version or the message lacks the field.
 MISSING = -(1 << 63)
 NUMBERS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64")
 
@@ -35,22 +35,22 @@ class ColumnPlace(NamedTuple):
 
 
 class Level:
-    """The rows of one array: its path, and a row as it is before anything is read."""
+    """The rows of one array: its path, and the template of a new row."""
 
     def __init__(self, path: str) -> None:
         self.path, self.template = path, array("q")
 
     def add(self, *values: int) -> int:
-        """Return the slot of a new column."""
+        """Add columns with these initial values; return the slot of the first."""
         self.template.extend(values)
         return len(self.template) - len(values)
 
 
 class Branch:
-    """The selection at one word of the grammar and below it.
+    """The selection in one word of the grammar.
 
-    slot: of its value, or of the count of an array; present: of a 1 where it was there; below: by field; -1: none.
-    level: of the rows that it fills. element: of an array.
+    slot: of its value, or of an array's count; present: of a 1 if the value is there; -1 if there is no slot. below:
+    the branches of its fields. level: of its rows. element: the branch of an array's elements.
     """
 
     def __init__(self, word: Any, level: int) -> None:
@@ -60,17 +60,17 @@ class Branch:
 
 
 class SelectionPlan:
-    """The plan of the columns of some fields of one message version. what: the message, for errors.
+    """The plan of the columns for some fields of one message version. what: the message, for errors.
 
-    A path's names may be alternatives (`topic|name`), of which the first that the version has counts; with `?` at its
-    end it may be missing in the version. `_tags` is the number of tagged fields that a struct has, and
-    `_unknownTaggedFields[].tag` and `.data` are those that the version does not know. `topics[]` alone asks for counts.
-    In a level, columns stand in the order of the paths; the count of an array stands where a path first names it.
+    A name in a path may have alternatives (`topic|name`), of which the first one in the version counts; a path that
+    ends with `?` may be missing in the version. `_tags` is the number of tagged fields in a struct;
+    `_unknownTaggedFields[].tag` and `.data` are the tagged fields that the version does not know. `topics[]` alone
+    selects counts. The columns of a level have the order of the paths; an array's count is where a path first names it.
     """
 
     def __init__(self, grammar: Struct, what: str, paths: Sequence[str], missing: int = MISSING) -> None:
-        """Plan a selection. missing: the value in a column of numbers that the version or a message lacks. Raises
-        UsageError for an unknown path.
+        """Plan a selection. missing: the value in a column of numbers if the version or a message lacks the field.
+        Raises UsageError for an unknown path.
         """
         self.grammar, self.what, self.paths, self.missing = grammar, what, tuple(paths), missing
         self.levels = [Level("")]
@@ -83,31 +83,31 @@ class SelectionPlan:
         self.mark_presence(self.root)
         for level in self.levels:
             if not level.template:
-                level.add(0)  # a row has a width
+                level.add(0)  # a row must have a width
 
     def place(self, path: str) -> ColumnPlace:
-        """Return a column's place. Raises UsageError if it was not selected."""
+        """Return a column's place. Raises UsageError if it is not selected."""
         return self.known(self.places, path)
 
     def count(self, path: str) -> ColumnPlace:
-        """Return the place of an array's count. Raises UsageError if nothing of it was selected."""
+        """Return the place of an array's count. Raises UsageError if nothing in the array is selected."""
         return self.known(self.arrays, path)
 
     def known(self, places: dict[str, ColumnPlace], path: str) -> ColumnPlace:
-        """Return the place of a path. Raises UsageError if it was not selected."""
+        """Return the place of a path. Raises UsageError if it is not selected."""
         if path not in places:
             raise UsageError(f"select: {path!r} is not among the paths ({', '.join(places)})")
         return places[path]
 
     def slices_only(self, paths: Collection[str]) -> bool:
-        """Return whether these columns are slices and all others numbers, as readers in the core take them to be."""
+        """Return whether exactly these columns are slices, and all others numbers, as readers in the core assume."""
         kinds = {path: self.place(path).type for path in self.paths if path in self.places}
         return all((type_ in SLICED) == (path in paths) for path, type_ in kinds.items() if type_ != "missing")
 
     # Paths
 
     def add(self, path: str) -> None:
-        """Add the column of a path, and the levels it needs. Raises UsageError if there is no such path."""
+        """Add the column of a path, and the levels that it needs. Raises UsageError for an unknown path."""
         bare = path.removesuffix("?")
         branch, reached = self.root, ""
         for part in bare.split("."):
@@ -124,7 +124,7 @@ class SelectionPlan:
         self.finish(branch, bare, path)
 
     def finish(self, branch: Branch, bare: str, path: str) -> None:
-        """Add the column at the end of a path. Raises UsageError."""
+        """Add the column at the end of a path. Raises UsageError if it has no column."""
         word = branch.word
         type_ = "missing" if word is None else "count" if word == TAGS else getattr(word, "kind", word_type(word))
         if type_ not in (*NUMBERS, *SLICED, "missing", "count"):
@@ -139,7 +139,7 @@ class SelectionPlan:
         self.places[path] = self.places[bare] = ColumnPlace(branch.level, branch.slot, type_)
 
     def below(self, branch: Branch, names: str, path: str) -> Branch:
-        """Return the field of a struct. Raises UsageError."""
+        """Return the branch of a struct's field. Raises UsageError."""
         word = branch.word.subcon if isinstance(branch.word, Optional) else branch.word
         words = dict(word.words) if isinstance(word, Struct) else {}
         if isinstance(word, Struct) and word.flexible:
@@ -155,7 +155,7 @@ class SelectionPlan:
         return branch.below.setdefault(name, Branch(words.get(name), branch.level))
 
     def each(self, branch: Branch, reached: str, path: str) -> Branch:
-        """Return the elements of an array. Raises UsageError."""
+        """Return the branch of an array's elements. Raises UsageError."""
         word = branch.word
         if word is not None and word != UNKNOWN_TAGS and not isinstance(word, Array):
             raise UsageError(f"select: {path}: {reached.removesuffix('[]')} is no array in {self.what}")
@@ -165,19 +165,19 @@ class SelectionPlan:
             element = word.subcon if isinstance(word, Array) else word
             branch.element = Branch(element, len(self.levels) - 1)
             if word == UNKNOWN_TAGS:
-                self.levels[-1].add(0, 0, -1)  # as the core has them
+                self.levels[-1].add(0, 0, -1)  # the core's columns
                 self.unknown_tags(branch.element)
         self.arrays[reached] = ColumnPlace(branch.level, branch.slot, "count")
         return branch.element
 
     def unknown_tags(self, element: Branch) -> None:
-        """Add the columns of unknown tagged fields, where the core has them."""
+        """Add the columns of unknown tagged fields, in the core's slots."""
         for slot, (name, word) in enumerate((("tag", Primitive("uint32")), ("data", LengthPrefixed("bytes")))):
             element.below[name] = Branch(word, element.level)
             element.below[name].slot = slot
 
     def mark_presence(self, branch: Branch, tagged: bool = False) -> None:
-        """Add slots for what may be absent, after all columns of their level."""
+        """Add slots for values that may be absent, after all columns of their level."""
         if tagged or isinstance(branch.word, Optional):
             branch.present = self.levels[branch.level].add(0)
         struct = branch.word.subcon if isinstance(branch.word, Optional) else branch.word
@@ -189,7 +189,7 @@ class SelectionPlan:
 
 
 def word_type(word: Any) -> str:
-    """Return the type of a word's values, as `ColumnPlace` has it."""
+    """Return the type of a word's values, as in `ColumnPlace`."""
     if isinstance(word, Primitive):
         return word.type
     return "int64" if isinstance(word, UnsignedVarint | Zigzag) else "struct"

@@ -1,7 +1,7 @@
-"""The verb select: a few fields of a message as columns, straight from its bytes.
+"""Selects a few fields of a message as columns, directly from its bytes.
 
-`selection_plan` explains paths and the order of their columns. The compiled core fills the rows; `interpreted_rows`
-fills them from the reference grammar, where the core can't or is not built.
+`plan` describes paths and the order of columns. The compiled core fills the rows; `interpreted_rows` fills them from
+the reference grammar if the core cannot or is not built.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class SelectableCodec(Protocol):
 
     @property
     def grammar(self) -> Struct:
-        """Its grammar."""
+        """The message's grammar."""
 
     @property
     def compiled(self) -> core.Node | None:
-        """Return the core's node; None where the core is not built or can't read it."""
+        """The core's node; None if the core is not built or cannot read the grammar."""
 
     def named(self, error: DecodeError) -> DecodeError:
         """Return the error with the message's name and version."""
@@ -44,8 +44,8 @@ class Selection(SelectionPlan):
     """Some fields of one message version: `read` gives their columns. Paths are those of `SelectionPlan`."""
 
     def __init__(self, codec: SelectableCodec, paths: Sequence[str], missing: int = MISSING) -> None:
-        """Compile a selection. missing: the value in a column of numbers that the version or a message lacks. Raises
-        UsageError for an unknown path.
+        """Compile a selection. missing: the value in a column of numbers if the version or a message lacks the field.
+        Raises UsageError for an unknown path.
         """
         super().__init__(codec.grammar, codec.what, paths, missing)
         self.codec = codec
@@ -67,16 +67,16 @@ class Selection(SelectionPlan):
 
     @cached_property
     def compiled(self) -> core.Selection | None:
-        """Return the core's program, None where it can't read the grammar."""
+        """The core's program; None if it cannot read the grammar."""
         return self.compile(whole=True)
 
     @cached_property
     def head(self) -> core.Selection | None:
-        """Return the same, for readers of the first fields: it stops behind the last that was asked for."""
+        """The core's program for readers of the first fields; it stops after the last selected one."""
         return self.compile(whole=False)
 
     def compile(self, whole: bool) -> core.Selection | None:
-        """Return the core's program; whole: to the message's end, else to the last field that was asked for."""
+        """Return the core's program, up to the message's end if `whole`, else up to the last selected field."""
         if self.codec.compiled is None:
             return None
         from kcli.core.codec.messages import Selection as Compiled

@@ -1,4 +1,6 @@
-"""The same slip in every entry of an array, as programs make it: the grammar is changed at a field, not the bytes."""
+"""Finds a slip that a program makes in every entry of an array, by changing the grammar of one field instead of the
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ from kcli.grammar.words.word import Word
 from kcli.schemas.model import WIDTHS
 
 WIDTH_TYPES = ("int8", "int16", "int32", "int64")
-EXTRA = "_again"  # the second of a field that stands twice: no name of Kafka's
+EXTRA = "_again"  # the name of the second of a field that is there twice; Kafka has no such name
 SECTION = LengthPrefixed("bytes", nullable=True, compact=True)  # null is the byte of an empty tag section
-MOST_WORDS = 200_000  # of all the grammars that are tried, each made anew; Kafka's own take up to 34,000
+MOST_WORDS = 200_000  # words of all grammars that are tried, each made anew; Kafka's messages need up to 34,000
 COST = 0.5  # as oddness: one slip explains less than many
 
 
 class Changed(NamedTuple):
-    """A grammar that differs at one field, as slip, words and question of a `Hint` say. path: "topics[].name"."""
+    """A grammar that differs at one field. slip, words, question: as in `Hint`. path: "topics[].name"."""
 
     slip: str
     path: str
@@ -37,7 +39,7 @@ class Changed(NamedTuple):
 
 
 def repeated_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
-    """Yield a hint for each field of an array's entries that is written wrongly in all of them."""
+    """Yield a hint for each field in an array that is written wrongly in all entries."""
     if len(frame) > LARGEST:
         return
     for change in islice(changed_grammars(layout.body.grammar, ""), MOST_WORDS // words_in(layout.body.grammar)):
@@ -49,7 +51,7 @@ def repeated_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
 
 
 def words_in(word: Word) -> int:
-    """Count the words of a grammar, itself among them."""
+    """Return the number of words in a grammar, including itself."""
     match word:
         case Array() | Optional():
             return 1 + words_in(word.subcon)
@@ -59,7 +61,7 @@ def words_in(word: Word) -> int:
 
 
 def repeated(layout: Layout, written: Layout, frame: bytes, change: Changed) -> Iterator[Hint]:
-    """Yield the hint, if the field stands in more than one entry."""
+    """Yield the hint, if the field is in more than one entry."""
     start = layout.header.skip(frame)
     value = written.body.grammar.parse_word(ByteSource(frame, start), DecodeTrace(), "")
     places = written.places(written.walk(frame, len(frame)))[::-1]
@@ -77,7 +79,7 @@ def repeated(layout: Layout, written: Layout, frame: bytes, change: Changed) -> 
 
 
 def changed_grammars(word: Word, path: str) -> Iterator[Changed]:
-    """Yield the grammar with one field of an array's entries changed, for each of them and in each way."""
+    """Yield the grammar with one change in an array's entries, for each field and each change."""
     match word:
         case Array():
             for change in entry_changes(word.subcon, f"{path}[]"):
@@ -92,7 +94,7 @@ def changed_grammars(word: Word, path: str) -> Iterator[Changed]:
 
 
 def entry_changes(word: Word, path: str) -> Iterator[Changed]:
-    """Yield the grammar of an array's entries, changed in one place."""
+    """Yield the grammar of an array's entries with one change."""
     if not isinstance(word, Struct):
         yield from word_changes(word, path)
         return
@@ -122,7 +124,7 @@ def last_path(struct: Struct, path: str) -> str:
 
 
 def word_changes(word: Word, path: str) -> Iterator[Changed]:
-    """Yield a field's word in other forms."""
+    """Yield the other forms of a field's word."""
     match word:
         case LengthPrefixed():
             other: Word = LengthPrefixed(word.kind, word.nullable, not word.compact)

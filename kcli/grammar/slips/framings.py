@@ -1,4 +1,4 @@
-"""Lengths in front of frames that are written in another way than Kafka's."""
+"""Recognizes length prefixes that differ from Kafka's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcli.grammar.request_start import BIG, LITTLE, PREFIX, chain
 
 
 class Framing(NamedTuple):
-    """Frames behind lengths that are written in another way than Kafka's. slip: the fault in words."""
+    """Frames whose length prefixes differ from Kafka's. slip: the difference in words."""
 
     frames: list[tuple[int, int]]
     slip: str
@@ -26,7 +26,7 @@ SLIPS = (
 
 
 def framings(data: Buffer) -> list[Framing]:
-    """Return the ways to read data as frames with wrong lengths; none where no such lengths lead exactly to its end."""
+    """Return the ways to read data as frames with wrong length prefixes, if these lead exactly to its end."""
     found: list[Framing] = []
     most = len(data) - PREFIX
     if most < PREFIX:

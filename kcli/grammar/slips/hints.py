@@ -1,4 +1,4 @@
-"""The likely slip of a request or response that does not decode: at a field, or of the frame as a whole."""
+"""Finds the likely slip in a request or response that does not decode: at a field, or in the frame as a whole."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kcli.grammar.slips.search import BESIDE, Hint, field_hints, joined, likelie
 from kcli.grammar.slips.throughout import throughout_hints
 from kcli.schemas.catalog import catalog
 
-VERSIONS = 4  # named in one hint
-VERSION_AT = 2  # in a request's header
-LayoutOf = Callable[[int], Layout]  # of a version
+VERSIONS = 4  # most versions in one hint
+VERSION_AT = 2  # its offset in a request's header
+LayoutOf = Callable[[int], Layout]  # (version) -> layout
 
 
 def hints_text(hints: list[Hint], start: int = 0) -> str:
-    """Format hints, "" without any. start: the offset of the frame in the input."""
+    """Join hints to one text, "" without any. start: the offset of the frame in the input."""
     return joined(hints, start, "it reads to its end")
 
 
 def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
-    """Return the likely slips in a request that does not decode, the likeliest first, three at most. [] if no edit
-    mends it, or it decodes. Time and memory are bounded.
+    """Return the likely slips in a request that does not decode, the likeliest first, at most three; [] if no edit
+    repairs it, or it does decode. Time and memory are bounded.
     """
     if len(frame) < PREFIX:
         return []
@@ -50,7 +50,7 @@ def is_request(frame: bytes, dialect: str | None) -> bool:
 
 
 def response_hints(frame: bytes, api_key: int, version: int, dialect: str | None = None) -> list[Hint]:
-    """Return what `request_hints` does, for the response to a request of that API and version."""
+    """Return the likely slips in the response to a request with this API and version, as `request_hints`."""
 
     def layout(of: int) -> Layout:
         return Layout(messages.response_header(api_key, of, dialect), messages.response(api_key, of, dialect))
@@ -72,7 +72,7 @@ def request_layout(api_key: int, version: int, dialect: str | None) -> Layout:
 def frame_hints(
     frame: bytes, versions: Iterable[int], version: int, layout_of: LayoutOf, dialect: str | None
 ) -> list[Hint]:
-    """Return all hints for a frame. versions: those of its API; version: its own."""
+    """Return all hints for a frame. versions: those of its API; version: the frame's."""
     others = {each: layout_of(each) for each in versions if each != version}
     found = version_hint(others, frame)
     if version in versions:
@@ -84,7 +84,7 @@ def frame_hints(
 
 
 def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout]:
-    """Pair the bodies of versions that have another header with the header of this one."""
+    """Return the layouts of other versions with the header of this one, for versions that have another header."""
     return {
         version: Layout(layout.header, other.body)
         for version, other in others.items()
@@ -93,7 +93,7 @@ def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout
 
 
 def version_hint(layouts: dict[int, Layout], frame: bytes, behind: str = "") -> list[Hint]:
-    """Return the versions in which a frame reads to its end, in one hint. behind: more words."""
+    """Return one hint with the versions in which a frame reads to its end. behind: more words."""
     odd = {each: oddness_of(layout, frame) for each, layout in layouts.items() if layout.reads(frame)}
     if not odd:
         return []
@@ -105,7 +105,9 @@ def version_hint(layouts: dict[int, Layout], frame: bytes, behind: str = "") -> 
 
 
 def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]:
-    """Return the header of flexible versions for that of others, and the reverse: one has a tag section more."""
+    """Return a hint if the header is that of flexible versions instead of others, or the reverse; only one has a tag
+    section.
+    """
     name, number = layout.header.name, layout.header.version
     plain = 1 if name == "RequestHeader" else 0
     if number not in (plain, plain + 1):
@@ -124,7 +126,7 @@ def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]
 
 
 def next_message(layout: Layout, frame: bytes, reads: Callable[[bytes], bool]) -> list[Hint]:
-    """Find bytes after the message that are a frame with its length, or a message that `reads` knows."""
+    """Return a hint if the bytes after the message are a frame with its length, or a message that `reads` accepts."""
     walk = layout.walk(frame, 1)
     rest = frame[walk.end :]
     if walk.error is not None or len(rest) < 2 * PREFIX:
@@ -139,7 +141,7 @@ def next_message(layout: Layout, frame: bytes, reads: Callable[[bytes], bool]) -
 
 
 def start_hints(frame: bytes, dialect: str | None) -> list[Hint]:
-    """Find an API key or version of another width, left out or written twice."""
+    """Return hints for an API key or version that has another width, is missing, or is there twice."""
     found, tables = list[Hint](), catalog(dialect)
     for at, name in ((0, "requestApiKey"), (VERSION_AT, "requestApiVersion")):
         for repair in repairs_at(Place(name, at, at + 2, "int16", closes=False), frame):

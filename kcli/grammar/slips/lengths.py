@@ -1,4 +1,4 @@
-"""Slips with lengths and counts, each as a function that gives the right bytes."""
+"""Slips in lengths and counts; each function yields the edits that repair one kind."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kcli.grammar.words.varints import length_bytes
 from kcli.topic_names import LONGEST_NAME
 
 PRINTABLE = range(0x20, 0x7F)
-SHORTER = 8  # lengths that are tried for a string without one, from all its printable bytes downwards
-ENTRIES, ENTRIES_BELOW = 200, 20  # of an array without a count, at the top and in other arrays
+SHORTER = 8  # lengths to try for a string without one, from all its printable bytes downwards
+ENTRIES, ENTRIES_BELOW = 200, 20  # entries to try for an array without a count, at the top level and in other arrays
 CHARACTERS = "does it count characters, not bytes of UTF-8?"
 UNITS = "does it count units of UTF-16 (Java's length()), not bytes of UTF-8?"
-BEHIND = 200  # bytes behind other bytes without a length
+BEHIND = 200  # bytes to try for other bytes without a length
 
 
 def with_length(place: Place, kind: str) -> str:
@@ -24,12 +24,12 @@ def with_length(place: Place, kind: str) -> str:
 
 
 def fits(data: Buffer, at: int, length: int) -> bool:
-    """Return whether so many bytes or entries may follow."""
+    """Return whether data may have this many bytes or entries at `at`."""
     return -1 <= length <= len(data) - at
 
 
 def plain_for_compact(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find int16 or int32 lengths where a varint of length + 1 is expected."""
+    """Yield edits for int16 or int32 lengths in place of a varint of length + 1."""
     if is_sized(place) and not width_of(place):
         usual = 2 if place.type.endswith("string") else 4
         for width in (usual, 6 - usual):
@@ -41,7 +41,7 @@ def plain_for_compact(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def compact_for_plain(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find varints of length + 1 where int16 or int32 is expected."""
+    """Yield edits for varints of length + 1 in place of int16 or int32."""
     width = width_of(place)
     if is_sized(place) and width and (found := varint_at(data, place.start)):
         length = found[0] - 1
@@ -52,7 +52,7 @@ def compact_for_plain(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def other_width(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find int32 for int16 lengths, and the reverse."""
+    """Yield edits for int32 in place of int16 lengths, and the reverse."""
     width = width_of(place)
     if is_sized(place) and width:
         length = int_at(data, place.start, 6 - width)
@@ -62,7 +62,7 @@ def other_width(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def not_plus_one(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find a compact length without the + 1."""
+    """Yield edits for a compact length without the + 1."""
     if is_sized(place) and not width_of(place) and (found := varint_at(data, place.start)):
         yield Edit(
             found[1],
@@ -73,7 +73,7 @@ def not_plus_one(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def counts_itself(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield a length that counts its own bytes."""
+    """Yield edits for a length that counts its own bytes."""
     if not is_sized(place) or what(place) == "count":
         return
     words, question = f"with a length of {place.path} that leaves itself out", "does it count its own bytes?"
@@ -86,7 +86,7 @@ def counts_itself(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def little_endian(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield a length with its lowest byte first."""
+    """Yield edits for a length in little-endian order."""
     width = width_of(place)
     if is_sized(place) and width:
         length = int_at(data, place.start, width, "little")
@@ -97,7 +97,7 @@ def little_endian(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def without_length(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find content without a length before it."""
+    """Yield edits for content without a length in front."""
     if not is_sized(place):
         return
     for length in likely_lengths(data, place):
@@ -110,7 +110,7 @@ def without_length(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
-    """Return likely lengths for bytes without one."""
+    """Return likely lengths for content without one."""
     at, left = place.start, len(data) - place.start
     if what(place) == "count":
         return range(1, (ENTRIES_BELOW if "[" in place.path else ENTRIES) + 1)
@@ -124,7 +124,7 @@ def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
 
 
 def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find a length that is written twice."""
+    """Yield edits for a length that is there twice."""
     if is_sized(place):
         found = varint_at(data, place.start)
         end = place.start + (width_of(place) or (found[1] if found else 0))
@@ -134,7 +134,7 @@ def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield a compact length as a zigzag varint."""
+    """Yield edits for a compact length that is a zigzag varint."""
     if is_sized(place) and not width_of(place):
         found = varint_at(data, place.start)
         if found and found[0] > 1 and found[0] % 2 == 0:
@@ -144,7 +144,7 @@ def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def counts_characters(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield a length that counts the characters of a text, or its units of UTF-16, and not its bytes."""
+    """Yield edits for a length in characters or UTF-16 units of the text instead of bytes."""
     if not place.type.endswith(("string", "bytes")):
         return
     width = width_of(place)
@@ -160,7 +160,7 @@ def counts_characters(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def text_sizes(data: Buffer, start: int, length: int) -> Iterator[tuple[int, str]]:
-    """Yield (bytes, question) of the UTF-8 at `start` that has so many characters, or units of UTF-16."""
+    """Yield (bytes, question) for the UTF-8 text at `start` whose number of characters or UTF-16 units is `length`."""
     if not 0 < length <= len(data) - start:
         return
     try:
@@ -177,7 +177,7 @@ def text_sizes(data: Buffer, start: int, length: int) -> Iterator[tuple[int, str
 
 
 def null_refused(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find a null where none is allowed; -1 as a byte where a compact null is 0."""
+    """Yield edits for null where none is allowed, and for the byte -1 in place of the compact null, 0."""
     if not is_sized(place):
         return
     width = width_of(place)

@@ -1,5 +1,5 @@
-"""Lengths and counts of a wrong number: one too high or too low, or different from the bytes of the batches after
-them.
+"""Slips in the value of lengths and counts: too high or too low, or different from the size of the batches that
+follow.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from kcli.grammar.slips.edits import Edit, int_at, is_sized, varint_at, what, wi
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes
 
-BATCHES = 20  # of records with a wrong or missing length
-FARTHEST = 3  # entries that a count is too high or too low
-COST, FARTHER = 1.5, 1.0  # as oddness: by one, and for each more
+BATCHES = 20  # most batches in records with a wrong or missing length
+FARTHEST = 3  # most entries by which a count may be wrong
+COST, FARTHER = 1.5, 1.0  # as oddness: for a difference of one, and for each more
 FLIPPED = 2.5  # as oddness
-MOST_BYTES = 5  # of a length
+MOST_BYTES = 5  # bytes of a length
 
 
 def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find a count of missing entries, or of fewer; a length that is off by one, or does not fit its batches."""
+    """Yield edits for a count that is too high or too low, and for a length that is off by one or does not fit its
+    batches.
+    """
     if not is_sized(place) or (found := said_at(data, place)) is None:
         return
     said, size = found
@@ -31,7 +33,7 @@ def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def flipped(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find a length or count in which one bit is another one than was written."""
+    """Yield edits for a length or count with one wrong bit."""
     if not is_sized(place):
         return
     found = said_at(data, place)
@@ -49,7 +51,7 @@ def flipped(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:
-    """Return (length or count, the bytes that say it); None if there is none."""
+    """Return (length or count, its size in bytes); None if there is none."""
     if width := width_of(place):
         number = int_at(data, place.start, width)
         return None if number is None else (number, width)
@@ -58,7 +60,7 @@ def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:
 
 
 def likely_numbers(data: bytes, place: Place, said: int, size: int) -> Iterator[tuple[int, float]]:
-    """Yield likely numbers, and how much less likely each is than another slip."""
+    """Yield (likely number, its cost). said, size: the number as written, and its size in bytes."""
     if place.type.endswith("records"):
         yield from ((right, 0.0) for right in batch_ends(data, place.start + size) if right != said)
     left = len(data) - place.start - size
@@ -71,7 +73,7 @@ def likely_numbers(data: bytes, place: Place, said: int, size: int) -> Iterator[
 
 
 def batch_ends(data: bytes, start: int) -> Iterator[int]:
-    """Yield how many bytes a batch at `start` takes, and it with the next, and so on."""
+    """Yield the size in bytes of the batch at `start`, then of the first two batches, and so on."""
     at = start
     for _ in range(BATCHES):
         size = int_at(data, at + SIZE_AT, 4)

@@ -1,4 +1,4 @@
-"""The fields of a message that does not decode, as far as its bytes lead, and the one at which reading stops."""
+"""The fields of a message that does not decode, up to the one at which reading stops."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import DecodeTrace, Span
 from kcli.grammar.words.word import Word
 
-END = "end"  # the type of the place behind the last field
+END = "end"  # the type of the place after the last field
 NAME_OR_INDEX = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 class Place(NamedTuple):
-    """A field: its bytes (`end` is that of all entries for an array; `start` where it was not read), and its type.
+    """A field: its type and bytes. end: for an array, the end of all its entries; for a field that was not read,
+    `start`.
 
-    closes: a struct ends right in front of it.
+    closes: a struct ends directly before it.
     """
 
     path: str
@@ -33,7 +34,7 @@ class Place(NamedTuple):
 
 
 class Recent(DecodeTrace):
-    """A trace that keeps the last spans alone, and whether any bytes were odd."""
+    """A trace that keeps only the last spans, and whether any bytes were odd."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -44,8 +45,9 @@ class Recent(DecodeTrace):
 
 
 class Walk(NamedTuple):
-    """spans: the last ones that were read. odd: how many fields a canonical writer would write in another way.
-    error: why reading stopped, None at the message's end; end: where it stopped."""
+    """spans: the last fields that were read. odd: the number of fields that a canonical writer would write differently.
+    error: why reading stopped, None at the message's end; end: where it stopped.
+    """
 
     spans: list[Span]
     odd: int
@@ -54,14 +56,14 @@ class Walk(NamedTuple):
 
 
 class Layout:
-    """The layout of a frame: header and body of one version."""
+    """The layout of a frame: the codecs of header and body for one version."""
 
     def __init__(self, header: MessageCodec, body: MessageCodec) -> None:
         self.header, self.body = header, body
         self.verbs = [verbs_of(header), verbs_of(body)]
 
     def reads(self, data: Buffer) -> bool:
-        """Return whether data is such a message to its last byte."""
+        """Return whether data is exactly one such message."""
         at = 0
         try:
             for verbs in self.verbs:
@@ -71,7 +73,7 @@ class Layout:
         return at == len(data)
 
     def walk(self, data: Buffer, most: int) -> Walk:
-        """Return the fields of data, `most` of them."""
+        """Read data; return its last fields, at most `most`, and where reading stopped."""
         trace, source = Recent(most), ByteSource(data)
         try:
             for codec in (self.header, self.body):
@@ -102,7 +104,7 @@ class Layout:
 
 
 def verbs_of(codec: MessageCodec) -> Interpreted:
-    """Return the function that skips a message: the core's, or the grammar's if it has words of construct's own."""
+    """Return the reader of a codec: the core's node, or the interpreter if the grammar has construct's own words."""
     if codec.grammar.embeds:
         return codec.interpreted
     from kcli.grammar.native import to_native
@@ -111,7 +113,7 @@ def verbs_of(codec: MessageCodec) -> Interpreted:
 
 
 def extents(spans: list[Span]) -> list[int]:
-    """Return the end of each span; that of an array's count is the end of its last entry."""
+    """Return the end of each span; for an array's count, the end of its last entry."""
     made = list[int]()
     ends: dict[str, int] = {}  # path of an array, or of a field in it -> end of its last entry
     for span in reversed(spans):
@@ -127,7 +129,7 @@ def extents(spans: list[Span]) -> list[int]:
 
 
 def closes(before: Span, span: Span) -> bool:
-    """Return whether a struct or an entry ends between two spans that follow each other."""
+    """Return whether a struct or an entry ends between two adjacent spans."""
     return before.type == "tag count" or span.type == END or group(before.path) != group(span.path)
 
 
@@ -136,7 +138,7 @@ def group(path: str) -> str:
 
 
 def type_at(struct: Struct, path: str) -> str:
-    """Return the type of the field at a path, as its span has it; "" where there is none."""
+    """Return the type of the field at a path, as in its span; "" if there is none."""
     word: Word = struct
     for name, _index in NAME_OR_INDEX.findall(path):
         word = inner(word)

@@ -1,4 +1,4 @@
-"""The plausibility of a message's values: bytes read at the wrong place make odd names, codes and numbers."""
+"""Rates the plausibility of a message's values, as bytes read at a wrong place give odd names, codes and numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.grammar.words.trace import Span
 from kcli.schemas.errors import ERRORS
 
-NONSENSE = 8.0  # a field alone that no client or broker writes
+NONSENSE = 8.0  # a value that no client or broker writes
 ODD, STRANGE = 4.0, 2.0
-FITTING = -2.0  # batches that end where their field does: that is no chance
+FITTING = -2.0  # batches that end exactly at the field's end, which is hardly a coincidence
 LAST = re.compile(r"([^.\[\]]+)(?:\[\d+\])?$")
 NAME = re.compile(r"[A-Za-z0-9._~:/@*%+=-]*", re.ASCII)
 SMALL = re.compile(
@@ -28,13 +28,13 @@ YEAR_2001, YEAR_2096 = 10**12, 4 * 10**12  # in ms
 
 
 def oddness(spans: Iterable[Span]) -> float:
-    """Sum the oddness of all fields: about 0 for messages of real clients and brokers."""
+    """Return the sum of all fields' oddness, about 0 for messages of real clients and brokers."""
     listed = list(spans)
     return sum(of_value(span) for span in listed) + STRANGE * repeated(listed)
 
 
 def repeated(spans: list[Span]) -> int:
-    """Return how many ids stand twice in an array of theirs: brokers, partitions, APIs."""
+    """Return how many ids are repeated within an array: brokers, partitions, APIs."""
     seen, count = set[tuple[str, Any]](), 0
     for span in spans:
         if "]" in span.path and UNIQUE.search(span.path):
@@ -46,7 +46,7 @@ def repeated(spans: list[Span]) -> int:
 
 
 def of_value(span: Span) -> float:
-    """Return how unlikely a value is, in the units of this module: 0.0 for what nothing is to be said against."""
+    """Return how unlikely a value is, in the units of this module; 0.0 for a plausible value."""
     value, type_ = span.value, span.type
     if value is None:
         return 0.0
@@ -69,7 +69,7 @@ def name_of(path: str) -> str:
 
 
 def of_number(name: str, type_: str, value: int) -> float:
-    """Return how unlikely a number is for a field of this name and type."""
+    """Return how unlikely a number is for a field with this name and type."""
     if name == "errorCode":
         return 0.0 if value in ERRORS else NONSENSE
     if name == "_tags":
@@ -101,8 +101,8 @@ def of_text(name: str, value: str) -> float:
 
 
 def of_records(value: Any) -> float:
-    """Return how odd records are: batches follow each other up to the end, each with length and magic
-    at fixed places.
+    """Return how odd records are; plausible batches follow each other up to the end, with length and magic at fixed
+    offsets.
     """
     data, at = bytes(value), 0
     while at + MAGIC_AT < len(data):
@@ -113,7 +113,7 @@ def of_records(value: Any) -> float:
 
 
 def of_uuid(span: Span) -> float:
-    """Return how odd a uuid is: Kafka's ids are random ones (version 4) or count from 0."""
+    """Return how odd a uuid is; Kafka's ids are random (version 4) or small numbers."""
     import base64
 
     raw = base64.urlsafe_b64decode(str(span.value) + "==")

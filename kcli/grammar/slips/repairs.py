@@ -1,6 +1,6 @@
-"""Slips at a field, each as a function that gives the right bytes.
+"""Slips at a field; each function yields the edits that repair one kind.
 
-A repair takes bytes out of the message at a field and puts others in. `search` judges whether the message then reads to
+An edit removes bytes of the message at a field, and inserts others. `search` checks whether the message then reads to
 its end, and how likely it is.
 """
 
@@ -17,7 +17,7 @@ from kcli.schemas.model import WIDTHS
 
 INTS = {name: width for name, width in WIDTHS.items() if name not in ("uuid", "float64")}
 UUID = 16
-TELLING = 4  # bytes that are not equal by chance
+TELLING = 4  # bytes that are hardly equal by coincidence
 
 
 def of(path: str) -> str:
@@ -37,7 +37,7 @@ def tags_too_many(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def narrower(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield an integer of fewer bytes."""
+    """Yield edits for an integer with fewer bytes."""
     wanted = INTS.get(place.type, 0)
     for width in NAMES:
         if width < wanted and len(data) >= place.start + width:
@@ -48,7 +48,7 @@ def narrower(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def wider(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield an integer of more bytes."""
+    """Yield edits for an integer with more bytes."""
     wanted = INTS.get(place.type, 9)
     for width in NAMES:
         if width > wanted:
@@ -60,7 +60,7 @@ def wider(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def uuid_size(data: bytes, place: Place) -> Iterator[Edit]:
-    """Yield a uuid as text, or behind a length."""
+    """Yield edits for a uuid as text, or with a length in front."""
     if place.type != "uuid":
         return
     for size, length in (lengths for lengths in ((1, UUID + 1), (2, UUID), (4, UUID))):
@@ -79,12 +79,12 @@ def uuid_size(data: bytes, place: Place) -> Iterator[Edit]:
 def twice(data: bytes, place: Place) -> Iterator[Edit]:
     field = data[place.start : place.end]
     if field and place.type not in (END, "tag count") and data[place.end : place.end + len(field)] == field:
-        cost = -1.0 if len(field) >= TELLING and any(field) else 0.5  # zeros stand beside zeros by chance
+        cost = -1.0 if len(field) >= TELLING and any(field) else 0.5  # zeros are often beside zeros
         yield Edit(len(field), b"", f"with {place.path} once", "was it written twice?", cost)
 
 
 def left_out(data: bytes, place: Place) -> Iterator[Edit]:
-    """Find a field that is missing: the rest reads on after an empty one."""
+    """Yield edits for a missing field: the rest is read after an empty one."""
     empty = b""
     if is_sized(place):
         empty = length_bytes(-1 if "nullable" in place.type else 0, width_of(place))
@@ -96,7 +96,7 @@ def left_out(data: bytes, place: Place) -> Iterator[Edit]:
         yield Edit(0, empty, f"with {place.path} put in", "was it left out?", cost=1.0)
 
 
-# The repairs tried at each field; of two that mend a message alike, the first one is named.
+# The repairs tried at each field; if two repair a message in the same way, the first one is named.
 REPAIRS: dict[str, Slip] = {
     **LENGTHS,
     "no tags": tags_left_out,

@@ -1,4 +1,4 @@
-"""Repairs at the fields of a message, tried one by one: those after which it reads to its last byte, and how likely."""
+"""Tries repairs at the fields of a message one by one, keeps those with which it reads to its end, and rates them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kcli.grammar.slips.plausibility import NONSENSE, oddness
 from kcli.grammar.slips.repairs import REPAIRS
 
 HINTS = 3
-BESIDE = 6.0  # how much odder than the best a hint may be
-PLACES = 3000  # fields that are looked at, from where reading failed backwards
-LARGEST = 1 << 17  # bytes of a message in which fields are looked at
-TRIES, TRIED = 20_000, 1 << 28  # repairs, and bytes of messages with them, that are read
-JUDGED, JUDGED_FIELDS = 400, 100_000  # limits of judged values: repairs that read to the end, and fields of each
-VALUES = 5000  # the last fields of a message, with judged values
+BESIDE = 6.0  # the most oddness of a hint beyond that of the best one
+PLACES = 3000  # fields to try, backwards from where reading stopped
+LARGEST = 1 << 17  # bytes of a message whose fields are tried
+TRIES, TRIED = 20_000, 1 << 28  # most repairs to try, and most bytes to read for them
+JUDGED, JUDGED_FIELDS = 400, 100_000  # most repairs whose values are rated, and most fields for that
+VALUES = 5000  # the last fields of a message, whose values are rated
 
 
 class Hint(NamedTuple):
     """A slip that explains why a message does not decode.
 
-    slip: its kind. at: its byte in the frame. words, question: as of an `Edit`. frame: the message without it; odd: how
-    unlikely that is.
+    slip: its kind. at: its offset in the frame. words, question: as in `Edit`. frame: the repaired message; odd: the
+    oddness of its values.
     """
 
     slip: str
@@ -35,8 +35,8 @@ class Hint(NamedTuple):
     odd: float
 
     def text(self, start: int = 0, inside: tuple[str, str] | None = None) -> str:
-        """Format the hint; start: the offset of the frame in the input. inside: the names of the frame and of its
-        container, if positions in both are shown.
+        """Format the hint. start: the offset of the frame in the input. inside: the names of the frame and of its
+        container, if offsets in both are shown.
         """
         place = "" if self.slip == "version" else f" at {self.at + start:#x}"
         if place and inside:
@@ -45,7 +45,7 @@ class Hint(NamedTuple):
 
 
 def field_hints(layout: Layout, frame: bytes) -> list[Hint]:
-    """Return a hint for each repair at one field after which the frame reads to its last byte."""
+    """Return a hint for each repair at one field with which the frame reads to its end."""
     if len(frame) > LARGEST:
         return []
     found, fields, walk = list[Hint](), 0, layout.walk(frame, PLACES)
@@ -64,14 +64,14 @@ def repairs(layout: Layout, frame: bytes, walk: Walk) -> Iterator[Repair]:
 
 
 def repairs_at(place: Place, frame: bytes) -> Iterator[Repair]:
-    """Yield what may have been done wrong at a field."""
+    """Yield the repairs of possible slips at a field."""
     for slip, edits in REPAIRS.items():
         for edit in edits(frame, place):
             yield Repair(slip, place.start, edit)
 
 
 def tried(layout: Layout, frame: bytes, repair: Repair) -> Iterator[Hint]:
-    """Yield the hint, if the frame reads to its last byte after the repair."""
+    """Yield the hint, if the frame reads to its end with the repair."""
     mended = repair.mend(frame)
     if layout.reads(mended):
         odd = oddness_of(layout, mended) + repair.edit.cost
@@ -79,7 +79,7 @@ def tried(layout: Layout, frame: bytes, repair: Repair) -> Iterator[Hint]:
 
 
 def oddness_of(layout: Layout, frame: bytes) -> float:
-    """Return how unlikely the message's values are; those of a large message are not looked at."""
+    """Return the oddness of a message's values; 0 for a large message, whose values are not rated."""
     if len(frame) > LARGEST:
         return 0.0
     walk = layout.walk(frame, VALUES)
@@ -87,7 +87,7 @@ def oddness_of(layout: Layout, frame: bytes) -> float:
 
 
 def likeliest(found: list[Hint]) -> list[Hint]:
-    """Return the likeliest hints, three at most, and none that is much less likely than the first."""
+    """Return the likeliest hints, at most three, without any that is much less likely than the first."""
     kept, seen = list[Hint](), set[tuple[object, bytes]]()
     for hint in sorted(found, key=lambda hint: hint.odd):
         if seen.isdisjoint(same := {(hint.slip, hint.frame), (hint.at, hint.frame)}):
@@ -97,7 +97,7 @@ def likeliest(found: list[Hint]) -> list[Hint]:
 
 
 def joined(hints: list[Hint], start: int, lead: str, inside: tuple[str, str] | None = None) -> str:
-    """Join all hints in one sentence, "" without any. lead: first words. start, inside: as `Hint.text` has them."""
+    """Join all hints to one text, "" without any. lead: its first words. start, inside: as in `Hint.text`."""
     texts = [hint.text(start, inside) for hint in hints]
     several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
     others = "".join(f"{'' if before.endswith('?') else '.'} Or {text}" for before, text in pairwise(texts))

@@ -1,5 +1,6 @@
-"""One slip in every length or count of a message, as a program with a wrong helper makes it: it is read so, and written
-as it would be right."""
+"""Finds one slip in all lengths or counts of a message, as from a program with a wrong helper function. The message is
+read in this form and written correctly.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +21,16 @@ from kcli.grammar.words.trace import DecodeTrace, Span
 from kcli.grammar.words.varints import read_length, read_varint
 from kcli.grammar.words.word import Word
 
-LARGEST = 1 << 15  # bytes of a message that is read so
-COST = 0.5  # as oddness: less than of many slips, more than of one
+LARGEST = 1 << 15  # bytes of a message to try
+COST = 0.5  # as oddness: less than that of many slips, more than that of one
 ODD = "odd length"  # the type of a span
 
 Sized = LengthPrefixed | Array
-Read = Callable[[ByteSource, str], int]  # a length or count, -1 for null; DecodeError
+Read = Callable[[ByteSource, str], int]  # returns a length or count, -1 for null; raises DecodeError
 
 
 class OddLength(LengthPrefixed):
-    """Bytes behind a length in another form than the word's."""
+    """Bytes whose length has another form than the word's."""
 
     def __init__(self, word: LengthPrefixed, read: Read) -> None:
         super().__init__(word.kind, word.nullable, word.compact)
@@ -45,7 +46,7 @@ class OddLength(LengthPrefixed):
 
 
 class OddCount(Array):
-    """Entries behind a count in another form than the word's."""
+    """Entries whose count has another form than the word's."""
 
     def __init__(self, word: Array, read: Read) -> None:
         super().__init__(word.subcon, word.nullable, word.compact)
@@ -63,7 +64,7 @@ class OddCount(Array):
 
 
 class Form(NamedTuple):
-    """slip: its kind. right: what all would be. question: in words. widths: of the lengths that may be written so."""
+    """slip: its kind. right: the correct form. question: in words. widths: of the lengths that may have this form."""
 
     slip: str
     right: str
@@ -115,7 +116,7 @@ GROUPS: dict[str, Callable[[Sized], bool]] = {
 
 
 def throughout_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
-    """Yield a hint for each form that, in every length or count, explains the message."""
+    """Yield a hint for each form that, in every length or count of a group, explains the message."""
     if len(frame) > LARGEST:
         return
     for form, group, (header, body) in changed_grammars(layout):
@@ -124,7 +125,7 @@ def throughout_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
 
 
 def changed_grammars(layout: Layout) -> Iterator[tuple[Form, str, tuple[Word, Word]]]:
-    """Yield each form, the name of a group of lengths, header and body with it; each change once."""
+    """Yield (form, name of a group of lengths, (header, body) with that form), each change once."""
     for form in FORMS:
         seen = set[tuple[int, ...]]()
         for group, belongs in GROUPS.items():
@@ -139,7 +140,7 @@ def changed_grammars(layout: Layout) -> Iterator[tuple[Form, str, tuple[Word, Wo
 
 
 def in_form(form: Form, belongs: Callable[[Sized], bool], ids: list[int], word: Word) -> Word:
-    """Return the word, in the form where it is one of the group, and then noted in `ids`."""
+    """Return the word in the form, if it belongs to the group; then add its id() to `ids`."""
     if not isinstance(word, LengthPrefixed | Array) or word.width not in form.widths or not belongs(word):
         return word
     ids.append(id(word))
@@ -148,7 +149,7 @@ def in_form(form: Form, belongs: Callable[[Sized], bool], ids: list[int], word: 
 
 
 def mapped(word: Word, changed: Callable[[Word], Word]) -> Word:
-    """Return the grammar with each word changed."""
+    """Return the grammar with `changed` applied to each word."""
     match word:
         case Array():
             array = changed(word)
@@ -170,8 +171,8 @@ def with_word(field: Field, word: Word) -> Field:
 
 
 def read_so(layout: Layout, header: Word, body: Word, frame: bytes, hint: Hint) -> Iterator[Hint]:
-    """Yield the hint with its place and the right message, if the frame reads to its end and two numbers or more are
-    odd.
+    """Yield the hint with its offset and the correct message, if the frame reads to its end, and at least two numbers
+    are odd.
     """
     source, trace = ByteSource(frame), DecodeTrace(list[Span]())
     try:

@@ -1,1 +1,1 @@
-"""The words of Kafka's grammars: scalars, varints, arrays, structs, tagged fields."""
+"""The words that Kafka's grammars consist of: scalars, varints, arrays, structs, tagged fields."""

@@ -1,4 +1,4 @@
-"""Words that hold another: arrays behind their count, and structs that may be null."""
+"""Words that contain another word: arrays with their count in front, and structs that may be null."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kcli.grammar.words.word import JsonForm, Word
 
 
 def entries(count: int) -> str:
-    """Return a count of array entries in words: "1 entry", "2 entries"."""
+    """Format a count of array entries: "1 entry", "2 entries"."""
     return "1 entry" if count == 1 else f"{count} entries"
 
 
 class Array(Word):
-    """An array behind its count: int32, or compact (a varint of count + 1)."""
+    """An array with its count in front: int32, or compact (a varint of count + 1)."""
 
     def __init__(self, subcon: Any, nullable: bool = False, compact: bool = False) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Array(Word):
         return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
     def parse_element(self, source: ByteSource, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
-        """Return the value of one entry. DecodeError names its index."""
+        """Return the value of one entry. Raises DecodeError with its index."""
         if self.embeds and trace.context is not None:
             trace.context["_index"] = index
         try:
@@ -71,7 +71,7 @@ class Array(Word):
             self.subcon.build_word(item, out, trace, element(path, index))
 
     def count_bytes(self, count: int, trace: DecodeTrace, path: str) -> bytes:
-        """Return the bytes of the entries' number (-1: null): the odd ones that were read, if they still mean it."""
+        """Return the bytes of a count (-1 for null): the odd ones that were read, if they still mean this count."""
         raw = trace.encodings.get(f"{path}#count")
         if raw is not None:
             source = ByteSource(raw)
@@ -87,16 +87,16 @@ class Array(Word):
 
 
 class CompactArray(Array):
-    """An array as flexible versions have it."""
+    """An array with a compact count, as in flexible versions."""
 
     def __init__(self, subcon: Any, nullable: bool = False) -> None:
         super().__init__(subcon, nullable, compact=True)
 
 
 class Optional(Word):
-    """A struct that may be null: an int8 in front, -1 for null, else 1.
+    """A struct that may be null, with an int8 in front: -1 for null, else 1.
 
-    As a tagged field it has an unsigned varint in front, 0 for null, else 1 (MessageDataGenerator).
+    A tagged one has an unsigned varint in front: 0 for null, else 1 (MessageDataGenerator).
     """
 
     def __init__(self, subcon: Any, tagged: bool = False) -> None:
@@ -114,7 +114,7 @@ class Optional(Word):
         return self.subcon.parse_word(source, trace, path) if present else None
 
     def presence(self, source: ByteSource, path: str) -> tuple[bool, bytes]:
-        """Return whether a struct follows, and the bytes that say so."""
+        """Return whether a struct follows, and the bytes that tell so."""
         if not self.tagged:
             marker = source.take(1, path)
             return marker[0] < 0x80, marker
@@ -125,7 +125,7 @@ class Optional(Word):
         return 0 < number < 1 << 31, source.take(size, path)
 
     def says(self, marker: bytes, present: bool) -> bool:
-        """Return whether these bytes, and no others behind them, say that."""
+        """Return whether these bytes, without any after them, mean this presence."""
         try:
             return self.presence(ByteSource(marker), "") == (present, marker)
         except DecodeError:

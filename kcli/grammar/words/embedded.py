@@ -1,4 +1,4 @@
-"""Words of construct's own inside kcli's: adapted so that they read from a source and see construct's context."""
+"""Adapts construct's own words for use in kcli's: they read from a source, and see construct's context."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kcli.grammar.words.source import ByteSource, Window
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.word import Grammar, JsonForm, Word
 
-# How construct's words steer those around them; these are no errors of the bytes.
+# Exceptions that control construct's outer words; they are no errors of the bytes.
 STEERING = (CancelParsing, ExplicitError, StopFieldError)
 
 
 def as_word(construct: Any) -> Word:
-    """Return a construct as a word: itself, a message's grammar, or one of construct's own, embedded."""
+    """Return a construct as a word: unchanged, the grammar of a message, or construct's own word, embedded."""
     if isinstance(construct, Word):
         return construct
     grammar = getattr(construct, "grammar", None) if isinstance(construct, Grammar) else None
@@ -26,7 +26,7 @@ def as_word(construct: Any) -> Word:
 
 
 def context_below(trace: DecodeTrace, *, parsing: bool) -> Any:
-    """Make construct's context for the fields of a struct, under the one in the trace."""
+    """Return construct's context for the fields of a struct, with the trace's context as the outer one."""
     outer = trace.context
     if outer is None:
         outer = Container(_parsing=parsing, _building=not parsing, _sizing=False)
@@ -38,7 +38,7 @@ def context_below(trace: DecodeTrace, *, parsing: bool) -> Any:
 
 
 class Embedded(Word):
-    """A construct that is no word of kcli's. Its errors become ours, with the path of the field that holds it."""
+    """A construct that is no word of kcli. Its errors become kcli's, with the path of the field."""
 
     type = "construct"
     embeds = True
@@ -71,7 +71,9 @@ class Embedded(Word):
         return value
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> Any:
-        """Build a value and return it; a Rebuild makes its own. Raises EncodeError."""
+        """Append the bytes of a value; return the value that was built, which Rebuild makes itself. Raises
+        EncodeError.
+        """
         stream, context = io.BytesIO(), trace.context or context_below(trace, parsing=False)
         try:
             built = self.subcon._build(value, stream, context, construct_path("(building)", path))
@@ -97,5 +99,5 @@ def construct_path(verb: str, path: str) -> str:
 
 
 def reason_of(error: ConstructError) -> str:
-    """Return the last line of construct's text; the ones before it have the path."""
+    """Return the last line of construct's text, as the lines before it have the path."""
     return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__

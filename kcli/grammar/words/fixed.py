@@ -1,4 +1,6 @@
-"""Structs of fixed width as `struct` reads them: for loops over many, and for single fields in place."""
+"""Structs of fixed width for the module `struct`, which is faster for loops over many, and for single fields in
+place.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from kcli.grammar.words.structs import Struct
 
 
 class FixedLayout:
-    """Names, offsets and the `struct.Struct` of a grammar of numbers of fixed width.
+    """Names, offsets and the `struct.Struct` of a grammar of fixed-width numbers.
 
-    offsets: the byte that each field begins at; size: bytes of the whole; single: each field's own `struct.Struct`.
+    offsets: each field's first byte; size: bytes of the whole; single: each field's own `struct.Struct`.
     """
 
     def __init__(self, grammar: Struct) -> None:
@@ -37,27 +39,27 @@ class FixedLayout:
         )
 
     def rows(self, data: Buffer) -> Iterator[dict[str, Any]]:
-        """Yield each whole entry of `data` by the names of its fields; bytes that are left over are no entry."""
+        """Yield each whole entry of `data` as a dict; bytes after the last whole entry are ignored."""
         with memoryview(data) as view:
             for values in self.iter_unpack(view[: len(view) // self.size * self.size]):
                 yield dict(zip(self.names, values, strict=True))
 
     def row(self, data: Buffer, at: int = 0) -> dict[str, Any]:
-        """Return the entry at `at` by the names of its fields. struct.error: fewer bytes are there."""
+        """Return the entry at `at` as a dict. Raises struct.error if there are too few bytes."""
         return dict(zip(self.names, self.unpack_from(data, at), strict=True))
 
     def put(self, data: bytearray, **fields: int) -> None:
-        """Write single fields into an entry at the start of `data`."""
+        """Write single fields of an entry at the start of `data`."""
         for name, value in fields.items():
             self.single[name].pack_into(data, self.offsets[name], value)
 
     def part(self, first: str, last: str) -> struct.Struct:
-        """Return the fields from `first` to `last` alone."""
+        """Return a `struct.Struct` of the fields from `first` to `last` only."""
         chosen = self.names[self.names.index(first) : self.names.index(last) + 1]
         return struct.Struct(">" + "".join(self.single[name].format.removeprefix(">") for name in chosen))
 
 
 @cache
 def fixed_layout(grammar: Struct) -> FixedLayout:
-    """Return the layout of a grammar, made once. Raises TypeError if a field has no fixed width."""
+    """Return the layout of a grammar; it is made only once. Raises TypeError if a field has no fixed width."""
     return FixedLayout(grammar)

@@ -1,7 +1,7 @@
-"""The vocabulary: the types of Kafka's protocol guide by their names there, to make messages of one's own.
+"""The types of Kafka's protocol guide under their names there, to define messages of one's own.
 
-Each can be used in any construct. `String` and `Bytes` allow no null, `NullableString` and `NullableBytes` do; types
-with `Compact` have their length as an unsigned varint (KIP-482).
+Each can be used in any construct. `String` and `Bytes` do not allow null, `NullableString` and `NullableBytes` do;
+types with `Compact` in their name have an unsigned varint as length (KIP-482).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Values without parts: numbers of a fixed width, bools, uuids; strings, bytes and records behind their length."""
+"""Words without parts: numbers of a fixed width, bools, uuids; strings, bytes and records with their length in
+front.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from kcli.grammar.words.word import JsonForm, Word
 from kcli.jsontext import float_word
 from kcli.schemas.model import SIZED, WIDTHS
 
-# Of struct, big-endian.
+# Formats of the module struct, big-endian.
 FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
 _ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": uuid_text(bytes(16)), "string": ""}
 _JAVA_NAN = struct.pack(">Q", 0x7FF8000000000000)
@@ -43,7 +45,7 @@ class Primitive(Word):
         return value
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
-        """Return (value, whether it gives the same bytes when written)."""
+        """Return (value, whether its canonical bytes are these)."""
         if self.type == "bool":
             return data != b"\0", data in (b"\0", b"\1")
         if self.type == "uuid":
@@ -76,7 +78,7 @@ class Primitive(Word):
         return value.to_bytes(self.least, "big", signed=signed)
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
-        """Return NaN and infinity as text, as Kafka's own JSON does: JSON has no such numbers."""
+        """Return NaN and infinity as text, as Kafka's own JSON does, because JSON has no such numbers."""
         if self.type == "float64" and not math.isfinite(value):
             return float_word(value)
         return value
@@ -102,7 +104,7 @@ def float_of(value: Any) -> float:
 
 
 class LengthPrefixed(Word):
-    """A string, bytes or records behind their length: int16 or int32, or compact (a varint of length + 1)."""
+    """A string, bytes or records with their length in front: int16 or int32, or compact (a varint of length + 1)."""
 
     def __init__(self, kind: str, nullable: bool = False, compact: bool = False) -> None:
         super().__init__()
@@ -129,7 +131,7 @@ class LengthPrefixed(Word):
         return value
 
     def size_of(self, source: ByteSource, path: str) -> int:
-        """Return the bytes of the length together with those that it counts; the source does not move."""
+        """Return the size in bytes of the length and the content; the source does not move."""
         start = source.tell()
         length, _ = read_length(source, self.width, path)
         size = source.tell() - start + max(length, 0)
@@ -137,7 +139,7 @@ class LengthPrefixed(Word):
         return size
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
-        """Return (value, whether it gives the same bytes when written)."""
+        """Return (value, whether its canonical bytes are these)."""
         if self.kind != "string":
             return data, True
         try:
@@ -164,7 +166,7 @@ class LengthPrefixed(Word):
         return length_bytes(len(data), self.width) + bytes(data)
 
     def content_of(self, value: Any) -> bytes | bytearray | memoryview:
-        """Return the bytes behind the length. Raises ValueError."""
+        """Return the bytes after the length. Raises ValueError."""
         if self.kind == "bytes":
             return bytes_of(value)
         if self.kind == "records":
@@ -197,5 +199,5 @@ class LengthPrefixed(Word):
 
 @cache
 def scalar(kind: str, nullable: bool, compact: bool) -> Word:
-    """Return the word of a type without fields; those of all messages share it."""
+    """Return the word of a type without fields, which all messages share."""
     return LengthPrefixed(kind, nullable, compact) if kind in SIZED else Primitive(kind)

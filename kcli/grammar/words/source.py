@@ -1,4 +1,4 @@
-"""Sources of a grammar's words: a buffer with a limit, or a stream read piece by piece."""
+"""Sources that a grammar's words read: a buffer with a limit, or a stream read piece by piece."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 from kcli.errors import DecodeError
 
-# The limit of a stream without a known length (a pipe).
+# The limit of a stream of unknown length, such as a pipe.
 ENDLESS = 1 << 62
 
 
 class ReadableStream(Protocol):
-    """The part of a stream that construct uses for parsing."""
+    """The methods of a stream that construct uses for parsing."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to `size` bytes; without one, all that are left."""
+        """Read up to `size` bytes, or all bytes left by default."""
 
     def tell(self) -> int:
         """Return the offset of the next byte."""
@@ -25,9 +25,9 @@ class ReadableStream(Protocol):
 
 
 class ByteSource(io.BytesIO):
-    """A buffer that is read no further than `limit`; errors name the missing bytes.
+    """A buffer that is read only up to `limit`; errors tell how many bytes are missing.
 
-    Offsets are those of the buffer it was made from.
+    Offsets are those of the given buffer.
     """
 
     def __init__(self, data: bytes | bytearray | memoryview, offset: int = 0) -> None:
@@ -40,19 +40,21 @@ class ByteSource(io.BytesIO):
         return self.limit - self.tell()
 
     def take(self, size: int, path: str) -> bytes:
-        """Return the next `size` bytes; DecodeError when fewer are left."""
+        """Return the next `size` bytes. Raises DecodeError if fewer are left."""
         if self.left() < size:
             raise self.short(size, path)
         return self.read(size)
 
     def short(self, size: int, path: str) -> DecodeError:
-        """Make the error for a value of `size` bytes where fewer are left."""
+        """Return the error for a value of `size` bytes if fewer are left."""
         at, unit = self.tell(), "byte" if size == 1 else "bytes"
         return DecodeError(path, at, f"needs {size} {unit} at {at:#x}, {self.left()} left")
 
 
 class StreamSource(ByteSource):
-    """A source that pulls from a stream exactly the bytes that words read, so that the stream stands behind them."""
+    """A source that reads from a stream only the bytes that words need, so that the stream is at their end
+    afterwards.
+    """
 
     def __init__(self, stream: ReadableStream) -> None:
         self.stream = stream
@@ -60,7 +62,7 @@ class StreamSource(ByteSource):
             self.start = stream.tell()
             end = stream.seek(0, io.SEEK_END)
             stream.seek(self.start)
-            end = end if end > self.start else ENDLESS  # devices give 0
+            end = end if end > self.start else ENDLESS  # devices return 0
         except (AttributeError, OSError, ValueError):
             self.start, end = 0, ENDLESS
         super().__init__(b"", self.start)
@@ -70,13 +72,11 @@ class StreamSource(ByteSource):
         return self.start + super().tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Seek to an offset of the stream; only where it was read before."""
+        """Seek to an offset of the stream, which must have been read before; return the new offset."""
         return self.start + super().seek(offset - self.start, whence)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read up to `size` bytes, all that are left without one. Raises DecodeError where a pipe ends
-        before `size`.
-        """
+        """Read up to `size` bytes, or all bytes left by default. Raises DecodeError if a pipe ends before `size`."""
         at, every = super().tell(), size is None or size < 0
         wanted = self.left() if size is None or size < 0 else size
         missing = wanted - (super().seek(0, io.SEEK_END) - at)
@@ -92,13 +92,13 @@ class StreamSource(ByteSource):
 
 
 class Window:
-    """A source as construct's own words may read it: no further than its limit."""
+    """A view of a source for construct's own words, which read only up to its limit."""
 
     def __init__(self, source: ByteSource) -> None:
         self.source = source
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to `size` bytes, none beyond the limit."""
+        """Read up to `size` bytes, but none beyond the limit."""
         left = self.source.left()
         return self.source.read(left if size < 0 else min(size, left))
 
@@ -113,7 +113,7 @@ class Window:
 
 
 def source_of(stream: Any) -> ByteSource:
-    """Return the source of a stream that construct hands to a word. A BytesIO is not copied."""
+    """Return the source of a stream that construct passes to a word. A BytesIO is not copied."""
     if isinstance(stream, ByteSource):
         return stream
     if isinstance(stream, Window):
@@ -124,6 +124,6 @@ def source_of(stream: Any) -> ByteSource:
 
 
 def leave(stream: Any, source: ByteSource) -> None:
-    """Move a stream to the end of the bytes read from its source."""
+    """Move a stream to the end of the bytes that were read from its source."""
     if type(stream) is io.BytesIO:
         stream.seek(source.tell())

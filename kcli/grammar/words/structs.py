@@ -1,4 +1,4 @@
-"""Messages and structs: fields in order, then tagged ones (KIP-482) where the version is flexible."""
+"""Messages and structs: fields in order, followed by tagged fields (KIP-482) in flexible versions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from kcli.grammar.words.word import JsonForm, Word, containers
 
 
 class Struct(Word):
-    """Fields in their order, each `"name" / word`; in flexible versions an unnamed `TaggedFields` behind them.
+    """Fields in order, each `"name" / word`; in flexible versions followed by an unnamed `TaggedFields`.
 
-    Words of construct's own need no name (`Const`, `Padding`): they are read and built, and are not in the value.
+    Construct's own words need no name (`Const`, `Padding`); they are parsed and built, but the value does not have
+    them.
     """
 
     type = "struct"
@@ -31,7 +32,7 @@ class Struct(Word):
         self.fields = [Field.of(field) for field in listed]
         self.tagged: list[Field] = self.tags.fields if self.tags else []
         self.subcons = [*self.fields, *([self.tags] if self.tags else ())]
-        self.flexible = self.tags is not None  # tagged fields follow the plain ones
+        self.flexible = self.tags is not None  # whether tagged fields follow the plain ones
         words = [field.subcon for field in self.fields]
         self.least = sum(word.least for word in words) + self.flexible
         sizes = [word.size for word in words if word.size is not None]
@@ -56,12 +57,12 @@ class Struct(Word):
         return value
 
     def parse_tags(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
-        """Parse the tagged fields, and put them among the plain ones."""
+        """Parse the tagged fields, and add them to the plain ones."""
         if self.tags is not None:
             value |= self.tags.parse_word(source, trace, path)
 
     def parse_in_context(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
-        """Parse all fields. Construct's words can refer to the plain ones before them (`this.name`)."""
+        """Parse all fields. Construct's words can refer to earlier plain fields (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=True)
         trace.context = context
         try:
@@ -86,12 +87,12 @@ class Struct(Word):
             self.build_tags(value, out, trace, path)
 
     def build_tags(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """Build the section of tagged fields after the plain ones."""
+        """Append the section of tagged fields."""
         if self.tags is not None:
             self.tags.build_word(value, out, trace, path)
 
     def build_in_context(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """Build all fields. Construct's words can refer to any of them (`this.name`)."""
+        """Append all fields. Construct's words can refer to any of them (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=False)
         context.update(value)
         trace.context = context

@@ -1,4 +1,4 @@
-"""Named fields, and the section of tagged ones at the end of a struct (KIP-482)."""
+"""Named fields, and the section of tagged fields at the end of a struct (KIP-482)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ UNKNOWN_TAGS = "_unknownTaggedFields"
 
 
 class Field(Renamed):  # type: ignore[type-arg]
-    """A named word, with the value that a writer takes when none is given. tag: None in the plain order."""
+    """A named word. default: the value written if none is given. tag: None for a plain field."""
 
     name: str
     subcon: Word
 
     def __init__(self, name: str, subcon: Any, default: Any, tag: int | None = None) -> None:
         super().__init__(as_word(subcon), name)
-        self.name, self.default, self.tag = name, default, tag  # construct makes None of an empty name
+        self.name, self.default, self.tag = name, default, tag  # construct turns an empty name into None
 
     @classmethod
     def of(cls, construct: Any, tag: int | None = None) -> Field:
-        """Return what `"name" / word` makes, as a field."""
+        """Return `"name" / word` as a field."""
         if isinstance(construct, cls):
             if tag in (None, construct.tag):
                 return construct
@@ -40,17 +40,17 @@ class Field(Renamed):  # type: ignore[type-arg]
         if not isinstance(construct, Renamed) or not construct.name:
             word = None if isinstance(construct, Renamed) else as_word(construct)
             if isinstance(word, Embedded) and tag is None:
-                return cls("", word, None)  # as Const and Padding stand in construct's own structs
+                return cls("", word, None)  # unnamed, as Const and Padding in construct's own structs
             raise TypeError(f"a field of a struct needs a name ('name' / word): {construct!r}")
         word = as_word(construct.subcon) if construct.parsed is None else Embedded(construct.subcon * construct.parsed)
         return cls(construct.name, word, word.zero, tag)
 
 
 class TaggedFields(Word):
-    """The section of tagged fields: {tag: "name" / word}, or `...` where all are to stay bytes.
+    """The section of tagged fields: {tag: "name" / word}, or `...` to keep all as bytes.
 
-    Unnamed at the end of a `Struct`, its values stand among the struct's. Only fields that were sent are in the value;
-    unknown ones are there as bytes.
+    If it is unnamed at the end of a `Struct`, its values are among the struct's. Only fields that were sent are in the
+    value; unknown ones are bytes.
     """
 
     least = 1
@@ -103,7 +103,7 @@ class TaggedFields(Word):
         return tag, clean and clean_size
 
     def parse_sized(self, field: Field, size: int, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
-        """Return the value of a known tag. Raises DecodeError if it takes other than `size` bytes."""
+        """Return the value of a known tag. Raises DecodeError if it does not have exactly `size` bytes."""
         start, limit, place = source.tell(), source.limit, child(path, field.name)
         source.limit = start + size
         value = field.subcon.parse_word(source, trace, place)
@@ -119,7 +119,7 @@ class TaggedFields(Word):
         out += self.kept_tags(value, trace, path) or self.tag_bytes(value, trace, path)
 
     def kept_tags(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes | None:
-        """Return an odd section of tags, if it still has the meaning of the value."""
+        """Return an odd section of tags that was read, if it still means the value; else None."""
         raw = trace.encodings.get(f"{path}#tags")
         if raw is None:
             return None
@@ -134,7 +134,7 @@ class TaggedFields(Word):
         try:
             same = self.json_value(said, JsonForm("raw")) == self.json_value(tagged, JsonForm("raw"))
         except (AttributeError, TypeError, ValueError):
-            return None  # not a value of this shape: whoever builds it says so
+            return None  # the value has another shape, which its builder reports
         return raw if same else None
 
     def tag_bytes(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes:
@@ -158,7 +158,7 @@ class TaggedFields(Word):
 
 
 def unknown_json(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON form of a value's unknown tagged fields, {} when it has none."""
+    """Return the JSON form of a value's unknown tagged fields, {} without any."""
     tags = [
         {"tag": tag["tag"], "data": base64.b64encode(bytes_of(tag["data"])).decode()}
         for tag in value.get(UNKNOWN_TAGS, ())

@@ -1,4 +1,4 @@
-"""Notes of one way through a grammar: spans, odd encodings, construct's context; and the paths that name fields."""
+"""The trace of one parse or build: spans, odd encodings, construct's context; and the paths that name fields."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Span(NamedTuple):
 
 
 class DecodeTrace:
-    """Notes of one parse or build.
+    """The trace of one parse or build.
 
-    spans: every value's bytes, when asked for. encodings: bytes that a canonical encoder would not write, by path; a
-    build writes them again where the value is still the one they mean. context: construct's, for words of construct
-    inside ours.
+    spans: the bytes of every value, or None if they are not wanted. encodings: bytes that a canonical encoder would not
+    write, by path; a build writes them again if they still mean the value. context: construct's, for its own words in
+    kcli's.
     """
 
     __slots__ = ("context", "encodings", "spans")
@@ -48,7 +48,9 @@ class DecodeTrace:
 
     @classmethod
     def of_value(cls, value: Any, context: Any = None) -> DecodeTrace:
-        """Return the trace to build a message's value with: its "_encodings" (bytes or base64). Raises EncodeError."""
+        """Return the trace for building a message's value, with its "_encodings" (bytes or base64). Raises
+        EncodeError.
+        """
         odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
         if not isinstance(odd, dict):
             raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
@@ -58,19 +60,21 @@ class DecodeTrace:
             raise EncodeError(ENCODINGS, str(error)) from None
 
     def note(self, path: str, start: int, end: int, type_: str, value: Any) -> None:
-        """Add a span, where spans are wanted."""
+        """Add a span, if spans are wanted."""
         if self.spans is not None:
             self.spans.append(Span(path, start, end, type_, value))
 
 
 def trace_of(context: Mapping[str, Any]) -> DecodeTrace | None:
-    """Return the trace given to construct's outermost call, as in `word.parse(data, trace=DecodeTrace([]))`."""
+    """Return the trace passed to construct's outermost call, as in `word.parse(data, trace=DecodeTrace([]))`; else
+    None.
+    """
     given = context.get("_params", context).get("trace")
     return given if isinstance(given, DecodeTrace) else None
 
 
 def child(path: str, name: str) -> str:
-    """Return the path of a field; a field without a name has that of its struct."""
+    """Return the path of a field; a field without a name has its struct's path."""
     return f"{path}.{name}" if path and name else path or name
 
 
@@ -80,10 +84,10 @@ def element(path: str, index: int) -> str:
 
 
 def inside(outer: str, path: str) -> str:
-    """Join a path that begins at the value at `outer` to `outer`."""
+    """Join the path of a value, `outer`, and a path that begins there."""
     return f"{outer}{path}" if path.startswith("[") else ".".join(part for part in (outer, path) if part)
 
 
 def field_path(path: str) -> str:
-    """Turn construct's path, `(parsing) -> header -> key`, into ours: `header.key`."""
+    """Convert construct's path, `(parsing) -> header -> key`, to kcli's: `header.key`."""
     return ".".join(name for name in path.split(" -> ")[1:] if name != "None")

@@ -1,4 +1,4 @@
-"""Varints: unsigned ones (KIP-482) and zigzag ones (ByteUtils), and lengths as both kinds of version write them."""
+"""Varints, unsigned (KIP-482) and zigzag (ByteUtils), and lengths in both kinds of version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcli.grammar.words.word import Word
 
 
 def read_varint(source: ByteSource, path: str) -> tuple[int, bool]:
-    """Read an unsigned varint of at most 32 bits: (value, canonical). Raises DecodeError."""
+    """Read an unsigned varint of at most 32 bits; return (value, whether it is canonical). Raises DecodeError."""
     start, value = source.tell(), 0
     for index in range(5):
         if not source.left():
@@ -28,7 +28,9 @@ def read_varint(source: ByteSource, path: str) -> tuple[int, bool]:
 
 
 def read_length(source: ByteSource, width: int, path: str) -> tuple[int, bool]:
-    """Read (length, canonical) of 2 or 4 bytes, or compact (width 0: a varint of length + 1); -1 is null."""
+    """Read a length; return (length, whether it is canonical). width: 2 or 4 bytes, or 0 for compact (a varint of
+    length + 1); length -1 is null.
+    """
     if not width:
         value, canonical = read_varint(source, path)
         return value - 1, canonical
@@ -37,20 +39,21 @@ def read_length(source: ByteSource, width: int, path: str) -> tuple[int, bool]:
 
 
 def length_bytes(length: int, width: int) -> bytes:
-    """Encode a length as `read_length` reads it; -1 is null."""
+    """Encode a length for `read_length`; -1 is null."""
     if not width:
         return write_unsigned(length + 1)
     return length.to_bytes(width, "big", signed=True)
 
 
 def null_refused(source: ByteSource, start: int, path: str) -> DecodeError:
-    """Return the error of a null where the version allows none."""
+    """Return the error for a null that the version does not allow."""
     return DecodeError(path, start, f"null at {start:#x}, where this version allows none")
 
 
 class Zigzag(Word):
-    """A zigzag varint (Kafka's ByteUtils): of an int32 in at most 5 bytes, of an int64 in at most 10. Longer forms than
-    needed are read, and kept."""
+    """A zigzag varint (Kafka's ByteUtils): an int32 in at most 5 bytes, an int64 in at most 10. Forms that are longer
+    than needed are read, and kept.
+    """
 
     least = 1
     zero = 0
@@ -78,7 +81,7 @@ class Zigzag(Word):
         return value
 
     def keep(self, value: int, start: int, source: ByteSource, trace: DecodeTrace, path: str) -> None:
-        """Keep the bytes that were read from `start`, if they are not the value's canonical ones."""
+        """Keep the bytes from `start` on, if they are not the value's canonical ones."""
         end = source.tell()
         source.seek(start)
         data = source.read(end - start)
@@ -100,7 +103,7 @@ class Zigzag(Word):
 
 
 class UnsignedVarint(Word):
-    """An unsigned varint of 32 bits: 7 bits a byte, the lowest first."""
+    """An unsigned varint of 32 bits, 7 bits in each byte, the lowest first."""
 
     least = 1
     type = "unsigned varint"

@@ -1,8 +1,8 @@
-"""The words of Kafka's grammars as constructs: what all of them share, and how construct calls them.
+"""The base of the words of Kafka's grammars, which are constructs.
 
-A word parses from a `ByteSource` and builds into a bytearray, given a `DecodeTrace` and the path of the field. That is
-several times faster than the way of construct, names field and offset of each error, and keeps odd encodings. `Grammar`
-makes it a construct like any other: it parses any stream, builds, has a size where that is fixed, and gives Containers.
+A word parses from a `ByteSource` and builds into a bytearray, with a `DecodeTrace` and the path of the field. This is
+several times faster than construct's own way, gives field and offset in each error, and keeps odd encodings. `Grammar`
+makes it a construct: it parses any stream, builds, has a size if that is fixed, and returns Containers.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from kcli.errors import DecodeError, EncodeError, GrammarError, KcliError
 from kcli.grammar.words.source import ByteSource, leave, source_of
 from kcli.grammar.words.trace import ENCODINGS, DecodeTrace, field_path, inside, trace_of
 
-# Whoever parses with construct catches ConstructError. The base joins here and not in kcli/errors.py, because commands
-# that need no grammar start without construct (45 ms).
+# Callers of construct's methods catch ConstructError. The base is added here and not in kcli/errors.py, because
+# commands that need no grammar start without construct (45 ms).
 GrammarError.__bases__ = (KcliError, ConstructError)
 
 
 class JsonForm(NamedTuple):
-    """The form of JSON: records by size, "raw" with base64, or with what `hook` makes of them."""
+    """The form of records in JSON: by size, "raw" as base64, or as `hook` returns them."""
 
     records: str = "none"
     hook: Callable[[memoryview], bytes] | None = None
 
 
 class Grammar(Construct):  # type: ignore[type-arg]
-    """A construct of Kafka's bytes. Without a trace in construct's context (`trace=`) each call has its own, and a
-    value that is a dict keeps the odd encodings as "_encodings"."""
+    """A construct of Kafka's bytes. Each call has a trace of its own, unless construct's context has one (`trace=`);
+    then a dict as value gets the odd encodings as "_encodings".
+    """
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
-        """Return the value at the source. DecodeError names `path` and the field below it."""
+        """Return the value at the source. Raises DecodeError with `path` and the field in it."""
         raise NotImplementedError
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """Append the value's bytes. EncodeError names `path` and the field below it."""
+        """Append the value's bytes. Raises EncodeError with `path` and the field in it."""
         raise NotImplementedError
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
@@ -83,7 +84,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
             raise EncodeError(inside(place, error.path), error.reason, what=error.what) from None
 
     def _actualsize(self, stream: Any, context: Any, path: str) -> int:
-        """Return the size of the value at the stream, which is set behind it."""
+        """Return the size of the value at the stream, which moves to its end."""
         source = source_of(stream)
         start = source.tell()
         self.parse_alone(source, context, field_path(path))
@@ -100,7 +101,7 @@ def in_context(trace: DecodeTrace, context: Any, call: Callable[[], Any]) -> Any
 
 
 def containers(value: Any) -> Any:
-    """Return a value as construct gives it: dicts as Containers, lists as ListContainers."""
+    """Return a value in construct's form: dicts as Containers, lists as ListContainers."""
     if isinstance(value, dict):
         return Container((name, containers(item)) for name, item in value.items())
     if isinstance(value, list):
@@ -111,9 +112,9 @@ def containers(value: Any) -> Any:
 class Word(Grammar):
     """A word of a grammar.
 
-    least: the fewest bytes a value takes; size: the bytes that each value takes, None where they differ; type: its name
-    in `--format tree`; zero: the value of a field that a writer is not given; embeds: there are words of construct's
-    own in it, which the compiled core can't read.
+    least: the fewest bytes of a value; size: the bytes of every value, None if it varies; type: its name in `--format
+    tree`; zero: the value written for a missing field; embeds: it has construct's own words, which the compiled core
+    cannot read.
     """
 
     least: int = 0
@@ -128,11 +129,11 @@ class Word(Grammar):
         return self.size
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
-        """Return the value as JSON has it."""
+        """Return the value in the form of JSON."""
         return value
 
     def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
-        """Return the odd bytes met at `key`, if they still mean `value`."""
+        """Return the odd bytes that were read for `key`, if they still mean `value`; else None."""
         raw = trace.encodings.get(key)
         if raw is None:
             return None

@@ -1,1 +1,1 @@
-"""Definitions and drafts judged by the rules of Kafka's generator."""
+"""Checks definitions and drafts by the rules of Kafka's generator."""

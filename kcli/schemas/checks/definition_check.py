@@ -1,4 +1,6 @@
-"""Errors and oddities in message definitions. Drafts are written by hand; Kafka's generator never checked them."""
+"""Finds errors and oddities in message definitions. Drafts are written by hand, and Kafka's generator has not checked
+them.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from kcli.schemas.ranges import Range
 
 @dataclass(frozen=True, slots=True, order=True)
 class SchemaFinding:
-    """One contradiction, and what kcli makes of it.
+    """A contradiction in a definition.
 
     message  "FetchResponse"
     path     the field, "topics.partitions.snapshotOffsetAndEpoch"; "" for the message itself
     rule     "tag-clash", "struct-shapes", "versions-outside", ...
-    text     what is wrong, and what kcli does
+    text     what is wrong, and how kcli reads it
     """
 
     message: str
@@ -30,7 +32,7 @@ class SchemaFinding:
         return f"{where}: {self.text} [{self.rule}]"
 
 
-# path, field, versions of the message in which it can be there
+# (path, field, versions of the message that may have the field)
 Place = tuple[str, Field, Range]
 Report = Callable[[str, str, str], None]
 
@@ -60,7 +62,7 @@ def places(fields: tuple[Field, ...], versions: Range, path: str = "") -> Iterat
 
 
 def levels(fields: tuple[Field, ...], path: str = "") -> Iterator[tuple[str, tuple[Field, ...]]]:
-    """Yield the fields of the message, then those of each struct."""
+    """Yield (path, fields) of the message, then of each struct."""
     yield path, fields
     for field in fields:
         if field.fields:
@@ -89,7 +91,7 @@ def check_null(_message: Message, path: str, field: Field, versions: Range, repo
     able = field.is_array or field.element not in SCALARS or field.element in SIZED
     if field.nullable and not able:
         report(path, "not-nullable", f"{field.type} has no null, yet it may be null in versions {field.nullable}")
-    # A records field has no other default than null.
+    # The only default of a records field is null.
     if able and field.default is None and field.type != "records" and versions and not field.nullable & versions:
         report(path, "null-default", "null by default, but in no version may it be null")
 
@@ -98,7 +100,7 @@ FIELD_RULES = (check_versions, check_tagged, check_null)
 
 
 def check_tags(path: str, fields: tuple[Field, ...], report: Report) -> None:
-    """Report fields that claim one tag in one version."""
+    """Report fields with the same tag in the same version."""
     tagged = [field for field in fields if field.tag is not None]
     for at, field in enumerate(tagged):
         holder = next((known for known in tagged[:at] if clash(known, field)), None)
@@ -112,7 +114,7 @@ def clash(one: Field, other: Field) -> bool:
 
 
 def check_names(path: str, fields: tuple[Field, ...], report: Report) -> None:
-    """Report fields of one name in one version."""
+    """Report fields with the same name in the same version."""
     named = defaultdict[str, list[Field]](list)
     for field in fields:
         if any(known.versions & field.versions for known in named[field.name]):
@@ -123,7 +125,7 @@ def check_names(path: str, fields: tuple[Field, ...], report: Report) -> None:
 
 
 def check_shapes(message: Message, report: Report) -> None:
-    """Report one name for structs whose members differ."""
+    """Report structs with the same name and different members."""
     known: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
     for path, field, _ in places(message.fields, message.versions):
         if not field.is_struct:
@@ -140,7 +142,7 @@ def members(shape: tuple[tuple[str, str], ...]) -> str:
 
 
 def check_pair(request: Message, response: Message) -> list[SchemaFinding]:
-    """Return fields that request and response have by one name in two types; each keeps its own."""
+    """Return fields that have the same name, but different types, in request and response. Each keeps its type."""
     mine = {field.name: (path, field) for path, field, here in places(request.fields, request.versions) if here}
     found = []
     for path, field, here in places(response.fields, response.versions):
@@ -152,7 +154,7 @@ def check_pair(request: Message, response: Message) -> list[SchemaFinding]:
 
 
 def check_versions_of_pair(request: Message, response: Message) -> list[SchemaFinding]:
-    """Return versions that only one of them has."""
+    """Return the finding for different versions of a request and its response; [] if they are the same."""
     if request.versions == response.versions:
         return []
     text = f"versions {response.versions}, but {request.name} has {request.versions}"
@@ -160,7 +162,7 @@ def check_versions_of_pair(request: Message, response: Message) -> list[SchemaFi
 
 
 def repair(message: Message) -> tuple[Message, list[SchemaFinding]]:
-    """Return the message with every clashing or missing tag replaced by the lowest free one, and the replacements."""
+    """Return the message with each clashing or missing tag replaced by the lowest free one, and a finding for each."""
     found: list[SchemaFinding] = []
     fields = retag(message.name, message.fields, "", found)
     return message._replace(fields=fields), found

@@ -1,4 +1,4 @@
-"""Values of message definitions, as Kafka's generator takes them."""
+"""The valid values of message definitions, as Kafka's generator accepts them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ENTITIES: dict[str, str | None] = {
 
 
 def backward(text: str) -> bool:
-    """Return whether a range runs from high to low: an empty one to the generator."""
+    """Return whether a range runs from high to low, which is an empty range for the generator."""
     lo, _, hi = text.partition("-")
     return lo.isdigit() and hi.isdigit()
 
 
 def wrong_default(kind: str, text: str) -> str:
-    """Return why the generator refuses a text as the default of a scalar type; "" where it takes it."""
+    """Return why the generator rejects a text as the default of a scalar type; "" if it accepts it."""
     if kind == "bytes":
         return "no other default than empty and null"
     try:

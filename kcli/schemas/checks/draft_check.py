@@ -1,4 +1,4 @@
-"""A folder of definitions judged: by the rules of Kafka's generator, and by what a release has promised."""
+"""Checks a folder of definitions by the rules of Kafka's generator, and against the versions of a release."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kcli.schemas.dialects import applied, definition_files, read_dialect
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message
 
-OWN_RULES = ("struct-shapes", "versions-outside")  # of `check`: what no generator looks at
+OWN_RULES = ("struct-shapes", "versions-outside")  # the rules of `check_message` that no generator has
 
 
 class DraftFinding(NamedTuple):
-    """line: from 1, of the object that it is about. path: the field, "" for the message."""
+    """line: of the JSON object with the fault, from 1. path: the field, "" for the message."""
 
     file: str
     line: int
@@ -39,7 +39,7 @@ class DraftFinding(NamedTuple):
 
 
 class Placed(json.JSONDecoder):
-    """Reads JSON, and knows the line of each object by its id."""
+    """A JSON decoder that records the line of each object, by the object's id()."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -57,10 +57,10 @@ class Placed(json.JSONDecoder):
 
 
 def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFinding]:
-    """Return every finding about the definitions in a folder and below it, or in a file. Raises InputError if there are
-    none.
+    """Return the findings about the definitions in a folder and its subfolders, or in a file. Raises InputError if
+    there are no definitions.
 
-    release: whose versions may not change.
+    release: the one whose versions must not change.
     """
     files = definition_files(folder)
     if all(path.name == SETTINGS for path in files):
@@ -76,7 +76,7 @@ def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFindin
 
 
 class Definition(NamedTuple):
-    """A message that was read. line: of its object."""
+    """A message from a definition. line: of its JSON object."""
 
     message: Message
     file: str
@@ -84,9 +84,9 @@ class Definition(NamedTuple):
 
 
 class Checked:
-    """The findings so far, and the messages that were read.
+    """Collects the findings and the messages of a folder.
 
-    unread: names of messages whose definitions make no sense; set_keys: API -> (its key in dialect.json, file, line).
+    unread: names of messages with invalid definitions; set_keys: API -> (its key in dialect.json, file, line).
     """
 
     def __init__(self, stock: Catalog, release: str) -> None:
@@ -97,7 +97,7 @@ class Checked:
         self.set_keys: dict[str, tuple[int, str, int]] = {}
 
     def report(self, file: str, line: int, message: str, path: str, rule: str, text: str) -> None:
-        """Enter a finding, once: several lists of rules may have it."""
+        """Add a finding, unless there is one by the same rule in the same place, as two lists of rules overlap."""
         self.found.setdefault((file, line, message, path, rule), DraftFinding(file, line, message, path, rule, text))
 
     def file(self, path: Path) -> None:
@@ -158,13 +158,13 @@ class Checked:
         self.messages[name] = Definition(message, file, lines[id(raw)])
 
     def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
-        """Yield the faults in the meaning of a definition: (path, rule, text)."""
+        """Yield (path, rule, text) for each fault in a definition that the generator accepts."""
         yield from ((each.path, each.rule, each.text) for each in check_message(message) if each.rule in OWN_RULES)
         if message.name in self.stock.lines or message.name in self.stock.current_names:
             yield from broken_promises(self.stock.message(message.name), message, self.release)
 
     def pairs(self) -> None:
-        """Check that requests and responses go together, in the same versions."""
+        """Check that each request has a response, and each response a request, in the same versions."""
         for message, file, _ in self.messages.values():
             if not is_rpc(message):
                 continue
@@ -180,7 +180,7 @@ class Checked:
                 self.report(file, 1, message.name, "", "versions-differ", text)
 
     def keys(self) -> None:
-        """Check that requests, responses and what dialect.json sets agree on API keys."""
+        """Check that requests, responses and dialect.json agree on API keys."""
         known = {name.removesuffix("Request").removesuffix("Response") for name in self.unread}
         keys = {api: key for api, (key, _, _) in self.set_keys.items() if api not in known}
         for fault in key_faults(self.stock, keys, (each.message for each in self.messages.values())):
@@ -192,7 +192,7 @@ class Checked:
                 self.report(definition.file, definition.line, fault.message, "", fault.rule, fault.text)
 
     def use(self, folder: Path) -> None:
-        """Report what else keeps a dialect from being used."""
+        """Report any other fault for which the dialect cannot be used."""
         try:
             applied(self.stock, read_dialect(folder))
         except InputError as error:
@@ -200,7 +200,7 @@ class Checked:
 
 
 def line_of(raw: Any, path: str, lines: dict[int, int]) -> int:
-    """Return the line of the field at a path; of the message where there is none."""
+    """Return the line of the field at a path, or of the message if there is no such field."""
     at = raw
     common = {struct["name"]: struct["fields"] for struct in raw.get("commonStructs", ())}
     for name in path.split(".") if path else ():

@@ -1,7 +1,7 @@
-"""The API keys of a draft's requests and responses: which each gets, and what contradicts others or Apache's tables.
+"""Chooses the API keys of a draft's requests and responses, and checks them against each other and Apache's tables.
 
-A key is that of dialect.json or the user, else that of the definitions, else that of Apache's API of the name, else
-one from PRIVATE_KEYS.
+The key is the one set by dialect.json or the user, or else that in the definitions, or else that of Apache's API of the
+same name, or else one of PRIVATE_KEYS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ PRIVATE_KEYS = range(30000, 32768)
 
 
 class KeyFault(NamedTuple):
-    """message: whose key it is, "" for none; setting: the API whose key was set, "" where the definition's counts."""
+    """message: the message whose key is wrong, or ""; setting: the API whose key was set, "" if the definition has the
+    key.
+    """
 
     message: str
     setting: str
@@ -31,7 +33,7 @@ def is_rpc(message: Message) -> bool:
 
 
 def current_name(stock: Catalog, message: Message) -> str:
-    """Return a message's name in today's tables."""
+    """Return a message's name in the newest release of the tables."""
     return stock.current_names.get(message.name, message.name)
 
 
@@ -40,12 +42,12 @@ def api_name(stock: Catalog, message: Message) -> str:
 
 
 def names_of_apis(stock: Catalog, messages: Iterable[Message]) -> list[str]:
-    """Return the APIs whose requests or responses these are, by today's names."""
+    """Return the APIs of requests and responses, by the names in the newest release of the tables."""
     return sorted({api_name(stock, each) for each in messages if is_rpc(each)})
 
 
 def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Message]) -> Iterator[KeyFault]:
-    """Yield the faults of these messages' API keys, as set or as in the definitions."""
+    """Yield the faults of these messages' API keys. settings: the keys set by dialect.json or the user."""
     spoken = [each for each in messages if is_rpc(each)]
     apis = names_of_apis(stock, spoken)
     for api in settings:
@@ -70,8 +72,8 @@ def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[M
 
 
 def against_tables(stock: Catalog, message: Message, key: int) -> Iterator[tuple[str, str]]:
-    """Yield (rule, text) for a key that Apache's tables give to another API, or that differs from
-    theirs for this one.
+    """Yield (rule, text) for a key that another API has in Apache's tables, or that differs from theirs for this
+    API.
     """
     name = current_name(stock, message)
     known = stock.message(name) if name in stock.lines else None
@@ -84,7 +86,7 @@ def against_tables(stock: Catalog, message: Message, key: int) -> Iterator[tuple
 
 
 def with_keys(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Message]) -> list[Message]:
-    """Return the messages by today's names, requests first, each request and response with a key."""
+    """Return the messages with today's names, requests first; each request and response has a key."""
     named = [each._replace(name=current_name(stock, each)) for each in messages]
     named.sort(key=lambda each: (each.kind != "request", each.name))
     stated = {api_name(stock, each): each.api_key for each in named if is_rpc(each) and each.api_key is not None}

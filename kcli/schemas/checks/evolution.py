@@ -1,7 +1,7 @@
-"""Rules of a message's evolution: versions in a release stay as they are, whatever a newer definition says.
+"""Rules for changes of a message: a newer definition must not change the versions of a release.
 
-Names don't count, a new tagged field may join a flexible version, and old versions may end (KIP-482, KIP-896); types,
-nullability, tags and their defaults, order and flexibility of a released version are settled once and for all.
+Names may change, a new tagged field may be added to a flexible version, and old versions may be removed (KIP-482,
+KIP-896). Types, nullability, tags and their defaults, order and flexibility of a released version must stay.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Finding = tuple[str, str, str]  # path, rule, text
 
 
 def released_versions(message: Message, release: str) -> Range:
-    """Return the versions that a release has of a message, an unstable one aside."""
+    """Return the versions of a message in a release, without an unstable one."""
     return next((each.enabled for each in message.releases if release in each), NONE)
 
 
 def broken_promises(old: Message, new: Message, release: str) -> Iterator[Finding]:
-    """Yield the changes of a definition to the versions of a release. old: the message of the tables."""
+    """Yield the changes that a definition makes to versions of a release. old: the message of the tables."""
     spoken = released_versions(old, release)
     if not spoken:
         return
@@ -42,7 +42,7 @@ def broken_promises(old: Message, new: Message, release: str) -> Iterator[Findin
 
 
 def differences(old: tuple[Field, ...], new: tuple[Field, ...], version: int, path: str) -> Iterator[Finding]:
-    """Yield how the fields of one version differ."""
+    """Yield the differences between the fields of one version."""
     before = [field for field in old if version in field.versions]
     after = [field for field in new if version in field.versions]
     pairs, gone, come = matched(before, after, version)
@@ -70,7 +70,9 @@ def differences(old: tuple[Field, ...], new: tuple[Field, ...], version: int, pa
 def matched(
     before: list[Field], after: list[Field], version: int
 ) -> tuple[list[tuple[Field, Field]], list[Field], list[Field]]:
-    """Return (pairs of the same field, those that are gone, new ones), by name, else by tag, or place and type."""
+    """Return (pairs of the same field, removed fields, new fields). Fields are paired by name, else by tag, or by place
+    and type.
+    """
     named = {field.name: field for field in after}
     pairs = [(field, named[field.name]) for field in before if field.name in named]
     known = {field.name for field, _ in pairs}
@@ -91,7 +93,7 @@ def alike(one: Field, other: Field, version: int) -> bool:
 
 
 def changes(was: Field, now: Field, version: int) -> Iterator[tuple[str, str]]:
-    """Yield (rule, text) for each change in a version."""
+    """Yield (rule, text) for each change to a field in one version."""
     if was.is_array != now.is_array or (was.element != now.element and not (was.is_struct and now.is_struct)):
         yield "released-type", f"{now.type}, but it was {was.type}"
     if (version in was.nullable) != (version in now.nullable):

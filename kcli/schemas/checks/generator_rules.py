@@ -1,7 +1,7 @@
-"""Rules of Kafka's message generator for definitions, one by one (MessageSpec, StructSpec, FieldSpec, StructRegistry,
+"""The rules of Kafka's message generator for definitions (MessageSpec, StructSpec, FieldSpec, StructRegistry,
 MessageDataGenerator of org.apache.kafka:generator 3.9.1).
 
-The rules look at the JSON as it is written, so that each finding knows the object it is about, and so its line.
+They check the JSON itself, so that each finding has the JSON object with the fault, and so its line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME, TYPE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9]*)"), re.compile(r"[A-Z][A-Za
 
 
 class Broken(NamedTuple):
-    """at: the JSON object that it is about; path: the field, "" for the message."""
+    """at: the JSON object with the fault; path: the field, "" for the message."""
 
     at: Raw
     path: str
@@ -32,7 +32,7 @@ class Broken(NamedTuple):
 
 
 class Rules:
-    """The findings about one definition, as they are made."""
+    """Checks one definition, and collects the findings."""
 
     def __init__(self, raw: Raw) -> None:
         self.raw, self.found = raw, list[Broken]()
@@ -65,7 +65,7 @@ class Rules:
         self.fields(objects(raw.get("fields")), "", flexible, top=True)
         for struct in self.common.values():
             for key in ("versions", "deprecatedVersions"):
-                self.versions(struct, str(struct.get("name")), key)  # reports a range that makes no sense
+                self.versions(struct, str(struct.get("name")), key)  # also reports an invalid range
             self.fields(objects(struct.get("fields")), f"{struct.get('name')}.", flexible)
         for name in self.common:
             if self.holds_itself(name):
@@ -90,7 +90,7 @@ class Rules:
             self.report(raw, "", "key-range", f"API key {number} is no int16")
 
     def keys(self, at: Raw, path: str, known: dict[str, type], what: str) -> None:
-        """Report unknown keys, and values of other types than Jackson makes."""
+        """Report unknown keys, and values whose types Jackson cannot coerce."""
         for key, value in at.items():
             if key not in known:
                 self.report(at, path, "key-unknown", f'"{key}" is no key of a {what}{suggestion(key, known)}')
@@ -146,7 +146,7 @@ class Rules:
             here = f"{path}{name[:1].lower() + name[1:]}" if isinstance(name, str) else path.rstrip(".")
             self.field(field, here, flexible, top)
             if isinstance(name, str):
-                if here in names:  # in Java and JSON all names begin with a small letter
+                if here in names:  # keys include the path: Java and JSON names begin with a small letter
                     self.report(field, here, "name-twice", f"another field of the name {name} stands before it")
                 names.add(here)
             tag = field.get("tag")
@@ -292,7 +292,9 @@ class Rules:
 
 
 def lacks(raw: Raw, key: str) -> bool:
-    """Return whether nothing is said under a key: versions may not be blank, where they are not `flexibleVersions`."""
+    """Return whether a key has no value. For `versions` and `validVersions`, a blank text is none; `flexibleVersions`
+    may be blank.
+    """
     given = raw.get(key)
     return given is None or (key in ("versions", "validVersions") and isinstance(given, str) and not given.strip())
 

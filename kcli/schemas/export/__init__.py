@@ -1,1 +1,1 @@
-"""The message tables in the languages of other tools: Wireshark, Kaitai Struct, JSON Schema."""
+"""Exports the message tables for other tools: Wireshark, Kaitai Struct, JSON Schema."""

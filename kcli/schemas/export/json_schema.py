@@ -1,4 +1,4 @@
-"""JSON Schema of kcli's JSON: the lines of decode and records, each message in each of its versions."""
+"""Writes a JSON Schema of kcli's JSON: the lines of decode and records, and each message in each version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVENTS = ("gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end")
 
 
 def json_schema(tables: Catalog) -> Iterator[str]:
-    """Yield the lines of the schema, a definition on each."""
+    """Yield the lines of the schema, one definition on each."""
     apis = tables.apis.values()
     yield '{"$schema":"https://json-schema.org/draft/2020-12/schema",'
     yield f'"title":{dumps(f"JSON of kcli {__version__}: decode, records")},'
@@ -54,7 +54,9 @@ def ref(name: str) -> Schema:
 
 
 def closed(properties: Schema, optional: Iterable[str] = ()) -> Schema:
-    """Return the schema of an object with these properties; kcli's own additions begin with an underscore."""
+    """Return the schema of an object with these properties, and with any that begin with an underscore, which kcli
+    adds.
+    """
     return {
         "type": "object",
         "properties": properties,
@@ -72,7 +74,7 @@ def nullable(schema: Schema) -> Schema:
 
 
 def lines_of(apis: Iterable[Api]) -> Schema:
-    """Return the forms of a line, distinguished by their members."""
+    """Return the schema of a line, whose forms are distinguished by their members."""
     forms = {
         "exchange": ["connection", "requestHeader"],
         "event": ["event"],
@@ -232,7 +234,9 @@ PARTS: Schema = {
 
 
 def definitions_of(tables: Catalog, api: Api) -> Schema:
-    """Return an API's messages, by runs of versions that have the same JSON, and which applies to which version."""
+    """Return the definitions of an API's messages, one for each run of versions with the same JSON, and the choice
+    between them by version.
+    """
     made: Schema = {}
     choices: dict[str, list[Schema]] = {"request": [], "response": []}
     for side, name in (("request", api.request), ("response", api.response)):
@@ -241,7 +245,7 @@ def definitions_of(tables: Catalog, api: Api) -> Schema:
             label = f"{name}.v{lo}" if lo == hi else f"{name}.v{lo}-{hi}"
             made[label] = schema
             choices[side].append({"versions": {"minimum": lo, "maximum": hi}, "then": ref(label)})
-    if api.key == API_VERSIONS:  # to a version that it does not know a broker answers in version 0 (KIP-511)
+    if api.key == API_VERSIONS:  # a broker responds in version 0 to a version that it does not know (KIP-511)
         oldest = choices["response"][0]["then"]
         for choice in choices["response"]:
             choice["then"] = {"anyOf": [choice["then"], oldest]}
@@ -264,7 +268,7 @@ def definitions_of(tables: Catalog, api: Api) -> Schema:
 
 
 def runs_of(message: Message) -> Iterator[tuple[int, int, Schema]]:
-    """Yield (lowest version, highest, schema) of each run of versions whose JSON has the same form."""
+    """Yield (lowest version, highest, schema) of each run of versions with the same schema."""
     found = ((version, schema_of(message, version)) for version in message.versions)
     for _, run in groupby(found, key=lambda pair: dumps(pair[1])):
         several = list(run)
@@ -272,16 +276,16 @@ def runs_of(message: Message) -> Iterator[tuple[int, int, Schema]]:
 
 
 def schema_of(message: Message, version: int) -> Schema:
-    """Return the schema of a message in a version: in its newest layout, or one that old releases had."""
+    """Return the schema of a message in a version: its newest layout, or a layout of old releases."""
     secrets = secret_fields(message.name)
     others = [variant.message for variant in message.variants if version in variant.versions]
     layouts = [struct(each.fields, version, secrets, "") for each in (message, *others)]
     whole = layouts[0] if len(layouts) == 1 else {"anyOf": layouts}
-    # what does not decode ends early, and says so
+    # a message that does not decode is incomplete, and has _error
     return {"if": {"required": ["_error"]}, "then": {"type": "object"}, "else": whole}
 
 
-# What an Envelope holds (KIP-590), decoded: another request, or its answer.
+# The content of an Envelope (KIP-590), decoded: another request, or its response.
 ENVELOPE_FIELDS = ("requestData", "responseData")
 ENVELOPED: Schema = {
     "anyOf": [

@@ -1,7 +1,7 @@
-"""A specification for Kaitai Struct: frames, every message in every version, and record batches.
+"""Writes a specification for Kaitai Struct: frames, every message in every version, and record batches.
 
-A message is a type with its version as parameter, `fetch_request(version)`; what stands before the number of an array's
-entries is `num_...`. Texts and bytes are types of their own, whose `value` is absent for null.
+Each message is a type with its version as parameter, `fetch_request(version)`. The length of an array is named
+`num_...`. Texts and bytes are types of their own, without a `value` for null.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def response_type(tables: Catalog) -> Iterator[str]:
 
 
 def header_version(apis: Iterable[Api], version_of: Callable[[Api, int], int], unknown: int) -> str:
-    """Return an expression for the header's version: by API where it changes with the version, else a number."""
+    """Return an expression for the header's version: a number, or a choice by API if it depends on the API or its
+    version.
+    """
     runs: dict[int, list[str]] = {}
     for api in apis:
         for number, versions in header_runs(api, version_of):
@@ -117,7 +119,7 @@ def header_runs(api: Api, version_of: Callable[[Api, int], int]) -> Iterator[tup
 
 
 def condition(first: str, versions: Range, all_: Range, word: str = "version") -> str:
-    """Return an expression: `first`, and the version is in a range. Empty where it always is."""
+    """Return the expression `first`, combined with the version's range; "" if it is always true."""
     said = [first] if first else []
     said += [f"{word} >= {versions.lo}"] if versions.lo > all_.lo else []
     said += [f"{word} <= {versions.hi}"] if versions.hi < all_.hi else []
@@ -125,7 +127,7 @@ def condition(first: str, versions: Range, all_: Range, word: str = "version") -
 
 
 def message_type(message: Message) -> Iterator[str]:
-    """Yield a type for the message, with those of its structs below."""
+    """Yield the type of a message, and the types of its structs."""
     types = Types(message)
     root = types.struct(message.fields, "")
     yield f"  {identifier(message.name)}:"
@@ -138,18 +140,18 @@ def message_type(message: Message) -> Iterator[str]:
 
 
 class Types:
-    """The types that a message needs, by name: of its structs, and of their tagged fields."""
+    """The types that a message needs, by name: its structs, and their tagged fields."""
 
     def __init__(self, message: Message) -> None:
         self.versions, self.flexible = message.versions, message.flexible & message.versions
         self.made: dict[str, list[str]] = {}
 
     def add(self, name: str, lines: Iterable[str]) -> str:
-        """Keep a type under a name that is not taken. Returns the name."""
+        """Add a type under a name that is still free, and return that name."""
         found, number = name, 2
         while found in self.made:
             found, number = f"{name}_{number}", number + 1
-        self.made[found] = []  # taken, whatever is named below it
+        self.made[found] = []  # reserves the name for the types within it
         self.made[found] = list(lines)
         return found
 
@@ -176,7 +178,7 @@ class Types:
         ]
 
     def tags(self, fields: list[Field], path: str) -> str:
-        """Add the type of a struct's tagged fields: their number, then each behind its tag and size."""
+        """Add a type for the tagged fields of a struct: their number, then each with its tag and size."""
         cases = []
         for field in fields:
             inner = self.lines(list(self.entries(field, field.tagged & self.versions, path, tagged=True)))
@@ -194,7 +196,7 @@ class Types:
         )
 
     def entries(self, field: Field, versions: Range, path: str, *, tagged: bool) -> Iterator[str]:
-        """Yield what stands in `seq` for a field in these versions."""
+        """Yield the entries in `seq` for a field in these versions."""
         name, when = identifier(field.name), condition("", versions, self.versions)
         compact = "true" if tagged else self.compactness(field, versions)
         if field.is_array:
@@ -213,14 +215,14 @@ class Types:
         yield entry(name, when, **kind)
 
     def compactness(self, field: Field, versions: Range) -> str:
-        """Return whether lengths of the field are compact, as an expression."""
+        """Return an expression: whether the field's lengths are compact."""
         compact = self.flexible if field.flexible is None else field.flexible & self.versions
         if not compact & versions:
             return "false"
         return "true" if compact.holds(versions) else condition("", compact, self.versions)
 
     def kind(self, field: Field, name: str, compact: str) -> dict[str, str]:
-        """Return the type of the field, or of each of its entries."""
+        """Return the type of the field, or of its array's entries."""
         if field.is_struct:
             made = self.add(name, ())
             self.made[made] = self.struct(field.fields, f"{made.removesuffix('_entry').removesuffix('_fields')}_")
@@ -233,7 +235,7 @@ class Types:
 
 
 def outside(versions: Range, tagged: Range) -> list[Range]:
-    """Return the versions in which a field is in the plain order: those that don't tag it."""
+    """Return the versions in which a field is not tagged, as ranges."""
     if not versions or not tagged:
         return [versions] if versions else []
     found = [Range(versions.lo, min(versions.hi, tagged.lo - 1)), Range(max(versions.lo, tagged.hi + 1), versions.hi)]
@@ -241,18 +243,18 @@ def outside(versions: Range, tagged: Range) -> list[Range]:
 
 
 def entry(name: str, when: str, **said: str) -> str:
-    """Return an entry of `seq`; when: an expression, empty for always."""
+    """Return an entry of `seq`. when: an expression, "" for always."""
     members = {"id": name, **said, **({"if": when} if when else {})}
     return "{" + ", ".join(f"{key}: {quoted(value)}" for key, value in members.items()) + "}"
 
 
 def quoted(value: str) -> str:
-    """Return a value of YAML."""
+    """Return a value in YAML, quoted if necessary."""
     return value if re.fullmatch(r"[a-z0-9_]+", value) else dumps(value)
 
 
 def identifier(name: str) -> str:
-    """Turn camelCase into Kaitai's form: snake_case of ASCII."""
+    """Turn a camelCase name into an identifier of Kaitai Struct: snake_case of ASCII."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     plain = re.sub(r"[^a-z0-9_]", "_", spaced.lower())
     return plain if plain[:1].isalpha() else f"x_{plain}"

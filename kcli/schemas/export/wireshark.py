@@ -1,6 +1,6 @@
-"""Wireshark's dissector of Kafka: one Lua file, of the message tables and the code that reads them.
+"""Writes Wireshark's dissector of Kafka: one Lua file with the message tables and the code that reads them.
 
-The code is the same for all tables: `messages.lua`, `zstd.lua`, `batches.lua`, `exchanges.lua` beside this file.
+The code does not depend on the tables: `messages.lua`, `zstd.lua`, `batches.lua`, `exchanges.lua` beside this file.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def span(versions: Range, prefix: str = "") -> str:
 
 
 def text(value: str) -> str:
-    r"""Return a string of Lua, in bytes of ASCII (\ddd), whatever a dialect's names hold."""
+    r"""Return a string literal of Lua in ASCII; other bytes of UTF-8, as in a dialect's names, are escaped as \ddd."""
     return '"' + "".join(chr(byte) if is_plain(byte) else f"\\{byte:03d}" for byte in value.encode()) + '"'
 
 

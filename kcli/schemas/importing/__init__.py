@@ -1,1 +1,1 @@
-"""Definitions and error codes imported from jars and source trees."""
+"""Imports definitions and error codes from jars and source trees."""

@@ -1,7 +1,7 @@
-"""Kafka's error codes, read from a compiled class: only the enum Errors in kafka-clients has them.
+"""Reads Kafka's error codes from a compiled class, as only the enum Errors in kafka-clients has them.
 
-Class files are described in chapter 4 of the Java Virtual Machine Specification. An enum's constants are made in its
-static initialiser; each of Errors is `new, dup, name, ordinal, code, message, constructor of its exception, ...`.
+Chapter 4 of the Java Virtual Machine Specification describes class files. The static initialiser of an enum makes its
+constants; each of Errors is `new, dup, name, ordinal, code, message, constructor of its exception, ...`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from kcli.schemas.definition import LARGEST
 ERRORS_CLASS = "org/apache/kafka/common/protocol/Errors"
 RETRIABLE = "org/apache/kafka/common/errors/RetriableException"
 
-# Constant pool tag -> struct format of what follows (JVMS 4.4); Utf8 has a length, long and double take two places.
+# Constant pool tag -> struct format of the entry (JVMS 4.4). Utf8 has a length instead; long and double take two
+# indexes.
 UTF8, INTEGER, LONG, DOUBLE, CLASS, STRING, HANDLE, DYNAMIC = 1, 3, 5, 6, 7, 8, 15, 18
 POOL = {3: ">i", 4: ">f", 5: ">q", 6: ">d", 7: ">H", 8: ">H", 9: ">HH", 10: ">HH", 11: ">HH", 12: ">HH", 15: ">BH",
         16: ">H", 17: ">HH", 18: ">HH", 19: ">H", 20: ">H"}  # fmt: skip
@@ -36,7 +37,7 @@ class ErrorCode:
 
 
 def read_errors(jar: zipfile.ZipFile) -> list[ErrorCode]:
-    """Return the error codes that a kafka-clients jar defines, by code; none in a jar without them.
+    """Return the error codes in a kafka-clients jar, sorted by code; [] for a jar without them.
 
     Raises InputError.
     """
@@ -58,7 +59,7 @@ def read_class(jar: zipfile.ZipFile, name: str) -> bytes:
 
 
 def read_member(jar: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Read a file of a jar, or a byte more than LARGEST of it, whatever size the jar says. BadZipFile."""
+    """Return the bytes of a file in a jar, at most LARGEST + 1, whatever size the jar states. Raises BadZipFile."""
     try:
         with jar.open(info) as file:
             return file.read(LARGEST + 1)
@@ -67,14 +68,14 @@ def read_member(jar: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def is_retriable(jar: zipfile.ZipFile, name: str) -> bool:
-    """Return whether RetriableException is among this exception's ancestors."""
+    """Return whether an exception is a RetriableException or inherits from it."""
     while name and name != RETRIABLE and f"{name}.class" in jar.NameToInfo:
         name = ClassFile(read_class(jar, name)).parent
     return name == RETRIABLE
 
 
 class ClassFile:
-    """The constant pool of a class, the name of its parent, its methods' code and its bootstrap methods."""
+    """A class file: its constant pool, the name of its parent, its methods' code and its bootstrap methods."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -119,7 +120,7 @@ class ClassFile:
         return self.text(number(self.value(index, CLASS)[0]))
 
     def members(self) -> dict[str, dict[str, bytes]]:
-        """Return fields or methods: name -> attributes."""
+        """Return the attributes of fields or methods, by name."""
         (count,) = self.take(">H")
         found = {}
         for _ in range(count):
@@ -149,7 +150,7 @@ class ClassFile:
         return [each for each in found if each is not None]
 
     def constant(self, code: bytes, at: int) -> tuple[int, str, str] | None:
-        """Return the constant whose name is pushed here; None where something else is made."""
+        """Return the constant whose name the code at an offset pushes; None if the code makes another object."""
         name, at = self.pushed(code, at)
         _ordinal, at = self.pushed(code, at)
         error, at = self.pushed(code, at)
@@ -159,7 +160,7 @@ class ClassFile:
         return error, name, self.made_by(int.from_bytes(code[at + 1 : at + 3], "big"))
 
     def pushed(self, code: bytes, at: int) -> tuple[object, int]:
-        """Return the constant that an instruction pushes, and where the next one is."""
+        """Return the constant that an instruction pushes, and the offset of the next instruction."""
         op = code[at]
         if op in (LDC, LDC_W):
             width = 1 if op == LDC else 2
@@ -174,7 +175,7 @@ class ClassFile:
         return self.text(number(value[0])) if tag == STRING else value[0] if tag == INTEGER else None
 
     def made_by(self, index: int) -> str:
-        """Return the class whose constructor a method reference (`X::new`) names."""
+        """Return the class of a constructor reference (`X::new`)."""
         method, _ = self.value(index, DYNAMIC)
         table, at = self.attributes["BootstrapMethods"], 2
         for _ in range(number(method)):

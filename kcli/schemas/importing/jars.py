@@ -1,4 +1,4 @@
-"""Message definitions and error codes out of Kafka's own jars."""
+"""Imports message definitions and error codes from Kafka's jars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kcli.schemas.vectors.notes import Notes, notes_of
 
 FOLDERS = ("common/message/", "common/metadata/")
 NAME = re.compile(r"(?P<artifact>[\w.-]+?)-(?P<release>\d+\.\d+)[\w.-]*\.jar$")
-# A jar's artifact -> component; the broker's own jar held what later moved into the coordinators' jars.
+# A jar's artifact -> component. The broker's jar had the messages that are now in the coordinators' jars.
 COMPONENTS = {
     "kafka-clients": "clients",
     "kafka-metadata": "metadata",
@@ -38,9 +38,7 @@ def release_of(path: Path) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Definitions:
-    """The definitions in the jars of one release: messages by kind and name, notes about their
-    fields, and error codes.
-    """
+    """The definitions in the jars of one release: messages by kind and name, notes on their fields, and error codes."""
 
     messages: dict[tuple[str, str], Message] = field(default_factory=dict)
     notes: dict[str, Notes] = field(default_factory=dict)
@@ -48,10 +46,10 @@ class Definitions:
 
 
 def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, Definitions]:
-    """Return the messages that the jars define, by release. Of two jars with one message in one release the later path
-    counts.
+    """Return the definitions in the jars, by release. If two jars of a release define a message, the later path counts.
 
-    done: called with the number of bytes read so far. InputError when a path is no jar, or its name says no release.
+    done: called with the total bytes read so far. Raises InputError for a path that is no jar, or has no release in its
+    name.
     """
     found: dict[str, Definitions] = {}
     size = 0

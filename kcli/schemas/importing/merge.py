@@ -1,14 +1,14 @@
-"""Merges releases, oldest first: the tables hold every version of every message that any release had.
+"""Merges releases, oldest first, so that the tables hold every version of every message in any release.
 
-A release drops versions and adds new ones, renames fields, and now and then changes a version that had not left the
-building. So, message by message:
+A release drops versions, adds new ones, renames fields, and sometimes changes a version that was not released as
+stable. So each message is merged by these rules:
 
 - The newer release's definition is the base: its names and types hold for all versions.
-- A version that it has dropped, and that its fields no longer describe, gets the older fields grafted in.
-- A tag that it has dropped stays known.
-- A version that both have in layouts that don't read each other: the newer one holds, the older becomes a Variant.
-- Coordinator records had no type number of their own before 4.1: the version of a key was the type. They are turned
-  into the form of 4.1 when the first definition in that form comes.
+- If the newer release dropped a version, and its fields no longer describe it, the older fields are grafted in.
+- A tag that the newer release dropped stays known.
+- If both have a version in layouts that do not read each other, the newer one holds, and the older becomes a Variant.
+- Coordinator records had no type number before 4.1, when the version of a key was the type. They are turned into the
+  form of 4.1 when the first definition in that form is merged.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ NUMBERED = ("request", "response", "metadata")
 
 
 def identity(message: Message) -> Identity:
-    """Return what makes two definitions one message: the key where it has one, as names change (AlterIsr,
-    AlterPartition).
+    """Return the identity of a message across releases: its kind and number if it has one, as names change (AlterIsr,
+    AlterPartition); else its name.
     """
     if message.kind in NUMBERED:
         return message.kind, str(message.api_key)
@@ -36,9 +36,9 @@ def identity(message: Message) -> Identity:
 
 
 def add_release(tables: Mapping[Identity, Message], messages: Iterable[Message], before: str | None) -> Tables:
-    """Return the tables with one more release's messages, each with what that one release says.
+    """Return the tables with the messages of one more release.
 
-    before: the newest release in the tables. SchemaError when the definitions can't be brought together.
+    before: the newest release in the tables. Raises SchemaError if the definitions cannot be merged.
     """
     merged: Tables = dict(tables)
     arriving = {identity(message): message for message in messages}
@@ -51,7 +51,7 @@ def add_release(tables: Mapping[Identity, Message], messages: Iterable[Message],
 
 
 def rekeyed(tables: Mapping[Identity, Message], arriving: Mapping[Identity, Message]) -> list[Message]:
-    """Return old record keys, one message for each type number, named as the arriving ones are."""
+    """Return old record keys in the form of 4.1: one message for each type number, with the new name."""
     found = []
     for new in arriving.values():
         if new.kind != "coordinator-key":
@@ -68,7 +68,7 @@ def same_family(old: Message, new: Message) -> bool:
 
 
 def as_type(old: Message, new: Message) -> Message:
-    """Return the old key whose version was the type number, as version 0 of a key of that type."""
+    """Return version 0 of a key for a type, from the old key whose version was the type number."""
     number = new.api_key or 0
     zero = Range(0, 0)
     return old._replace(
@@ -82,7 +82,7 @@ def as_type(old: Message, new: Message) -> Message:
 
 
 def combine(old: Message, new: Message, before: str | None) -> Message:
-    """Combine a known message and a newer release's definition of it."""
+    """Merge a known message with a newer release's definition of it."""
     parting = [v for v in old.versions if v in new.versions and not reads(layout(new, v), layout(old, v))]
     fields = graft_versions(old, new, [v for v in old.versions if v not in parting])
     merged = new._replace(
@@ -97,8 +97,8 @@ def combine(old: Message, new: Message, before: str | None) -> Message:
 
 
 def follow(known: tuple[Releases, ...], new: Releases, before: str | None) -> tuple[Releases, ...]:
-    """Add the new release to the known ones: in one run with the release before it, if that says the same."""
-    # The release may be known already: then it is read anew.
+    """Add a release to the known ones, in one run with the release before it if both have the same versions."""
+    # A release that is known already is replaced.
     known = tuple(
         each._replace(until=before or each.until) if new.since in each else each
         for each in known
@@ -118,7 +118,7 @@ def variants(old: Message, new: Message, versions: list[int]) -> list[Variant]:
     if not versions:
         return []
     spoken = covering(versions)
-    # Releases before an earlier change of these versions had yet another layout.
+    # Releases before an earlier change of these versions had still another layout.
     since = max((each.before for each in old.variants if each.versions & spoken), key=release_order, default="0")
     others = tuple(late for each in old.releases if each.versions & spoken and (late := each.starting(since)))
     form = old._replace(versions=spoken, releases=others, variants=(), aliases=())
@@ -126,7 +126,7 @@ def variants(old: Message, new: Message, versions: list[int]) -> list[Variant]:
 
 
 def check(merged: Message, old: Message, new: Message, parting: list[int]) -> None:
-    """Check that each version still lies as the newest release that has it says. Raises SchemaError."""
+    """Check that each version has the layout of the newest release with it. Raises SchemaError."""
     for version in merged.versions:
         known = layout(merged, version)
         if version in new.versions and not holds(known, layout(new, version)):
@@ -136,7 +136,7 @@ def check(merged: Message, old: Message, new: Message, parting: list[int]) -> No
 
 
 def graft_versions(old: Message, new: Message, versions: list[int]) -> tuple[Field, ...]:
-    """Return the new fields, and with them whatever these versions need of the old ones."""
+    """Return the new fields, and those of the old fields that these versions need."""
     fields = new.fields
     for version in reversed(versions):
         wanted = layout(old, version)
@@ -148,7 +148,9 @@ def graft_versions(old: Message, new: Message, versions: list[int]) -> tuple[Fie
 
 
 def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut: bool, path: str) -> tuple[Field, ...]:
-    """Return `base` with the fields that `old` has in this version; with `cut`, without those that `old` lacks."""
+    """Return `base` with the fields of `old` in this version. cut: remove the fields that `old` lacks from the
+    version.
+    """
     result = list(base)
     present = [field for field in old if version in field.versions]
     place = 0
@@ -167,13 +169,13 @@ def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut:
 
 
 def only(field: Field, version: int) -> Field:
-    """Return the field as it is in one version, and in no other."""
+    """Return the field with this version only."""
     members = tuple(only(member, version) for member in field.fields if version in member.versions)
     return field.within(Range(version, version))._replace(fields=members)
 
 
 def widen(base: Field, old: Field, version: int, *, cut: bool, path: str) -> Field:
-    """Return the base field, there in this version too, and then as the old one."""
+    """Return the base field extended by this version, with the old field's properties there."""
     return base._replace(
         versions=extend(base.versions, version, path),
         nullable=extend(base.nullable, version, path) if version in old.nullable else base.nullable,

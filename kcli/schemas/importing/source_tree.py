@@ -1,4 +1,4 @@
-"""Message definitions in a tree of Kafka's sources: those that the tables don't have, or have otherwise."""
+"""Finds message definitions in a tree of Kafka's sources that the tables lack or have otherwise."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FOLDERS = ("message", "metadata")
 RESOURCES, TESTS = "resources", "test"
 SKIPPED = frozenset([".git", ".gradle", "build", "node_modules", "out"])
 COORDINATOR = ("coordinator-key", "coordinator-value")
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,200}")  # a file will be called so
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,200}")  # it becomes the name of a file
 RELEASE = re.compile(r"^version\s*=\s*(\S+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class SourceTree:
-    """new: the text of each definition to keep, by the message's name. known: names of those that the tables have just
-    so. tests: how many are of the tests. problems: files that make no sense.
+    """new: the text of each definition to keep, by the message's name. known: names of messages that are the same in
+    the tables. tests: the number of definitions for tests. problems: files with invalid definitions.
     """
 
     new: dict[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class SourceTree:
 
 
 def read_tree(folder: Path, stock: Catalog) -> SourceTree:
-    """Return the messages that a source tree defines. Raises InputError if there are no definitions in it."""
+    """Return the messages in a source tree. Raises InputError if there are no definitions in it."""
     found = SourceTree()
     for path in definitions(folder):
         if TESTS in path.relative_to(folder).parts:
@@ -53,7 +53,7 @@ def read_tree(folder: Path, stock: Catalog) -> SourceTree:
             continue
         if is_known(stock, message):
             found.known.append(message.name)
-        elif message.versions:  # else it has no version any more, and there is nothing to read by it
+        elif message.versions:  # a message without versions is not sent any more
             found.new[message.name] = text
     if not (found.new or found.known or found.problems):
         where = "src/main/resources/common/message/*.json expected, as in clients/"
@@ -68,13 +68,14 @@ def definitions(folder: Path) -> Iterator[Path]:
         here = Path(place).resolve()
         if here.name in FOLDERS and RESOURCES in here.parts:
             paths = (Path(place, file) for file in sorted(files) if file.endswith(".json"))
-            yield from (path for path in paths if path.is_file())  # and no pipe
+            yield from (path for path in paths if path.is_file())  # no pipes
 
 
 def is_known(stock: Catalog, message: Message) -> bool:
-    """Return whether the tables have each version of a message just so: fields, types, names, defaults and flexibility.
+    """Return whether the tables have each version of a message with the same fields, types, names, defaults and
+    flexibility.
 
-    Records of coordinators were "data" without a key before Kafka 4.1.
+    Before Kafka 4.1, records of coordinators had the type "data" and no key.
     """
     name = stock.current_names.get(message.name, message.name)
     if name not in stock.lines and name not in stock.embedded_lines:
@@ -88,7 +89,7 @@ def is_known(stock: Catalog, message: Message) -> bool:
 
 
 def release_of_tree(folder: Path) -> str:
-    """Return what gradle.properties says the release is; "" where there is none."""
+    """Return the release that gradle.properties states; "" if there is none."""
     try:
         found = RELEASE.search((folder / "gradle.properties").read_text("utf-8", "replace"))
     except OSError:

@@ -1,8 +1,9 @@
-"""Tables as text: one message a line, in the JSON form of Kafka's own definitions, and an index beside them.
+"""Stores tables as text: one message on each line, in the JSON form of Kafka's own definitions, and an index beside
+them.
 
 A line adds to that form: `component`, `aliases` (names in old releases), `releases` ({"2.8-3.9": [versions, listeners,
-"unstable"?]}) and `variants`. Comments, `about` and whatever else doesn't change bytes are left out. The text is the
-same each time the same releases are imported, so that a change of the tables can be read in a diff.
+"unstable"?]}) and `variants`. Comments, `about` and other text that does not affect bytes are left out. The same
+releases always give the same text, so that a diff shows changes of the tables.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 
 def ordered(messages: Iterable[Message]) -> list[Message]:
-    """Sort by kind, number and name."""
+    """Sort messages by kind, component, number and name."""
     return sorted(messages, key=place)
 
 
@@ -28,12 +29,12 @@ def place(message: Message) -> tuple[int, str, int, str]:
 
 
 def to_line(message: Message) -> str:
-    """Return a message as a line of the tables: Kafka's JSON, compact."""
+    """Return a message as a line of the tables: compact JSON in Kafka's form."""
     return dumps(to_raw(message))
 
 
 def to_raw(message: Message) -> dict[str, Any]:
-    """Return the definition of a message, in Kafka's form. `build` gives the same message back."""
+    """Return the definition of a message in Kafka's form, from which `build` makes the same message."""
     raw: dict[str, Any] = {"name": message.name, "type": message.kind}
     if message.api_key is not None:
         raw["apiKey"] = message.api_key
@@ -71,7 +72,7 @@ def fields_to_raw(fields: tuple[Field, ...], structs: dict[str, tuple[Field, ...
 
 
 def field_to_raw(field: Field, structs: dict[str, tuple[Field, ...]]) -> dict[str, Any]:
-    """Return a field's JSON; a struct that was in the message before is named, not repeated."""
+    """Return a field's JSON; a struct that occurred in the message before is referred to by name."""
     raw: dict[str, Any] = {"name": field.name, "type": field.type, "versions": str(field.versions)}
     if field.nullable:
         raw["nullableVersions"] = str(field.nullable)

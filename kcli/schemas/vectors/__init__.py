@@ -1,1 +1,1 @@
-"""Messages for those who implement them elsewhere: vectors, templates, diagrams, exports."""
+"""Helps to implement messages in other programs: vectors, templates, diagrams, exported definitions."""

@@ -27,7 +27,9 @@ TAGS = ("tagged fields", "varint count, then of each:", "varint tag, varint size
 
 
 class Diagram(NamedTuple):
-    """title: "FetchRequest v12", "topics: each entry", "tagged fields". lines: of the boxes; none for no bytes."""
+    """title: "FetchRequest v12", "topics: each entry", "tagged fields". lines: the drawn boxes; [] for a struct without
+    bytes.
+    """
 
     title: str
     lines: list[str]
@@ -40,7 +42,7 @@ class Box(NamedTuple):
 
 
 def diagrams(message: Message, version: int) -> Iterator[Diagram]:
-    """Yield the message, then each struct in it, in the order of their fields."""
+    """Yield a diagram of the message, then of each struct in it, in the order of their fields."""
     yield from of_struct(f"{message.name} v{version}", message.fields, version, message.is_flexible(version), "")
 
 
@@ -81,7 +83,7 @@ def prefix(compact: bool, width: int) -> str:
 
 
 def rows(boxes: list[Box]) -> Iterator[str]:
-    """Yield lines of boxes, as many in a row as there is room for."""
+    """Yield the lines of boxes, with as many in a row as fit into WIDEST."""
     cells = [[legible(text) for text in each] for each in boxes]
     row: list[list[str]] = []
     for cell in cells:

@@ -1,7 +1,7 @@
-"""Definitions as Kafka's own generator takes them, from the tables.
+"""Writes definitions from the tables as Kafka's own generator accepts them.
 
-A struct that stands in several places becomes a common struct; one name for structs that differ becomes several names.
-Facts that only the tables have (components, releases, older layouts, names in old releases) are left out.
+A struct that is used in several places becomes a common struct; different structs with the same name get numbers. Facts
+that only the tables have (components, releases, older layouts, names in old releases) are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NULLABLE = ("string", "bytes")
 
 
 def to_definition(message: Message, notes: Notes | None = None) -> Raw:
-    """Return a message as JSON in Kafka's form, keys in Kafka's order. notes: about its fields, by path."""
+    """Return a message as JSON in Kafka's form, with keys in Kafka's order. notes: on its fields, by path."""
     notes = notes or {}
     raw: Raw = {"apiKey": message.api_key} if message.api_key is not None else {}
     raw["type"] = message.kind
@@ -49,7 +49,7 @@ def to_definition(message: Message, notes: Notes | None = None) -> Raw:
 
 
 def spanned(fields: Shape) -> Range:
-    """Return the range from the first version of any of the fields to the last."""
+    """Return the range from the first version of any field to the last."""
     ranges = [field.versions for field in fields if field.versions] or [Range(0, HIGHEST)]
     return Range(min(each.lo for each in ranges), max(each.hi for each in ranges))
 
@@ -59,11 +59,11 @@ def open_ended(versions: Range) -> str:
 
 
 class Structs:
-    """The names of a message's structs, and which of them stand in more than one place."""
+    """The names of a message's structs, and the structs that are used in more than one place."""
 
     def __init__(self, fields: Shape) -> None:
         self.shapes: dict[str, list[Shape]] = {}
-        self.common: dict[str, tuple[Shape, str]] = {}  # by name, with the path of one that has it
+        self.common: dict[str, tuple[Shape, str]] = {}  # by name, with the path of one use
         for element, shape, path in each_struct(fields, ""):
             known = self.shapes.setdefault(element, [])
             if shape not in known:
@@ -72,7 +72,7 @@ class Structs:
                 self.common[self.name(element, shape)] = shape, path
 
     def name(self, element: str, shape: Shape) -> str:
-        """Return the name of a struct, with a number behind it where other structs have that name, too."""
+        """Return the name of a struct, with a number behind it if other structs have the same name."""
         place = self.shapes[element].index(shape)
         return f"{element}{place + 1}" if place else element
 
@@ -85,8 +85,8 @@ def each_struct(fields: Iterable[Field], path: str) -> Iterator[tuple[str, Shape
 
 
 def field_to_raw(field: Field, structs: Structs, notes: Notes, path: str) -> Raw:
-    """Return a field in Kafka's JSON form. Of a tagged field versions have no end, as Kafka wants it. path: by which
-    `notes` know it.
+    """Return a field in Kafka's JSON form. Versions of a tagged field are open-ended, as Kafka requires. path: the
+    field's path in `notes`.
     """
     element = structs.name(field.element, field.fields) if field.is_struct else field.element
     kind = f"[]{element}" if field.is_array else element
@@ -109,7 +109,7 @@ def field_to_raw(field: Field, structs: Structs, notes: Notes, path: str) -> Raw
 
 
 def default_text(field: Field) -> str | None:
-    """Return the default as Kafka writes it; None where it need not be said."""
+    """Return the default as Kafka writes it; None if it need not be stated."""
     able = field.is_array or field.element not in SCALARS or field.type in NULLABLE
     if field.default is None:
         return "null" if able and field.nullable.holds(field.versions) else None

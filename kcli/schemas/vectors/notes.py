@@ -1,7 +1,7 @@
-"""Notes of a definition on its fields besides their bytes: their purpose, and how Kafka's own code treats them.
+"""Notes of definitions on fields that do not affect bytes: their purpose, and how Kafka's code treats them.
 
-The tables keep these notes in a file of their own, which only `kcli schema show --format json` and `schema doc` read:
-the facts, not the sentences of Kafka's sources. A draft's sentences are shown as its definition has them.
+The tables keep notes in a separate file, which only `kcli schema show --format json` and `schema doc` read. It has the
+facts, but not the sentences of Kafka's sources. A draft's sentences are shown as in its definition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Notes = dict[str, dict[str, Any]]  # path of a field -> its note
 
 
 def notes_of(raw: Mapping[str, Any]) -> Notes:
-    """Return the notes in a definition that `build` takes."""
+    """Return the notes in a definition that `build` accepts."""
     structs = {struct["name"]: struct.get("fields", ()) for struct in raw.get("commonStructs", ())}
     return dict(walk(raw.get("fields", ()), structs, "", 0))
 
@@ -40,7 +40,7 @@ def walk(
 
 
 def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
-    """Return a line for each message: its name, and the facts about the fields that it has."""
+    """Return one line for each message: its name, and the facts about its fields."""
     lines = []
     for message in messages:
         known = set(paths(message.fields, ""))
@@ -52,7 +52,7 @@ def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
 
 
 def facts_of(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the note on a field without sentences."""
+    """Return the facts in a note, without sentences."""
     return {key: value for key, value in said.items() if key in FACTS}
 
 
@@ -63,7 +63,7 @@ def paths(fields: Iterable[Field], path: str) -> Iterator[str]:
 
 
 def read_notes(folder: Path) -> dict[str, Notes]:
-    """Return the notes beside tables, by message; none where the file is missing."""
+    """Return the notes beside the tables, by message; {} if the file is missing."""
     file = folder / NOTES
     rows = [loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
     return {row["name"]: row["notes"] for row in rows}

@@ -1,4 +1,4 @@
-"""A message with every field and one entry in every array, as JSON to start from."""
+"""Makes a message with every field, and one entry in every array, as JSON to start from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ ZEROS = {"bool": False, "string": "", "bytes": "", "float64": 0.0, "uuid": ZERO_
 
 
 def template(message: Message, version: int) -> dict[str, Any]:
-    """Return the fields of one version at their defaults, tagged ones too; arrays and structs that may be null are
-    there.
-    """
+    """Return the fields of one version at their defaults, including tagged fields. Arrays and structs are not null."""
     return struct(message.fields, version)
 
 

@@ -1,7 +1,8 @@
-"""Values of a message that show how each of its fields is written, for whoever implements it elsewhere.
+"""Makes values of a message that show how each field is written, for implementations in other programs.
 
-`defaults` gives no field, `one of each` every field with one entry in every array. Each other value is the latter with
-one field changed ("topics.partitions.fetchOffset: max"), and `all changed` has every field other than its default.
+`defaults` has no field, `one of each` every field, with one entry in every array. Each other value is the latter with
+one field changed ("topics.partitions.fetchOffset: max"), and `all changed` has every field at another value than its
+default.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from kcli.schemas.vectors.template import template
 Path = tuple[str, ...]
 
 UNKNOWN_TAG = 1000
-MOST_FIELDS = 400  # each is changed a few times beside all others; Kafka's own messages have up to 140
-# Where a compact length needs a second byte: it is the size and one.
+MOST_FIELDS = 400  # each gets a few values; Kafka's own messages have up to 140
+# A compact length is the size plus one, so 127 bytes are the first that need a second byte for it.
 SIZES = (("empty", 0), ("one byte", 1), ("127 bytes", 127), ("128 bytes", 128))
 FLOATS = (("-1.5", -1.5), ("max", 1.7976931348623157e308), ("min", struct.unpack(">d", bytes(7) + b"\1")[0]))
 UUIDS = (("bytes 0 to 15", "AAECAwQFBgcICQoLDA0ODw"), ("ones", "_" * 21 + "w"))
@@ -30,15 +31,15 @@ BATCH = bytes.fromhex(
 
 
 class Vector(NamedTuple):
-    """case: "topics.partitions.fetchOffset: max". value: what MessageCodec.write takes."""
+    """case: "topics.partitions.fetchOffset: max". value: for MessageCodec.write."""
 
     case: str
     value: dict[str, Any]
 
 
 def vectors(message: Message, version: int) -> Iterator[Vector]:
-    """Yield values of one version: defaults, nulls, each tag, sizes and limits of every field, a tag
-    from the future. Raises SchemaError: more than MOST_FIELDS fields.
+    """Yield values of one version: defaults, nulls, each tag, sizes and limits of every field, and an unknown tag.
+    Raises SchemaError for a message with more than MOST_FIELDS fields.
     """
     count = sum(1 for _ in places(message.fields, version, ()))
     if count > MOST_FIELDS:
@@ -78,7 +79,7 @@ def structs(fields: tuple[Field, ...], version: int, path: Path) -> Iterator[Pat
 
 
 def edges(field: Field, version: int, base: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) of the other values that a field may have beside that in `base`."""
+    """Yield (name, value) of further values for a field. base: its value in `one of each`."""
     if version in field.nullable:
         yield "null", None
     if field.is_array:
@@ -110,11 +111,11 @@ def scalars(kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def canonical(fields: tuple[Field, ...], version: int, value: dict[str, Any]) -> dict[str, Any]:
-    """Return the value as Kafka's generated code writes it: tagged fields at their defaults are left out."""
+    """Return the value as Kafka's generated code writes it, without tagged fields at their defaults."""
     made = dict(value)
     for field in fields:
         if field.name not in made or version not in field.versions:
-            continue  # under a dialect a name may stand for several fields, each in versions of its own
+            continue  # a dialect may have several fields of one name, in different versions
         held = made[field.name]
         if field.is_struct and isinstance(held, list):
             made[field.name] = [canonical(field.fields, version, each) for each in held]
@@ -135,14 +136,14 @@ def is_default(field: Field, value: Any) -> bool:
 
 
 def at(value: Any, path: Path) -> Any:
-    """Return what stands at a path; of arrays in the first entry."""
+    """Return the value at a path; in arrays, of the first entry."""
     for name in path:
         value = (value[0] if isinstance(value, list) else value)[name]
     return value
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
-    """Return the value with another one at a path; of arrays in the first entry. Unchanged parts are shared."""
+    """Return the value with a new one at a path; in arrays, in the first entry. Unchanged parts are shared."""
     if not path:
         return new
     if isinstance(value, list):
