@@ -1,1 +1,1 @@
-"""Packets -> TCP streams -> frames -> exchanges: no sockets, bytes in, events out."""
+"""Reads captures: packets, TCP streams, frames, exchanges and events. It opens no sockets."""

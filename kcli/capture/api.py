@@ -1,4 +1,4 @@
-"""The exchanges of captures, for programs and notebooks: one after another, or as Arrow and pandas tables."""
+"""Reads exchanges of captures for programs and notebooks: one after another, or as Arrow and pandas tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Capture:
         self.files, self.options, self.values = files, options, Values()
         self.source: CaptureDecoder[Any] = CaptureDecoder(files, self.values, options)
         self._taken = False
-        if options.chosen.where is not None:  # DuckDB waits for the condition in a thread
+        if options.chosen.where is not None:  # the condition runs DuckDB in a thread
             weakref.finalize(self, options.chosen.where.close)
         self._exchanges = self._read()
 
@@ -47,7 +47,7 @@ class Capture:
         return f"<Capture of {self.files_text()}: {counted(self.counts.exchanges, 'exchange')} so far>"
 
     def _repr_html_(self) -> str:
-        """Show in notebooks the counts so far, and how to read on."""
+        """Show the counts so far in notebooks, and how to read on."""
         counts = self.counts
         facts = {
             "files": self.files_text(),
@@ -57,7 +57,7 @@ class Capture:
         return card("Capture", facts)
 
     def files_text(self) -> str:
-        """Name the first files."""
+        """List the first files' names."""
         return few_of(self.source.file_names, 3)
 
     def __iter__(self) -> Self:
@@ -68,21 +68,21 @@ class Capture:
 
     @property
     def counts(self) -> Tally:
-        """Exchanges, events by kind, and bytes that have been read so far, whether they passed the filter or not."""
+        """The counts so far: exchanges, events by kind, and bytes, whether they pass the filter or not."""
         return self.source.tally
 
     def items(self) -> Iterator[Item]:
-        """Yield the exchanges in order, with an event for every byte that is in none; bodies are decoded at once."""
+        """Yield exchanges and events in order; every byte is in one of them. Bodies are decoded at once."""
         self._take()
         for _ in self.source.read():
             for item in self.values.taken():
                 yield from with_failures(item)
 
     def to_arrow(self) -> pyarrow.RecordBatchReader:
-        """Return a pyarrow.RecordBatchReader that reads the captures as it is read: a row for each exchange and event.
+        """Return a pyarrow.RecordBatchReader that reads the captures on demand: one row for each exchange and event.
 
         The columns are those of `kcli decode pcap --format parquet`; request and response are JSON text. Raises
-        UsageError where pyarrow or numpy is missing.
+        UsageError if pyarrow or numpy is missing.
         """
         require("to_arrow", "parquet")
         import pyarrow
@@ -95,13 +95,13 @@ class Capture:
         return pyarrow.RecordBatchReader.from_batches(sink.schema, sink.batches())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas.DataFrame of the rows of `to_arrow`, all in memory; integers stay integers (Int64 and the
-        like), where a row has none, too. Raises UsageError where pandas, pyarrow or numpy is missing.
+        """Return a pandas.DataFrame with the rows of `to_arrow`, all in memory. Integer columns have types such as
+        Int64, so that they stay integers with nulls. Raises UsageError if pandas, pyarrow or numpy is missing.
         """
         require("to_pandas", "pandas")
         import pandas
 
-        # Empty cells of events would turn numpy's integers into floats.
+        # numpy's integers would become floats in columns with nulls.
         kinds = {f"int{size}": getattr(pandas, f"Int{size}Dtype")() for size in (8, 16, 32, 64)}
         kinds["bool"] = pandas.BooleanDtype()
         return self.to_arrow().read_all().to_pandas(types_mapper=lambda kind: kinds.get(str(kind)))

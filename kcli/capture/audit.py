@@ -1,9 +1,9 @@
-"""Requests by client, API and version in a capture, judged by the versions that a release of Kafka accepts.
+"""Judges requests in a capture by the versions that a release of Kafka accepts, by client, API and version.
 
-Kafka 4.0 dropped the versions of clients before 2.1 (KIP-896). A release refuses a request below its versions, and an
-API that it no longer has. It does not refuse a client with a version above, if the client asks for ApiVersions and can
-adapt. A version as old as the captured broker's newest proves nothing either: the client may know newer versions. It
-surely does if it names its software (KIP-511, 2.4); otherwise the capture does not show it.
+Kafka 4.0 dropped the versions of clients before 2.1 (KIP-896). A release rejects a request below its versions, and an
+API that it no longer has. It does not reject a client that uses a version above, if the client requests ApiVersions and
+can adapt. A version as old as the captured broker's newest proves nothing either, as the client may know newer
+versions. It certainly does if it names its software (KIP-511, 2.4); otherwise the capture does not show it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AuditedClient:
     negotiates: bool = False
     connections: int = 0
     used: Counter[tuple[int, int]] = field(default_factory=Counter)
-    free: set[tuple[int, int]] = field(default_factory=set)  # used where the broker offered a newer version, or none
+    free: set[tuple[int, int]] = field(default_factory=set)  # used although the broker offered a newer version, or none
 
     @property
     def requests(self) -> int:
@@ -97,7 +97,7 @@ class AuditSink(Sink):
 def audited(
     source: CaptureDecoder[AuditSink], moved: Callable[[int], None] = lambda count: None
 ) -> Iterator[Exchange | Overheard]:
-    """Read captures, and yield the exchanges for `audit`. InputError at the end for damaged files."""
+    """Read captures, and yield the exchanges for `audit`. Raises InputError at the end for damaged files."""
     for _ in source.read(moved):
         found, source.sink.found = source.sink.found, []
         yield from found
@@ -226,7 +226,7 @@ class Judge:
 
 def is_refused(key: int, version: int, taken: Range | None, negotiates: bool, release: str, catalog: Catalog) -> bool:
     if key == API_VERSIONS:
-        return False  # any version is answered, at worst with error 35 and the versions to choose from
+        return False  # a broker responds to any version, at worst with error 35 and its versions
     if taken is None:
         return not negotiates or was_removed(key, release, catalog)
     return version < taken.lo or (version > taken.hi and not negotiates)

@@ -1,4 +1,4 @@
-"""The captured time: the time over which all rates are counted."""
+"""The captured time, which is the base of all rates."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kcli.capture.kafka.clock import SECOND
 
 @dataclass(slots=True)
 class CapturedTime:
-    """The time from the first packet to the last. first_ns: None without a packet. pauses: (from, to) in ns, between a
-    file and the next where none was captured.
+    """The time from the first packet to the last. first_ns: None without packets. pauses: (from, to) in ns, between one
+    file and the next if nothing was captured in between.
     """
 
     first_ns: int | None = None

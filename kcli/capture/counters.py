@@ -9,7 +9,7 @@ from typing import Any
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 
-MOST_REASONS, LONGEST_REASON = 32, 160  # by which connections are counted; characters of one
+MOST_REASONS, LONGEST_REASON = 32, 160  # reasons by which connections are counted; characters of one
 
 
 @dataclass(slots=True)
@@ -22,12 +22,12 @@ class Tally:
     apis: Counter[int] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     event_bytes: Counter[str] = field(default_factory=Counter)
-    foreign: Counter[str] = field(default_factory=Counter)  # connections that are not Kafka's, by reason
+    foreign: Counter[str] = field(default_factory=Counter)  # connections other than Kafka's, by reason
     captured: int = 0  # bytes of events that are in the capture
     sealed: int = 0  # TLS connections whose keys are missing
     decrypted: int = 0  # TLS connections
-    protection_bytes: int = 0  # bytes of these connections that are TLS's own: handshakes, headers of records, tags
-    mid_stream: int = 0  # connections that were under way when the capture began
+    protection_bytes: int = 0  # bytes of these connections without content: handshakes, headers of records, tags
+    mid_stream: int = 0  # connections that began before the capture
     nameless: Counter[str] = field(default_factory=Counter)  # exchanges that a topic filter can't judge, by topic id
 
     def add(self, item: Exchange | Event) -> None:
@@ -47,12 +47,12 @@ class Tally:
         self.captured += item.size if item.captured and item.connection is not None else 0
 
     def add_decrypted(self, count: int) -> None:
-        """Count a TLS connection, with the bytes that are TLS's own."""
+        """Count a TLS connection, with its bytes of handshakes, headers and tags."""
         self.decrypted += 1
         self.protection_bytes += count
 
     def add_steady(self, engine: Any) -> None:
-        """Add the compiled engine's own counts of exchanges that it wrote as lines."""
+        """Add the core's own counts, of exchanges that it wrote as lines."""
         self.exchanges += engine.exchanges
         self.answered += engine.answered
         self.exchange_bytes += engine.message_bytes
@@ -67,7 +67,9 @@ class Tally:
             setattr(self, each.name, ours + theirs)
 
     def unaccounted(self, engine: Any) -> int:
-        """Return the captured bytes of TCP that are in no exchange, event or repetition: 0, or there is a bug."""
+        """Return the captured bytes of TCP that are in no exchange, event or repetition. They are 0 unless there is a
+        bug.
+        """
         known = (
             self.exchange_bytes
             + self.captured

@@ -1,4 +1,4 @@
-"""Decodes capture files: `decode` gives their exchanges and events to a `Sink`."""
+"""Decodes capture files: `decode` passes their exchanges and events to a `Sink`."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from kcli.filelike import Stream, name_of
 if TYPE_CHECKING:
     from kcli.core.codec.sink import Sink as CompiledSink
 
-MEMORY = 1 << 28  # bytes that connections hold: packets out of order, partial frames, unanswered requests
+MEMORY = 1 << 28  # bytes held for connections: packets out of order, partial frames, unanswered requests
 S = TypeVar("S", bound="Sink")
 
 
 class Sink:
-    """Takes exchanges and events in the order in which they come out; this one drops them all.
+    """Receives exchanges and events in the order in which they complete; this base class drops them.
 
-    compiled: takes exchanges within the core, before they become values; what it leaves comes to `exchange`
-    connection_end(link, round trip (ns, -1: not known), segments sent again): called at each connection's end
-    kept: how many exchanges it was given that the filter wants
+    compiled: receives exchanges within the core, before they become values; the rest goes to `exchange`
+    connection_end(link, round trip (ns, -1 if unknown), retransmitted segments): called at each connection's end kept:
+    the number of exchanges that passed the filter
     """
 
     compiled: CompiledSink | None = None
     connection_end: Callable[[str, int, int], None] | None = None
     as_text = False  # the core writes lines of JSON
-    asks_condition = False  # the sink asks the filter's condition itself
+    asks_condition = False  # the sink tests the filter's condition itself
     learns = True  # topic names are learned from values even without a filter
     # APIs whose exchanges go to `overlook` if the filter's condition leaves them out
     overhears: frozenset[int] = frozenset()
     kept = 0
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Prepare for the decoder's contents, before anything is read. `compiled` may be made here."""
+        """Prepare for a decoder, before anything is read. `compiled` may be made here."""
 
     def exchange(self, exchange: Exchange) -> None:
         """Take an exchange that passes the filter."""
@@ -54,15 +54,15 @@ class Sink:
         """Take an exchange or event that the filter leaves out."""
 
     def connection(self, name: str) -> None:
-        """Note the connection of an exchange or event, whether that passes the filter or not; called once or more for
-        each.
+        """Take the connection of an exchange or event, whether that passes the filter or not; called once or more
+        for each connection.
         """
 
     def next_file(self, number: int) -> None:
-        """Note the number of the file that the next packets are from."""
+        """Take the number of the next packets' file."""
 
     def pause(self) -> None:
-        """Pass on the contents so far: a piece of the files has been read."""
+        """Process the exchanges and events so far, as a piece of the files has been read."""
 
     @property
     def passed(self) -> int:
@@ -71,19 +71,19 @@ class Sink:
 
 
 class ExchangeFeed(Protocol):
-    """Asks the filter's condition of exchanges and events on their way to a decoder's `deliver`."""
+    """Tests the filter's condition on exchanges and events before they reach a decoder's `deliver`."""
 
     as_text: bool
 
     @property
     def compiled(self) -> CompiledSink:
-        """Takes exchanges within the core."""
+        """The part that receives exchanges within the core."""
 
     def put(self, item: Item) -> None:
-        """Take an exchange or event that comes as a value."""
+        """Take an exchange or event as a value."""
 
     def enter(self, number: int) -> None:
-        """Mark that the next packets are those of another file."""
+        """Note that the next packets are those of another file."""
 
     def flush(self) -> None:
         """Pass on everything."""
@@ -93,13 +93,12 @@ class ExchangeFeed(Protocol):
 class DecodeOptions:
     """The options of reading captures.
 
-    ports: server ports; connections without one of these are left out.
-    dialect: the message definitions laid over Kafka's own. records: how much lines show of records fields.
-    names: values, too, show a topic's name beside its id, as `_topicName`.
-    chosen: the filter of exchanges and events. secrets: lines and `Exchange.texts` show secrets.
-    memory: bytes that connections may hold; beyond it data is given up, with events.
-    key_logs: files with the secrets of TLS connections.
-    to_brokers: all servers are brokers, as those at `ports` are: a client without a valid request is still Kafka's.
+    ports: server ports; connections without one of these are left out. dialect: the message definitions laid over
+    Kafka's own. records: how much lines show of records fields. names: values also have a topic's name beside its id,
+    as `_topicName`. chosen: the filter of exchanges and events. secrets: lines and `Exchange.texts` show secrets.
+    memory: the most bytes held for connections; beyond it data is dropped, with events. key_logs: files with the
+    secrets of TLS connections. to_brokers: all servers are brokers, like those at `ports`, so a client without a valid
+    request still counts as Kafka's.
     """
 
     ports: Sequence[int] = ()
@@ -119,14 +118,14 @@ DEFAULTS = DecodeOptions()
 class CaptureDecoder(Generic[S]):
     """Decodes a capture in one or more files through the core into a sink.
 
-    tally, engine: counts of the contents. pauses: times between files, see `time`. number: the number of the current
-    file. feed: asks the filter's condition.
+    tally, engine: counts of the contents. pauses: times between files, see `time`. number: the current file's number.
+    feed: tests the filter's condition.
     """
 
     feed: ExchangeFeed | None
 
     def __init__(self, paths: Sequence[str | Stream], sink: S, options: DecodeOptions = DEFAULTS) -> None:
-        """Prepare to decode. Raises InputError for a key log that can't be read."""
+        """Prepare to decode. Raises InputError for a key log that cannot be read."""
         self.paths, self.sink, self.options = paths, sink, options
         self.file_names = tuple(map(name_of, paths))
         self.entered_names = [name_of(path) for path in dict.fromkeys(paths)]
@@ -154,14 +153,14 @@ class CaptureDecoder(Generic[S]):
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files piece by piece into the sink.
 
-        moved: called with the number of bytes read. InputError at the end for damaged files.
+        moved: called with the number of bytes read. Raises InputError at the end for damaged files.
         """
         for _ in self.pieces(moved):
             self.sink.pause()
             yield
 
     def pieces(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
-        """Read the files piece by piece, as `read` does, without a pause for the sink."""
+        """Read the files piece by piece, as `read` does, without `sink.pause`."""
         try:
             enter = self.enter if self.feed is None else self.feed.enter
             for _ in drive(self.paths, self.engine, self.new_reader, self.receive, moved, enter, self.pause):
@@ -172,7 +171,7 @@ class CaptureDecoder(Generic[S]):
             self.tally.add_steady(self.engine)
 
     def receive(self, item: Item) -> None:
-        """Take an exchange or event that comes as a value."""
+        """Take an exchange or event as a value."""
         self.tally.add(item)
         if self.feed is None:
             self.deliver(item)
@@ -180,7 +179,7 @@ class CaptureDecoder(Generic[S]):
             self.feed.put(item)
 
     def deliver(self, item: Item) -> None:
-        """Give an exchange or event to the sink if it passes the filter; `--where` was asked before."""
+        """Pass an exchange or event to the sink if it passes the filter; its condition has been tested before."""
         sink = self.sink
         if item.connection is not None:
             sink.connection(item.connection)
@@ -237,7 +236,7 @@ def decode(
     options: DecodeOptions = DEFAULTS,
     moved: Callable[[int], None] = lambda count: None,
 ) -> CaptureDecoder[S]:
-    """Read captures as one, in order of time, into a sink. InputError at the end for damaged files."""
+    """Read captures as one, in order of time, into a sink. Raises InputError at the end for damaged files."""
     made = CaptureDecoder(paths, sink, options)
     for _ in made.read(moved):
         pass
@@ -260,7 +259,7 @@ def new_engine(
 
 
 def with_failures(item: Item) -> Iterator[Item]:
-    """Yield an exchange after the events about its own bodies, which are decoded here; an event as it is."""
+    """Yield an exchange after the events about its bodies, which are decoded here; yield an event alone."""
     if isinstance(item, Exchange):
         _ = item.request, item.response
         yield from item.failures

@@ -19,15 +19,17 @@ from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import METADATA_ID, NAME_FIELDS
 
-MOST_IDS = 1000  # topic ids that are counted one by one
+MOST_IDS = 1000  # topic ids with a count of their own
 NO_IDS = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", METADATA_ID})  # the zero id, and the metadata topic's
 Name: TypeAlias = "str | int"  # an API's name or key
 Time: TypeAlias = "str | float | datetime"
-Body: TypeAlias = Any  # a message's value; None: there is no message, or it can't be decoded
+Body: TypeAlias = Any  # a message's value; None if there is no message, or it can't be decoded
 
 
 def mentions(value: Any, topic: str) -> bool:
-    """Return whether a message names a topic that fits the name or pattern; an id counts as its name (`_topicName`)."""
+    """Return whether a message names a topic that matches the name or pattern. A known id counts by its name
+    (`_topicName`).
+    """
     if isinstance(value, list):
         return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
     return any(
@@ -43,7 +45,7 @@ def is_named(field: str, item: Any, topic: str) -> bool:
 
 
 def nameless_ids(value: Any) -> Iterator[str]:
-    """Yield the topic ids in a message that stand without a name."""
+    """Yield the topic ids in a message that have no name beside them."""
     if isinstance(value, list):
         for item in value:
             yield from nameless_ids(item) if isinstance(item, (dict, list)) else ()
@@ -76,11 +78,11 @@ class Condition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Empty: everything. since, until: nanoseconds, of the request.
+    """The default: everything passes. since, until: ns since 1970, compared with the request's time.
 
-    client_id, topic: a name, or a list or pattern (see `kcli.capture.wanted`). connection: as `client_id`, or a part of
-    "server-client". error: codes. slower_than: nanoseconds, of the latency. where: a condition, which `wants` takes as
-    given: it is asked for many exchanges at once (see `kcli.capture.tables.conditions`).
+    client_id, topic: a name, list or pattern (see `kcli.capture.wanted`). connection: the same, or a part of
+    "server-client". error: codes. slower_than: latency in ns. where: a condition, which `wants` takes to hold, as it is
+    tested for many exchanges at once (see `kcli.capture.tables.conditions`).
     """
 
     apis: frozenset[int] = frozenset()
@@ -125,7 +127,7 @@ class Filter:
         return self.wants_event(item) if isinstance(item, Event) else self.wants_exchange(item)
 
     def wants_event(self, event: Event) -> bool:
-        """Return whether an event passes: only where nothing but time, connection or errors restricts the exchanges."""
+        """Return whether an event passes: only if the exchanges are restricted by time, connection or errors alone."""
         return (
             not self.apis
             and all(each is None for each in (self.client_id, self.topic, self.error, self.slower_than, self.where))
@@ -134,11 +136,11 @@ class Filter:
         )
 
     def in_time(self, ns: int) -> bool:
-        """Return whether a time (ns) lies between `since` and `until`, both included."""
+        """Return whether a time (ns) is between `since` and `until`, both included."""
         return (self.since is None or ns >= self.since) and (self.until is None or ns <= self.until)
 
     def wants_exchange(self, exchange: Exchange) -> bool:
-        """Return whether an exchange passes; its bodies are decoded where the topic or errors restrict it."""
+        """Return whether an exchange passes; its bodies are decoded if the filter restricts the topic or errors."""
         return self.fits_header(exchange) and self.fits_bodies(exchange)
 
     def fits_bodies(self, exchange: Exchange) -> bool:
@@ -202,12 +204,12 @@ ALL = Filter()
 
 
 def nameless_in(*bodies: Body) -> frozenset[str]:
-    """Return the topic ids in an exchange's bodies that stand without a name."""
+    """Return the topic ids in an exchange's bodies that have no name beside them."""
     return frozenset(each for body in bodies if body for each in nameless_ids(body))
 
 
 def count_ids(counts: Counter[str], ids: Iterable[str]) -> None:
-    """Count an exchange by each of its topic ids; beyond MOST_IDS ids as of an id ""."""
+    """Count an exchange for each of its topic ids; beyond MOST_IDS ids, count it for the id ""."""
     for each in ids:
         counts[each if each in counts or len(counts) < MOST_IDS else ""] += 1
 

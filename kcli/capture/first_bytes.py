@@ -1,4 +1,4 @@
-"""Names the protocol of bytes that are not Kafka's: other protocols reach clients and brokers through wrong ports."""
+"""Names the protocol of bytes that are not Kafka's, as other protocols reach clients and brokers at wrong ports."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kcli.grammar.files.proxy_protocol import LINE, SIGNATURE
 from kcli.grammar.request_start import PREFIX
 
 HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [/*a-z]|PRI \* HTTP/2|HTTP/[1-3]")
-GSS_TOKEN = b"\x60"  # [APPLICATION 0] of ASN.1, then its length and a mechanism's object identifier (RFC 2743, 3.1)
+GSS_TOKEN = b"\x60"  # [APPLICATION 0] of ASN.1; a length and a mechanism's object identifier follow (RFC 2743, 3.1)
 MECHANISMS = {
     b"\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02": "Kerberos",
     b"\x06\x06\x2b\x06\x01\x05\x05\x02": "SPNEGO",
     b"\x06\x0a\x2b\x06\x01\x04\x01\x82\x37\x02\x02\x0a": "NTLM",
 }
-NTLM = b"NTLMSSP\0"  # then the message's type, little-endian (MS-NLMP, 2.2.1)
+NTLM = b"NTLMSSP\0"  # a little-endian message type follows (MS-NLMP, 2.2.1)
 NTLM_MESSAGES = {1: "negotiate", 2: "challenge", 3: "authenticate"}
-SSL2_HELLO = re.compile(rb"[\x80-\xff].\x01(?:\x00\x02|\x03[\x00-\x04])", re.DOTALL)  # its length, kind and version
-# ZooKeeper's commands, words of four letters (FourLetterCommands), and the answers to some of them.
+SSL2_HELLO = re.compile(rb"[\x80-\xff].\x01(?:\x00\x02|\x03[\x00-\x04])", re.DOTALL)  # length, message type and version
+# ZooKeeper's commands, words of four letters (FourLetterCommands), and the responses to some of them.
 ZOOKEEPER_WORD = re.compile(
     rb"(?:conf|cons|crst|dirs|dump|envi|gtmk|hash|isro|mntr|ruok|srst|srvr|stat|stmk|wchc|wchp|wchs)\s*"
 )
@@ -61,7 +61,7 @@ def ssh_name(start: bytes) -> str:
 
 
 def gss_name(start: bytes) -> str:
-    """Describe a GSSAPI token, after its length or bare; "" if there is none."""
+    """Describe a GSSAPI token, with or without its length in front; "" for other bytes."""
     for at in (PREFIX, 0):
         if mechanism := token_mechanism(start[at:]):
             return f"a token of GSSAPI ({mechanism})"
@@ -69,7 +69,7 @@ def gss_name(start: bytes) -> str:
 
 
 def ntlm_name(start: bytes) -> str:
-    """Describe a token of NTLM, after its length or bare; "" if there is none."""
+    """Describe an NTLM token, with or without its length in front; "" for other bytes."""
     for at in (PREFIX, 0):
         if start.startswith(NTLM, at):
             kind = int.from_bytes(start[at + len(NTLM) : at + len(NTLM) + 4], "little")
@@ -84,7 +84,7 @@ def zookeeper_name(start: bytes) -> str:
 
 
 def token_mechanism(token: bytes | bytearray) -> str:
-    """Return the mechanism of the GSSAPI token that begins here; "" if none does."""
+    """Return the mechanism of the GSSAPI token at the start; "" for other bytes."""
     if bytes(token[:1]) != GSS_TOKEN or len(token) < 2:
         return ""
     behind = 2 + (token[1] & 0x7F if token[1] & 0x80 else 0)

@@ -1,6 +1,6 @@
 """The handover of odd connections from the core to the readers in Python, and back.
 
-The core asks for a reader of an odd connection, passes it the connection's state (`restore`) and bytes, and takes the
+The core requests a reader for an odd connection, passes it the connection's state (`restore`) and bytes, and takes the
 connection back once the reader is `steady` again (`release`).
 """
 
@@ -25,7 +25,8 @@ Layer = Callable[[Ends, int | None, Started], "TlsLayer"]
 
 
 class Handover:
-    """Makes readers of odd connections for the core (kcli.core.capture.engine), and takes their exchanges and events.
+    """Makes readers of odd connections for the core (kcli.core.capture.engine), and receives their exchanges and
+    events.
 
     layer(ends, client, started): makes a reader; a sink may replace it. secrets_met: called when a capture contains a
     part of a key log.
@@ -40,25 +41,25 @@ class Handover:
         *,
         to_brokers: bool = False,
     ) -> None:
-        """Prepare connections. key_logs: files with TLS secrets. receive: takes exchanges and events. to_brokers: see
-        DecodeOptions.
+        """Prepare connections. key_logs: files with TLS secrets. receive: called with exchanges and events. to_brokers:
+        see DecodeOptions.
         """
         self.to_brokers = to_brokers
         self.bodies, self.tally, self.key_logs, self.receive = bodies, tally, key_logs, receive
         self.layer: Layer = self.new_layer
         self.secrets_met: Callable[[], None] = lambda: None
         if key_logs:
-            _ = self.keys  # files that are no key logs are refused before anything is read
+            _ = self.keys  # an invalid key log raises its error before anything is read
 
     @cached_property
     def keys(self) -> KeyLog:
-        """The secrets of all TLS connections. Raises InputError if a key log can't be read, or is none."""
+        """The secrets of all TLS connections. Raises InputError if a key log can't be read, or is invalid."""
         from kcli.capture.tls.keylog import KeyLog  # most captures need none
 
         return KeyLog(self.key_logs)
 
     def add_secrets(self, block: bytes) -> None:
-        """Take in a part of a key log that stands in a capture."""
+        """Add a part of a key log that a capture contains."""
         self.secrets_met()
         self.keys.add(block)
 
@@ -93,6 +94,6 @@ class Handover:
         response: bytes | None,
         timing: tuple[Any, ...] = UNTIMED,
     ) -> Exchange:
-        """Make an exchange of the core's values: times in ns, frames without their length."""
+        """Make an exchange from the core's values: times in ns, frames without length prefix."""
         server, _, client = link.decode().partition("-")
         return Exchange(Link(server, client), ns, request, answered, response, self.bodies, Timing(*timing))

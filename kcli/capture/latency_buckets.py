@@ -1,17 +1,17 @@
-"""Percentiles of latencies, the same wherever they are shown: counted in buckets, or asked for in SQL.
+"""Computes percentiles of latencies in one way everywhere: by counts in buckets, or by SQL.
 
-The width of buckets grows with their values, as in HdrHistogram: a percentile is the middle of the bucket that holds
-the exchange of that rank, and at most 1/128 off.
+The width of buckets grows with their values, as in HdrHistogram. A percentile is the middle of the bucket with the
+exchange of that rank, and off by at most 1/128.
 """
 
 from __future__ import annotations
 
-SHARES = (0.5, 0.95, 0.99)  # of the percentiles that tables show
-STEPS = 64  # buckets of an octave
+SHARES = (0.5, 0.95, 0.99)  # the percentiles in tables
+STEPS = 64  # buckets in an octave
 
 
 def bucket_of(microseconds: int) -> int:
-    """Return the bucket of a latency."""
+    """Return the bucket of a latency (µs)."""
     if microseconds < STEPS:
         return microseconds
     exponent = microseconds.bit_length() - 1
@@ -19,7 +19,7 @@ def bucket_of(microseconds: int) -> int:
 
 
 def middle_of(bucket: int) -> int:
-    """Return the latency (µs) that a bucket counts as."""
+    """Return the latency (µs) for which a bucket stands."""
     if bucket < STEPS:
         return bucket
     octave, step = divmod(bucket, STEPS)
@@ -28,13 +28,13 @@ def middle_of(bucket: int) -> int:
 
 
 def percentile_sql(milliseconds: str, share: float) -> str:
-    """Return the SQL (DuckDB's and Spark's) of the percentile that buckets give for an aggregated column.
+    """Return SQL, for DuckDB and Spark, of the percentile that buckets give for a column. milliseconds: the column.
 
-    The rank decides which bucket it is, so that the exact latency of that rank is all that has to be asked for.
+    The rank alone determines the bucket, so the query needs only the exact latency of that rank.
     """
 
     def in_microseconds(aggregate: str) -> str:
-        return f"floor({aggregate} * 1000 + 0.001)"  # a double may lie just below
+        return f"floor({aggregate} * 1000 + 0.001)"  # a double may be slightly below
 
     exact = in_microseconds(f"percentile_approx({milliseconds}, {share})")
     width = f"greatest(1, pow(2, floor(log2({exact} + 0.5)) - 6))"

@@ -1,4 +1,4 @@
-"""The names that captures have, counted by a column of `kcli stats`."""
+"""The names in captures, counted by a column of `kcli stats`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kcli.errors import InputError
 
 
 def counted_by(column: str, files: Sequence[str], options: DecodeOptions) -> CaptureDecoder[StatisticsSink]:
-    """Count the exchanges of captures; of damaged ones what can be read."""
+    """Count the exchanges of captures, as far as they can be read."""
     source = CaptureDecoder(files, StatisticsSink((column,)), options)
     with contextlib.suppress(InputError):
         for _ in source.read():

@@ -1,4 +1,4 @@
-"""Describes a capture without an exchange of Kafka: an analysis that judged nothing gives no all-clear."""
+"""Describes a capture without an exchange of Kafka, as an analysis must not imply that such a capture is fine."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def nothing_text(tally: Tally, engine: Any) -> str:
 
 
 def top_of(reasons: Counter[str]) -> str:
-    """Return the commonest reason, and how many others there are."""
+    """Return the commonest reason, and the number of others."""
     (first, _), *rest = reasons.most_common()
     return first + (f" and {counted(len(rest), 'other reason')}" if rest else "")

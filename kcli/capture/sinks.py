@@ -1,4 +1,4 @@
-"""Sinks for a capture's exchanges and events: as values, or as lines of JSON."""
+"""Sinks for exchanges and events: as values, or as lines of JSON."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ class Values(Sink):
         self.items.append(event)
 
     def taken(self) -> list[Item]:
-        """Return the exchanges and events since the last call. An exchange's own events are in its `failures`."""
+        """Return the exchanges and events since the last call. Events about an exchange are in its `failures`."""
         taken = self.items[:]
         self.items.clear()
         return taken
 
 
 class LineSink(Sink):
-    """Writes exchanges and events as lines of JSON. The core writes what it reads by itself; the rest goes between.
+    """Writes exchanges and events as lines of JSON. The core writes those that it reads by itself; the others are put
+    between.
 
     write, flush: called after each piece of the files; what was written is valid until `flush`.
     """
 
     as_text = True
-    learns = False  # writing a line does
+    learns = False  # writing a line learns them
 
     def __init__(self, write: Callable[[memoryview], Any] = id, flush: Callable[[], None] | None = None) -> None:
         self.write, self.flush = write, flush
@@ -55,7 +56,7 @@ class LineSink(Sink):
         self.put(event.line(), False)
 
     def put(self, line: bytes, exchange: bool) -> None:
-        """Put the line of an exchange or event after those that the core has written."""
+        """Add the line of an exchange or event after those that the core has written."""
         self.kept += exchange
         self.capture.engine.write(line)
 

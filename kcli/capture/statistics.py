@@ -1,7 +1,7 @@
-"""Counts of exchanges by group, for `kcli stats`.
+"""Counts exchanges by group, for `kcli stats`.
 
-Latencies go to a histogram (see `latency_buckets`). Memory does not grow with the capture: beyond MOST_GROUPS
-groups the rest is counted as one, the others.
+Latencies are counted in a histogram (see `latency_buckets`). Memory does not grow with the capture: beyond MOST_GROUPS
+groups, all others are counted as one.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ COLUMNS = (
 LINKED = frozenset({"client", "broker", "connection", "file"})
 MOST_GROUPS = 10_000
 MOST_CONNECTIONS = 100_000  # most connections with figures of TCP
-# groups that one exchange is counted in: this many, and more for each of its values
+# the most groups for one exchange: FEW_COMBINED, and MOST_COMBINED for each of its values
 FEW_COMBINED, MOST_COMBINED = 64, 16
-WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "interval": 10 * SECOND}  # nanoseconds, of times
-OTHERS = "others"  # the name of error codes beyond those counted by name
+WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "interval": 10 * SECOND}  # of times, in nanoseconds
+OTHERS = "others"  # stands for error codes beyond those counted by name
 
 
 @dataclass(slots=True)
 class Figures:
-    """Sums over a group's exchanges. least, most: latencies in microseconds; buckets: how many have which.
+    """Sums over the exchanges of a group. least, most: latencies in µs; buckets: exchanges by latency bucket.
 
-    produced, fetched: records of the `produces` Produce requests, of the answers to `fetches` Fetches and ShareFetches,
-    of which so many were `empty`. links: connections; None: not counted, or too many.
+    produced: records of the `produces` Produce requests; fetched: records in responses to the `fetches` Fetches and
+    ShareFetches, `empty` of which had none. links: connections; None if not counted, or too many.
     """
 
     exchanges: int = 0
@@ -108,7 +108,9 @@ class Figures:
             self.links = other.links | self.links if self.links else other.links
 
     def percentiles(self, shares: Sequence[float]) -> list[float | None]:
-        """Return the latencies (ms) below which shares (ascending) of the responses lie; None without a response."""
+        """Return the latencies (ms) below which these shares of the responses are. shares: ascending. None without a
+        response.
+        """
         count = sum(self.buckets.values())
         if not count:
             return [None] * len(shares)
@@ -125,19 +127,21 @@ class Figures:
 
     @property
     def records_per_request(self) -> float | None:
-        """Records of a Produce; in a group without one, those of a Fetch's answer. None: there is neither."""
+        """The mean number of records in a Produce; in a group without one, in a Fetch's response; None without
+        either.
+        """
         if self.produces:
             return self.produced / self.produces
         return self.fetched / self.fetches if self.fetches else None
 
     @property
     def empty_share(self) -> float | None:
-        """The share of Fetches that were answered without records; None without a Fetch."""
+        """The share of Fetches whose response has no records; None without a Fetch."""
         return self.empty / self.fetches if self.fetches else None
 
     @property
     def max_ms(self) -> float | None:
-        """The longest latency; None without an answer."""
+        """The longest latency (ms); None without a response."""
         return self.most / 1000 if self.buckets else None
 
     @property
@@ -148,8 +152,8 @@ class Figures:
 
 
 class TcpFigures(NamedTuple):
-    """Figures of TCP for connections. round_trip_ms: the least of their handshakes, None where none was seen.
-    retransmissions: segments with bytes that had come before. opened: how many handshakes were seen.
+    """Figures of TCP for connections. round_trip_ms: the least of their handshakes, None if none was captured.
+    retransmissions: segments with bytes that were captured before. opened: the number of captured handshakes.
     """
 
     round_trip_ms: float | None
@@ -157,18 +161,21 @@ class TcpFigures(NamedTuple):
     opened: int
 
 
-# The same of one connection, plain as there are many: the round trip in ns, -1: not known; retransmissions; handshakes.
+# The figures of one connection, plain as there are many: the round trip in ns (-1 if unknown); retransmissions;
+# handshakes.
 LinkTcp = tuple[int, int, int]
 
 
 def joined(found: Iterable[LinkTcp]) -> LinkTcp:
-    """Return the figures of all of them."""
+    """Return the sum of several connections' figures, with the least round trip."""
     trips, resent, opened = zip(*found, strict=True)
     return min((trip for trip in trips if trip >= 0), default=-1), sum(resent), sum(opened)
 
 
 class StatisticsRow(NamedTuple):
-    """group: by column; None: what is beyond MOST_GROUPS. tcp: of the group's connections; None: not known."""
+    """group: values by column; None for the groups beyond MOST_GROUPS. tcp: of the group's connections; None if
+    unknown.
+    """
 
     group: dict[str, Any] | None
     figures: Figures
@@ -179,8 +186,8 @@ class StatisticsSink(Sink):
     """Counts exchanges by group. added: groups counted by other processes."""
 
     def __init__(self, by: Sequence[str], interval: int = WIDTHS["interval"]) -> None:
-        """Count by columns. by: out of COLUMNS; "partition" has its topic in front of it. interval:
-        ns, for "interval".
+        """Prepare to count. by: columns out of COLUMNS; "partition" includes its topic. interval: ns, for
+        "interval".
         """
         wanted = [name for each in by for name in (("topic", "partition") if each == "partition" else (each,))]
         self.columns = tuple(dict.fromkeys(wanted))
@@ -199,7 +206,7 @@ class StatisticsSink(Sink):
         self.added: list[tuple[tuple[Any, ...] | None, Figures]] = []
         self.tcp: dict[str, LinkTcp] = {}
         self.kept = self.links = 0
-        self.too_many = False  # connections, to name those of each group
+        self.too_many = False  # there are too many connections to name those of each group
         self.counts: Any = None
         if chosen.topic is None and chosen.is_plain and chosen.where is None:
             self.counts = ExchangeCounts(self.bodies, self.by, self.widths, self.linked, self.scans, chosen)
@@ -215,7 +222,7 @@ class StatisticsSink(Sink):
         return self.kept + (0 if self.counts is None else int(self.counts.counted))
 
     def scans(self, api_key: int, version: int) -> Any:
-        """Return what `kcli.capture.tables.field_paths.scans` does, for the roles that are counted by."""
+        """Return the same as `kcli.capture.tables.field_paths.scans`, for the roles that columns need."""
         return () if not self.roles else scans(api_key, version, self.roles, self.bodies.dialect)
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
@@ -255,7 +262,7 @@ class StatisticsSink(Sink):
                 figures.links.add(exchange.connection)
 
     def figures(self, key: tuple[Any, ...] | None) -> Figures:
-        """Return the figures of a group, or those of the rest where there are too many groups."""
+        """Return the figures of a group, or those of the rest if there are too many groups."""
         known = self.groups.get(key)
         if known is None:
             key = key if len(self.groups) < MOST_GROUPS else None
@@ -263,7 +270,7 @@ class StatisticsSink(Sink):
         return known
 
     def named(self, exchange: Exchange) -> Named:
-        """Return the names in both sides of an exchange, as far as they are counted by."""
+        """Return the names in request and response that columns need."""
         found = Named({}, {}, {})
         api = self.bodies.api(exchange.api_key)
         if self.roles and api is not None:
@@ -297,10 +304,10 @@ class StatisticsSink(Sink):
             case _:
                 return [(exchange.connection,)]
 
-    # What came of it
+    # Results
 
     def rows(self) -> list[StatisticsRow]:
-        """Return a row for each group, by time if that is a column, else the largest first; the rest comes last."""
+        """Return a row for each group, by time if that is a column, else the largest first; the rest is last."""
         made: dict[tuple[Any, ...] | None, Figures] = {}
         for key, figures in [*self.counted(), *self.groups.items()]:
             shown = None if key is None else tuple(map(self.shown, self.key_columns, key))
@@ -328,11 +335,11 @@ class StatisticsSink(Sink):
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """Of a group's key: as `by`, a partition's topic in front of it."""
+        """The columns of a group's key: `by`, with the topic in front of a partition."""
         return tuple(name for each in self.by for name in (("topic", each) if each == "partition" else (each,)))
 
     def in_columns(self, key: tuple[Any, ...] | None) -> dict[str, Any] | None:
-        """Return a group's key by column, in the order that was asked for."""
+        """Return a group's key by column, in the order of the given columns."""
         if key is None:
             return None
         values = dict(zip(self.key_columns, key, strict=True))
@@ -350,7 +357,7 @@ class StatisticsSink(Sink):
                 yield key, figures
 
     def shown(self, column: str, value: Any) -> Any:
-        """Return a key's value for people."""
+        """Return a key's value as it is shown."""
         if column == "api":
             return self.bodies.name(value) or str(value)
         if column in self.widths:

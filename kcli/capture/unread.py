@@ -1,4 +1,4 @@
-"""Names the packets of a capture that hold no segment of TCP, with their counts."""
+"""Names the packets of a capture that have no TCP segment, with their counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from kcli.counting import counted
 from kcli.grammar.files.tunnels import unread_name
 
-MOST = 4  # names of what is in no tunnel
+MOST = 4  # most names of packets in no tunnel
 
 
 def unread_phrases(engine: Any) -> list[str]:
@@ -28,7 +28,7 @@ def unread_phrases(engine: Any) -> list[str]:
 
 
 def fragment_phrases(engine: Any) -> list[str]:
-    """Return a phrase about IP fragments whose datagram is not whole, with the reason, if there are any."""
+    """Return a phrase about IP fragments of incomplete datagrams, with the reason, if there are any."""
     if not engine.unjoined:
         return []
     joiner = engine.joiner

@@ -1,7 +1,7 @@
-"""Names that are wanted: lists of names and patterns, and what stands behind a "!", which is left out.
+"""Chooses names by lists and patterns; names after a "!" are left out.
 
 "orders,pay*" is either of them; "!audit" all but this; "orders*,!orders-dlq,orders-old" the first but neither of those
-behind the "!".
+after the "!".
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Wanted(Generic[T]):
-    """Names or numbers that are wanted, none for all, and those that are left out."""
+    """Names or numbers that are wanted (all if empty), and those that are left out."""
 
     named: tuple[T, ...] = ()
     left_out: tuple[T, ...] = ()
 
     def fits(self, value: T) -> bool:
-        """Return whether a value is wanted, as it is."""
+        """Return whether a value is wanted; patterns are not applied."""
         return (not self.named or value in self.named) and value not in self.left_out
 
 
 def is_pattern(name: str) -> bool:
-    """Return whether a wanted name is more than one name."""
+    """Return whether a wanted name is a list or pattern."""
     return SPECIAL.search(name) is not None
 
 
 @lru_cache(1 << 10)
 def wanted_in(text: str) -> Wanted[str]:
-    """Parse a list: names after the first "!" are left out."""
+    """Parse a list; names after the first "!" are left out."""
     named, left_out = list[str](), list[str]()
     words = named
     for word in text.split(","):
@@ -55,7 +55,7 @@ def wanted_in(text: str) -> Wanted[str]:
 
 
 def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
-    """Return whether a name is the one that is wanted, or fits the list or pattern. part: or has it in it."""
+    """Return whether a name is the wanted one, or matches the list or pattern. part: or contains it."""
     if name == wanted:
         return True
     if not is_pattern(wanted):
@@ -71,9 +71,9 @@ def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
 
 
 def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
-    """Return the keys of the APIs that are wanted, none for all.
+    """Return the keys of the wanted APIs; empty for all.
 
-    Raises UsageError if there is no such API, or none is left.
+    Raises UsageError for an unknown API, or if none is left.
     """
     named, left_out = numbers_in(names, known.api_key)
     if not left_out:
@@ -85,13 +85,13 @@ def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
 
 
 def error_choice(text: str) -> Wanted[int]:
-    """Return the error codes that are wanted. Raises UsageError if there is no such error."""
+    """Return the wanted error codes. Raises UsageError for an unknown error."""
     named, left_out = numbers_in([text], code_of)
     return Wanted(tuple(sorted(named)), tuple(sorted(left_out)))
 
 
 def numbers_in(names: Iterable[Name], number_of: Callable[[Name], int]) -> tuple[set[int], set[int]]:
-    """Return the API keys that lists name, and those that they exclude."""
+    """Return (the numbers in lists of names, the numbers that they exclude)."""
     named, left_out = set[int](), set[int]()
     for each in names:
         if isinstance(each, str):
@@ -104,7 +104,7 @@ def numbers_in(names: Iterable[Name], number_of: Callable[[Name], int]) -> tuple
 
 
 def code_of(name: Name) -> int:
-    """Return an error's code by its name, or by the code itself. Raises UsageError."""
+    """Return an error's code, from its name or the code as text. Raises UsageError."""
     error = str(name)
     found = find_error_code(error)
     if found is None and re.fullmatch(r"-?\d{1,5}", error):

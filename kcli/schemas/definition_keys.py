@@ -51,7 +51,7 @@ BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": F
 
 
 def coerce(raw: Raw, keys: dict[str, type] = MESSAGE_KEYS) -> None:
-    """Coerce the values of a definition in place, as Jackson does: texts to numbers and back, one value to a list of
+    """Convert the values of a definition in place, as Jackson does: texts to numbers and back, one value to a list of
     one; a null is removed like a missing key. Values that cannot be coerced (see `fits`) and unknown keys stay.
     """
     for key, kind in keys.items():

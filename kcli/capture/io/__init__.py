@@ -1,1 +1,1 @@
-"""Files of captures: recognized, read, written."""
+"""Recognizes, reads and writes capture files."""

@@ -1,6 +1,6 @@
 """The bytes of one capture file: opened, decompressed, and kept until they are used.
 
-A file is a path ("-": standard input) or a `Stream`; a stream that can't seek is read from its current position.
+A file is a path ("-" is standard input) or a `Stream`; a stream that can't seek is read from its current position.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.whole_file import WholeFile
 
-PACKED = 1 << 14  # bytes decompressed at a time: damage loses no more than these
+PACKED = 1 << 14  # bytes decompressed at a time, which are the most that damage loses
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
 
 
 class CaptureFile:
-    """One file's decompressed bytes; `data` has the unused ones."""
+    """The decompressed bytes of one file; `data` has the unused ones."""
 
     def __init__(self, path: str | Stream) -> None:
         self.name = name_of(path)
@@ -54,7 +54,7 @@ class CaptureFile:
         return raw
 
     def open_raw(self) -> Any:
-        """Open the bytes as they are stored; a subclass may take them from elsewhere."""
+        """Open the bytes as they are stored; a subclass may read them from elsewhere."""
         if isinstance(self.path, Stream):
             return self.path
         return StandardInput() if self.path == STDIN else WholeFile(self.path)
@@ -80,11 +80,11 @@ class CaptureFile:
 
     @property
     def place(self) -> int:
-        """The number of bytes read of the file itself, compressed or not; 0 for a pipe."""
+        """The number of bytes read from the file itself, compressed or not; 0 for a pipe."""
         return 0 if self.piped else int(self.raw.tell())
 
     def moved(self) -> int:
-        """Return how many bytes of the file itself were read since the last call."""
+        """Return the number of bytes read from the file itself since the last call."""
         before, self.reported = self.reported, self.place
         return self.reported - before
 
@@ -94,9 +94,10 @@ class CaptureFile:
         self.offset += count
 
     def fill(self) -> bool:
-        """Append more bytes to `data`; return False at the end. Broken compression ends it, too (`failure`).
+        """Append more bytes to `data`; return False at the end, which broken compression is, too (`failure`).
 
-        A stream that gives None (there is nothing yet) has not ended."""
+        A stream that returns None has no bytes yet, and has not ended.
+        """
         left = self.end - self.start
         room = self.room if left * 2 <= len(self.room) else bytearray(len(self.room) * 2)
         room[:left] = self.room[self.start : self.end]
@@ -111,16 +112,16 @@ class CaptureFile:
 
     @property
     def size(self) -> int:
-        """The file's size in bytes when it was opened; 0 where it has none that is known."""
+        """The file's size in bytes when it was opened; 0 if unknown."""
         return self.raw.size if isinstance(self.raw, WholeFile) else 0
 
     def expect(self, size: int) -> None:
-        """Set the size that the file had when it was first looked at."""
+        """Set the size that the file had when its first packet was read."""
         if isinstance(self.raw, WholeFile):
             self.raw.size = max(self.raw.size, size)
 
     def cut_meanwhile(self) -> str | None:
-        """Return the text about a file that another program has truncated since it was first looked at."""
+        """Return the message about a file that another program has truncated meanwhile; None if it has not."""
         return self.raw.cut() if isinstance(self.raw, WholeFile) else None
 
     def close(self) -> None:
@@ -140,10 +141,10 @@ def always() -> bool:
 
 
 class StandardInput(io.RawIOBase):
-    """The rest of standard input, whose beginning may have been looked at.
+    """The rest of standard input, whose first bytes may have been read already.
 
-    given_up: nobody waits for more, so that a thread which reads it ends; the main thread is interrupted instead.
-    is_worth_waiting: waits until there is more, and returns False where nobody waits for it; set by commands.
+    given_up: nobody waits for more bytes, so a thread that reads them ends; the main thread is interrupted instead.
+    is_worth_waiting: set by commands; waits until there are bytes, and returns False if nobody waits for them.
     """
 
     given_up = threading.Event()
@@ -153,7 +154,7 @@ class StandardInput(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        """Read what there is, see io.RawIOBase."""
+        """Read the bytes at hand; see io.RawIOBase."""
         if threading.current_thread() is not threading.main_thread() and not StandardInput.is_worth_waiting():
             return 0
         return cast(io.BufferedReader, sys.stdin.buffer).readinto1(room)
@@ -201,7 +202,7 @@ class Inflated(io.RawIOBase):
             if not self.input:
                 self.input = self.packed.read(PACKED) or b""
             if self.member.eof and not self.input.startswith(b"\x1f\x8b"):
-                return 0  # the end, or padding behind it, as tar and tapes leave
+                return 0  # the end, or padding after it, as from tar and tapes
             if not self.input:
                 raise EOFError("it ends in the middle")
             if self.member.eof:

@@ -1,4 +1,4 @@
-"""The captures in the files and directories that a command is given."""
+"""Finds the captures among the files and directories of a command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.errors import InputError
 
 T = TypeVar("T")
 ORDERS: tuple[Literal["big", "little"], ...] = ("big", "little")
-# What captures begin with: pcap with either clock, in the modified form, and pcapng.
+# The first bytes of captures: pcap with either clock, in its modified form, and pcapng.
 STARTS = frozenset(
     magic.to_bytes(4, order) for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A) for order in ORDERS
 )
@@ -21,7 +21,8 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def captures_in(files: Iterable[T]) -> tuple[T | str, ...]:
-    """Return the files; of a directory the captures in it and below, by name. Raises InputError if it has none.
+    """Return the files; in place of a directory, the captures in it and its subdirectories, by name. Raises InputError
+    for a directory without captures.
 
     files: paths, "-" for standard input, and open files.
     """
@@ -38,7 +39,7 @@ def captures_in(files: Iterable[T]) -> tuple[T | str, ...]:
 
 
 def is_capture(path: Path) -> bool:
-    """Return whether a file begins as a capture does, inside gzip or zstd, too. Raises OSError."""
+    """Return whether a file begins like a capture, also inside gzip or zstd. Raises OSError."""
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
@@ -54,5 +55,5 @@ def is_capture(path: Path) -> bool:
 
 
 def starts_capture(start: bytes) -> bool:
-    """Return whether these bytes are the start of a capture, or of a file in gzip or zstd, which may hold one."""
+    """Return whether these bytes begin a capture, or a file in gzip or zstd, which may hold one."""
     return start[:4] in STARTS or start[:4] == ZSTD or start[:2] == GZIP

@@ -1,4 +1,4 @@
-"""The file of each row of a record batch, while several captures are read as one."""
+"""Records the file of each row of a record batch, while several captures are read as one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcli.tables.arrays import Among, texts
 
 
 class FileMarks:
-    """The rows of a batch to come at which the file changes. Files go by their numbers, the first one's is 0."""
+    """The rows of the next batch at which the file changes. Files have numbers, from 0."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[int, int]] = [(0, 0)]  # (row, the file's number from there on)
@@ -20,12 +20,12 @@ class FileMarks:
         return self.marks[-1][1]
 
     def enter(self, number: int, row: int) -> None:
-        """Mark that the next packets, from row `row` on, are those of another file."""
+        """Note that the rows from `row` on belong to this file."""
         if number != self.marks[-1][1]:
             self.marks.append((row, number))
 
     def column(self, names: Sequence[str], count: int) -> Among:
-        """Return the file of each row of the batch as a column. names: of the files."""
+        """Return a column with the file of each row of the batch. names: of the files."""
         return Among(texts(names), self.numbers(count))
 
     def numbers(self, count: int) -> Any:

@@ -1,4 +1,4 @@
-"""Capture files read through an engine as one: in order of time, in pieces, skipping damage."""
+"""Reads capture files through an engine as one: in order of time, in pieces, skipping damage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PacketReader(Protocol):
         """Return the time (ns) of the first packet; None if it is not in these bytes."""
 
     def resume(self, data: memoryview) -> int:
-        """Return how many bytes of damage to pass over."""
+        """Return the number of damaged bytes to skip."""
 
 
 class CaptureEngine(Protocol):
@@ -41,11 +41,11 @@ class CaptureEngine(Protocol):
         """
 
     def finish(self) -> None:
-        """End all connections: there are no more packets."""
+        """End all connections, as there are no more packets."""
 
 
 class FileCursor:
-    """A file on its way through the engine. open_file: by its path."""
+    """A file that the engine is reading. open_file: opens a path."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class FileCursor:
         self.file: CaptureFile | None = None
         self.reader = new_reader()
         self.begun = False
-        self.size = 0  # size in bytes when the file was looked at
+        self.size = 0  # bytes, when the first packet was read
         self.first = self.look()
 
     def look(self) -> int:
-        """Return the time (ns) of the first packet; 0 for a file without any. Raises InputError: not a capture."""
+        """Return the time (ns) of the first packet; 0 for a file without any. Raises InputError if it is no capture."""
         self.file = self.open_file(self.path)
         self.size = self.file.size
         if is_piped(self.path):
@@ -74,7 +74,7 @@ class FileCursor:
             self.file = None
 
     def probe(self, file: CaptureFile) -> int:
-        """Return the time (ns) of the first packet, 0 without one. Raises InputError: not a capture."""
+        """Return the time (ns) of the first packet; 0 without any. Raises InputError if the file is no capture."""
         probe = self.new_reader()
         at = probe.peek(file.data)
         while at is None and probe.problem is None and file.end < (1 << 20) and file.fill():
@@ -93,7 +93,7 @@ class FileCursor:
             self.file = None
 
     def opened(self) -> CaptureFile:
-        """Return the file, opened at its start or where it was left."""
+        """Return the file, opened at its start, or at its current position."""
         if self.file is None:
             self.file = self.open_file(self.path)
             self.file.expect(self.size)
@@ -101,7 +101,7 @@ class FileCursor:
 
 
 def check_start(file: CaptureFile, probe: PacketReader) -> None:
-    """Raise InputError for a file that does not begin as a capture."""
+    """Raise InputError if a file does not begin like a capture."""
     if probe.problem is not None and probe.problem.startswith("starts with"):
         raise no_capture(probe.problem, file)
     if len(file.data) < 24:
@@ -113,7 +113,7 @@ def no_capture(problem: str, file: CaptureFile) -> InputError:
     from kcli.file_kinds import recognized
 
     kind = recognized(file.data)
-    known = kind is not None and "capture" not in kind  # not the first bytes of one
+    known = kind is not None and "capture" not in kind  # the bytes do not begin a capture themselves
     inside = "" if file.stream is file.raw else ", once it is decompressed"
     return InputError(f"not a capture: {problem} {f'({kind}{inside})' if known else EXPECTED}", file=file.name)
 
@@ -167,7 +167,7 @@ def drive(
 
 
 def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketReader]) -> int | None:
-    """Return the time (ns) of the earliest file's first packet; None if no file can be read twice, or has one."""
+    """Return the time (ns) of the earliest file's first packet; None if no file has one, or can be read twice."""
     found = list[int]()
     for number, path in enumerate(paths):
         try:
@@ -185,7 +185,8 @@ def take_turns(
     entered: Callable[[int], None],
     paused: Callable[[int], None],
 ) -> None:
-    """Read a heap's files by time, packet by packet if need be, until the first one has no whole packet at hand.
+    """Read the files of a heap by time, packet by packet if necessary, until the first one has no complete packet at
+    hand.
 
     Captures taken on several brokers at the same time need a turn for each packet, so a turn has to be cheap.
     """
@@ -210,8 +211,8 @@ def take_turns(
 
 
 def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:
-    """Yield (number, source, ns up to which to read it) of a heap's first source, as long as there is one with packets
-    up to `until`. The caller puts the source back if there is more.
+    """Yield (number, source, ns up to which to read it) for the first source of a heap, while it has packets up to
+    `until`. The caller adds the source again if it has more.
     """
     while queue and queue[0][0] <= until:
         _, number, source = heapq.heappop(queue)
@@ -226,7 +227,9 @@ def run_source(
     failures: list[InputError],
     moved: Callable[[int], None],
 ) -> Iterator[int | None]:
-    """Read a file up to `limit`; the last thing yielded is the time of its next packet where that stopped it."""
+    """Read a file up to `limit`; the last value yielded is the time of its next packet if the limit stopped it, else
+    None.
+    """
     file, reader = source.opened(), source.reader
     while True:
         used, why = engine.run(reader, file.data, limit)
@@ -250,7 +253,7 @@ def run_source(
 def skip_damage(
     source: FileCursor, file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]
 ) -> bool:
-    """Skip bytes that are no packet, up to the next packet. False: the file is no capture at all."""
+    """Skip bytes that are no packet, up to the next packet; return False if the file is no capture at all."""
     problem = source.reader.problem or ""
     if problem.startswith("starts with"):
         failures.append(no_capture(problem, file))

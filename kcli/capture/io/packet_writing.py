@@ -1,7 +1,7 @@
-"""Writes bytes read from a connection to a pcapng file, as packets that would have carried them.
+"""Writes bytes read from a connection to a pcapng file, as packets that could have carried them.
 
-IP and TCP headers with checksums are made up, with a handshake at the start and a FIN or RST at the end;
-acknowledgements come only with these packets.
+IP and TCP headers with checksums are made up, with a handshake at the start and a FIN or RST at the end; there are no
+packets with only an acknowledgement in between.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RAW = 101  # LINKTYPE_RAW: the packet begins with its IP header
 MOST_PAYLOAD = 65_000  # bytes: a packet's length has 16 bits
 TIME_TO_LIVE, TCP, WINDOW = 64, 6, 65_535
 SEGMENT = 20  # bytes of TCP's header
-IPV4 = struct.Struct(">BBHHHBBH4s4s HHIIBBHHH")  # with TCP's
+IPV4 = struct.Struct(">BBHHHBBH4s4s HHIIBBHHH")  # with the TCP header
 IPV6 = struct.Struct(">IHBB16s16s HHIIBBHHH")
 
 
@@ -33,7 +33,7 @@ def file_start(interface: str) -> bytes:
 
 
 class PacketStream:
-    """One connection as packets: each method returns blocks of a pcapng file. Times: ns since 1970."""
+    """One connection as packets: each method returns blocks of a pcapng file. Times are ns since 1970."""
 
     def __init__(self, client: Endpoint, server: Endpoint) -> None:
         ends = [ipaddress.ip_address(host.partition("%")[0]) for host, _ in (client, server)]
@@ -65,7 +65,7 @@ class PacketStream:
         return b"".join(part for piece in pieces for part in self.parts(direction, ns, piece, PSH | ACK))
 
     def end(self, direction: Direction, ns: int) -> bytes:
-        """Return the FIN of one direction; nothing where it has ended before."""
+        """Return the FIN of one direction; b"" if it has ended before."""
         if not self.open[direction]:
             return b""
         self.open[direction] = False
@@ -74,14 +74,14 @@ class PacketStream:
         return made
 
     def reset(self, direction: Direction, ns: int) -> bytes:
-        """Return a RST of one direction; nothing where both have ended."""
+        """Return a RST of one direction; b"" if both have ended."""
         if not any(self.open):
             return b""
         self.open = [False, False]
         return self.packet(direction, ns, RST | ACK)
 
     def packet(self, direction: Direction, ns: int, flags: int, comment: str = "") -> bytes:
-        """Return a block with a packet that has no data."""
+        """Return a block with a packet without data."""
         return b"".join(self.parts(direction, ns, b"", flags, comment))
 
     def parts(

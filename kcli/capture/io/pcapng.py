@@ -1,7 +1,7 @@
-"""The blocks of a pcapng file, as they are written: a section, interfaces, packets with times in nanoseconds.
+"""Makes the blocks of a pcapng file: a section, interfaces, packets with times in nanoseconds.
 
-Source: draft-ietf-opsawg-pcapng. Written with `struct`, as every piece of live traffic is;
-kcli.grammar.files.capture_formats reads it.
+Source: draft-ietf-opsawg-pcapng. `struct` is used, as every piece of live traffic is written;
+kcli.grammar.files.capture_formats has the grammar for reading.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def section_block() -> bytes:
 
 
 def interface_block(link: int, name: str | None = None) -> bytes:
-    """Return the block of an interface of a LINKTYPE_, with times in nanoseconds."""
+    """Return the block of an interface with times in nanoseconds. link: a LINKTYPE_."""
     named = () if name is None else ((NAME, name.encode()),)
     return block(INTERFACE, struct.pack("<HHI", link, 0, 0) + options(*named, (RESOLUTION, b"\t")))
 

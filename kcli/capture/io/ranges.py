@@ -1,6 +1,6 @@
-"""A capture file in parts, for readers that share a file: a part has the packets that begin in a range of its bytes.
+"""Splits a capture file for readers that share it: a part has the packets that begin in a range of its bytes.
 
-Only plain pcap can be cut: the reader of a later part looks for the first position from which packets follow each
+Only plain pcap can be split: the reader of a later part searches for the first position at which packets follow each
 other. A pcapng or compressed file is one part.
 """
 
@@ -21,7 +21,7 @@ PROBED = 1 << 20  # bytes searched for a packet's start
 
 
 class RangePacket(NamedTuple):
-    """A packet. connection: the same bytes for both directions of a connection, empty where there is no TCP."""
+    """A packet. connection: the same bytes for both directions of a connection, b"" without TCP."""
 
     ns: int
     link: int
@@ -31,7 +31,7 @@ class RangePacket(NamedTuple):
 
 
 def cut(path: str, size: int) -> list[tuple[int, int | None]]:
-    """Return ranges (start, end) of about `size` bytes for `rows`; one without an end where the file can't be cut."""
+    """Return ranges (start, end) of about `size` bytes for `rows`; one without an end if the file can't be split."""
     whole = Path(path).stat().st_size
     with Path(path).open("rb") as file:
         plain = file.read(4) in pcap_magic
@@ -45,7 +45,7 @@ def cut(path: str, size: int) -> list[tuple[int, int | None]]:
 def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[RangePacket]:
     """Yield the packets whose records begin in `start` to `end` (excluded), in the file's order.
 
-    Adjacent ranges give every packet once. Damage is passed over. Raises InputError: not a capture.
+    Adjacent ranges have every packet once. Damage is skipped. Raises InputError if the file is no capture.
     """
     file = CaptureFile(path)
     try:
@@ -61,7 +61,7 @@ def skip_to(file: CaptureFile, reader: Any, start: int) -> bool:
     while len(file.data) < HEADER and file.fill():
         pass
     reader.rows(file.data[:HEADER])
-    file.raw.seek(start - 1)  # `resume` looks behind the first byte
+    file.raw.seek(start - 1)  # `resume` searches after the first byte
     file.start = file.end = 0
     file.offset = start - 1
     while len(file.data) < PROBED and file.fill():

@@ -1,1 +1,1 @@
-"""Frames, connections and exchanges of Kafka on ordered bytes."""
+"""Reads Kafka's frames, connections and exchanges from ordered bytes."""

@@ -26,8 +26,8 @@ SPARE = 4  # bytes after a message that are tolerated: librdkafka sends up to th
 
 
 def records_hook(form: str, secrets: bool) -> RecordsText | None:
-    """Return a function that makes text of records fields, with one budget for an exchange; None if only their sizes or
-    bytes are shown.
+    """Return a function that makes text of records fields within one budget for each exchange; None if text shows only
+    their sizes or bytes.
     """
     if form not in ("batches", "full"):
         return None
@@ -46,8 +46,8 @@ class Bodies:
     def __init__(
         self, dialect: str | None = None, records: str = "none", annotated: bool = True, secrets: bool = False
     ) -> None:
-        """Prepare the codecs. annotated: values, too, have topic names beside ids. secrets: text shows them; values
-        always do.
+        """Prepare the codecs. annotated: values also have topic names beside ids. secrets: text shows them; values
+        always have them.
         """
         self.dialect = dialect
         self.annotated = annotated
@@ -68,11 +68,11 @@ class Bodies:
         }
 
     def api(self, api_key: int) -> Api | None:
-        """Return the API of that key in the tables; None if there is none."""
+        """Return the API with this key in the tables; None if there is none."""
         return self.apis.get(api_key)
 
     def name(self, api_key: int) -> str | None:
-        """Return an API's name as in a broker's log: "FETCH"."""
+        """Return an API's name as in a broker's log, "FETCH"; None for an unknown key."""
         api = self.apis.get(api_key)
         return api.log_name if api else None
 
@@ -81,11 +81,11 @@ class Bodies:
         return dumps(catalog(self.dialect).error_name(code)).encode()
 
     def errors_text(self, response: bytes) -> bytes:
-        """Return the end of an exchange's line: the names of the errors in its response (JSON text)."""
+        """Return the end of an exchange's line: the names of the errors in its response. response: JSON text."""
         return b',"errors":[%b]}\n' % b",".join(map(self.error_name, codes_in(response)))
 
     def knows(self, api_key: int, version: int) -> bool:
-        """Return whether the tables have that API in that version."""
+        """Return whether the tables have this API in this version."""
         api = self.apis.get(api_key)
         return api is not None and version in api.versions
 
@@ -120,7 +120,7 @@ class Bodies:
         return messages.request(PRODUCE, version, self.dialect).select(["acks?"]).head
 
     def teaches(self, api_key: int, version: int) -> bool:
-        """Return whether exchanges of a version may have topic names beside their ids."""
+        """Return whether exchanges of an API's version may have topic names beside topic ids."""
         found = self.naming.get((api_key, version))
         if found is None:
             sides = (messages.request, messages.response) if self.knows(api_key, version) else ()
@@ -132,12 +132,12 @@ class Bodies:
     # Values
 
     def read_header(self, frame: bytes) -> dict[str, Any]:
-        """Decode a request header, with requestApiKeyName. Raises DecodeError."""
+        """Return a request's header, with requestApiKeyName. Raises DecodeError."""
         header = self.codecs(frame)[0].read(frame)[0]
         return header | {"requestApiKeyName": self.name(header["requestApiKey"])}
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
-        """Decode a request body. Raises DecodeError."""
+        """Return a request's body. Raises DecodeError."""
         self.check(frame)
         header, body = self.codecs(frame)
         return self.named(body, body.read_whole(frame, header.skip(frame)))
@@ -148,7 +148,7 @@ class Bodies:
             raise frames.unknown_version(*api_of(frame), self.dialect)
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
-        """Decode a response body, by key and version of its request. Raises DecodeError."""
+        """Return a response's body, by API key and version of its request. Raises DecodeError."""
         codec, start = self.response_codec(frame, api_key, version)
         return self.named(codec, codec.read_whole(frame, start))
 
@@ -169,7 +169,7 @@ class Bodies:
         return found
 
     def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
-        """Return the codec of a response's body, and where the body begins."""
+        """Return the codec of a response's body, and the offset of the body."""
         found = self.answers.get((api_key, version))
         if found is not None:
             return found[1], found[0].skip(frame)
@@ -178,12 +178,12 @@ class Bodies:
         header = messages.response_header(api_key, version, self.dialect)
         start = header.skip(frame)
         body = frames.response_codec(frame, start, api_key, version, self.dialect, strict=True)
-        if api_key != API_VERSIONS:  # its answer may have another version than the request
+        if api_key != API_VERSIONS:  # its response may have another version than the request
             self.answers[api_key, version] = header, body
         return body, start
 
     def answer_codec(self, frame: bytes, api_key: int, version: int, request: bytes) -> tuple[MessageCodec, int]:
-        """Return what `response_codec` does; the codec of an envelope gets its inner API from the request's frame."""
+        """Return the same as `response_codec`; the codec of an envelope gets its inner API from the request's frame."""
         codec, start = self.response_codec(frame, api_key, version)
         if api_key == ENVELOPE and self.request_decodes(request):
             from kcli.grammar.envelopes import EnvelopeCodec
@@ -194,7 +194,7 @@ class Bodies:
 
     @property
     def secrets(self) -> bool:
-        """Return whether text shows them."""
+        """True if text shows secrets."""
         return bool(self.form["secrets"])
 
     def hides(self, api_key: int, version: int) -> bool:
@@ -233,7 +233,7 @@ class Bodies:
         return (head, asked, answer), errors
 
     def header_text(self, frame: bytes) -> tuple[bytes, int]:
-        """Return a request header's JSON text, and where the body begins. Raises DecodeError."""
+        """Return a request header's JSON text, and the offset of the body. Raises DecodeError."""
         text, end = self.codecs(frame)[0].json(frame)
         closing = self.closings.get(frame[:2])
         if closing is None:
@@ -247,17 +247,17 @@ class Bodies:
         return self.codecs(frame)[1].json(frame, start, **self.form)[0]
 
     def response_text(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
-        """Return a response body's JSON text, by key and version of its request. Raises DecodeError.
+        """Return a response body's JSON text, by API key and version of its request. Raises DecodeError.
 
-        request: its frame, which says what an envelope's response has inside.
+        request: its frame, which determines the message inside an envelope's response.
         """
         codec, start = self.answer_codec(frame, api_key, version, request)
         return codec.json(frame, start, **self.form)[0]
 
-    # Judging bytes
+    # Tests of bytes
 
     def has_header(self, frame: bytes) -> bool:
-        """Return whether a request of any version begins with a header that can be read."""
+        """Return whether a request of any version begins with a readable header."""
         try:
             self.read_header(frame)
         except DecodeError:
@@ -265,7 +265,7 @@ class Bodies:
         return True
 
     def request_fits(self, frame: bytes) -> bool:
-        """Return whether a request of a known version takes up all of these bytes."""
+        """Return whether these bytes are exactly one request of a known version."""
         if len(frame) < 4 or not self.knows(*api_of(frame)):
             return False
         header, body = self.codecs(frame)
@@ -289,7 +289,7 @@ class Bodies:
         return True
 
     def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
-        """Return whether these bytes are a whole response to a request of that key and version."""
+        """Return whether these bytes are exactly one response to a request with this API key and version."""
         if not self.knows(api_key, version):
             return len(frame) >= 4
         try:
@@ -304,7 +304,7 @@ def has_field(fields: tuple[Field, ...], name: str) -> bool:
 
 
 def fills(codec: MessageCodec, frame: bytes, start: int) -> bool:
-    """Return whether the message ends with the frame, or at most SPARE bytes before it, as with some clients."""
+    """Return whether the message ends with the frame, or at most SPARE bytes before, as from some clients."""
     if codec.variants:
         return codec.fit(frame, start)[2] == len(frame)
     return len(frame) - codec.skip(frame, start) <= SPARE

@@ -1,4 +1,4 @@
-"""The capture's timestamps as text and back: nanoseconds since 1970, UTC."""
+"""Times of a capture as text and back: nanoseconds since 1970, UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kcli.calendar import EPOCH
 from kcli.errors import UsageError
 
 SECOND = 1_000_000_000
-LAST_NS = (1 << 63) - 1  # in 2262: later times count as this one, as in a capture
+LAST_NS = (1 << 63) - 1  # in 2262; a later time becomes this one, as in a capture
 LAST = 253402300799  # 9999-12-31T23:59:59Z
 UNITS = {
     "ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND,
@@ -19,7 +19,7 @@ UNITS = {
 NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
 PART = rf"{NUMBER} ?(ns|us|µs|ms|s|min|m|h|d)(?![a-z])"
 CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")  # a time without a date
-ZONED = re.compile(r"(.*\d) +([A-Za-z][\w+/-]*)")  # a time with the name of its zone
+ZONED = re.compile(r"(.*\d) +([A-Za-z][\w+/-]*)")  # a time with a zone's name
 HALF_A_DAY = 43200 * SECOND
 
 
@@ -41,14 +41,14 @@ def milliseconds(ns: int) -> float:
 
 
 def parse_instant(when: str | float | datetime) -> int:
-    """Return the ns of an ISO 8601 time, a datetime (UTC without a zone), or seconds since 1970. Raises UsageError."""
+    """Return the ns since 1970 of an ISO 8601 time, a datetime (UTC without a zone), or seconds since 1970. Raises
+    UsageError.
+    """
     return max(-LAST_NS, min(nanoseconds(when), LAST_NS))
 
 
 def nanoseconds(when: str | float | datetime) -> int:
-    """Return ns since 1970. A time without a zone is UTC; a number, or a text that is one, are seconds. Raises
-    UsageError.
-    """
+    """Return ns since 1970. A time without a zone is UTC; a number is seconds, also as text. Raises UsageError."""
     at = when
     if not isinstance(at, datetime):
         try:
@@ -77,7 +77,7 @@ def exact(seconds: str) -> int:
 
 
 def parse_duration(text: str, unit: str) -> int:
-    """Return the ns of "10ms", "1.5s" or "1m30s". unit: of a number without one. Raises UsageError."""
+    """Return the ns of "10ms", "1.5s" or "1m30s". unit: that of a number without one. Raises UsageError."""
     bare = text.strip().lower()
     if re.fullmatch(NUMBER, bare):
         return exact(bare) * UNITS[unit] // SECOND
@@ -87,9 +87,9 @@ def parse_duration(text: str, unit: str) -> int:
 
 
 def parse_local_instant(when: str, begin: Callable[[], int]) -> int:
-    """Return the ns of a time as people write it: in the forms of `parse_instant`, with a zone's name, or without a
-    day. "09:14:02", "2026-11-21 10:14:02 Europe/Berlin", "10:14 local". A time without a zone is UTC; one without a day
-    is the first one that is not 12 hours before `begin()` (ns). Raises UsageError.
+    """Return the ns of a time in the forms of `parse_instant`, with a zone's name, or without a day: "09:14:02",
+    "2026-11-21 10:14:02 Europe/Berlin", "10:14 local". A time without a zone is UTC. A time without a day is the first
+    such time that is at most 12 hours before `begin()` (ns). Raises UsageError.
     """
     found = ZONED.fullmatch(when.strip())
     zone = UTC if found is None else zone_of(found[2])
@@ -113,7 +113,7 @@ def at_clock(day: date, clock: time, zone: tzinfo | None) -> int:
 
 
 def datetime_in(text: str, zone: tzinfo | None) -> datetime:
-    """Return a time in a zone. zone: None for that of this machine. Raises UsageError."""
+    """Return a time in a zone. zone: None for this machine's. Raises UsageError."""
     try:
         return datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -121,7 +121,7 @@ def datetime_in(text: str, zone: tzinfo | None) -> datetime:
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """Return the zone of that name; None: that of this machine. Raises UsageError."""
+    """Return the zone with this name; None for "local", this machine's. Raises UsageError."""
     if name.lower() == "local":
         return None
     if name.upper() in ("UTC", "Z"):

@@ -1,14 +1,15 @@
-"""One connection: reads frames from its two streams, and pairs them to exchanges. The rules:
+"""Reads frames from the two streams of a connection, and pairs them to exchanges. The rules:
 
-- The client is who connected, or who was found to send requests, or who does not have a port that was pinned.
-- A connection whose client's first bytes make no request is not Kafka, TLS if they look like it: counted, not read. So
-  is one in which nothing proves to be Kafka's (kafka_probe.py); until then what comes out of it is held back.
-- Responses answer requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
-- After a SaslHandshake v0 the frames are raw tokens, each way in turn, until a frame is a request again.
-- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length says where the
-  next one starts if the loss ends within it; if not, the stream is searched for one.
-- After a loss on the server's side, an answer to a later request means that the earlier ones' answers were lost.
-- Every byte ends in an exchange or an event.
+- The client is the end that connected, or that was found to send requests, or that does not have a pinned port.
+- A connection whose client does not begin with a request is not Kafka's (it is TLS if it looks like it), and is only
+  counted. So is one in which nothing proves to be Kafka's (kafka_probe.py); until then its exchanges and events
+  are held back.
+- Responses match requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
+- After a SaslHandshake v0 the frames are raw tokens, in turn from each end, until a frame is a request again.
+- Bytes missing from a capture (a gap, or a cut packet) damage the frame that they belong to. If the loss ends within
+  that frame, its length gives the start of the next one; if not, the stream is searched for it.
+- After a loss on the server's side, a response to a later request means that earlier responses were lost.
+- Every byte is in an exchange or an event.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
 from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
 
-LARGEST_ODD = 1 << 16  # longest first frame that is passed over, in bytes
+LARGEST_ODD = 1 << 16  # longest first frame that is skipped, in bytes
 
 
 class CapturedConnection(ConnectionState):
-    """Takes ordered bytes of both directions (0 and 1: the two ends), losses, and the end of the connection."""
+    """Receives ordered bytes of both directions (0 and 1, the two ends), losses, and the connection's end."""
 
     def restore(self, *state: Any) -> None:
         super().restore(*state)
@@ -60,7 +61,7 @@ class CapturedConnection(ConnectionState):
         stream.offset += size
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """Note that bytes of end `d` are missing from the capture. count: how many, 0 if unknown."""
+        """Note that bytes of end `d` are missing from the capture. count: their number, 0 if unknown."""
         stream = self.streams[d]
         stream.ns = ns
         self.began = self.began or ns
@@ -74,7 +75,9 @@ class CapturedConnection(ConnectionState):
         stream.offset += count
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
-        """End the connection, or the capture. extra: bytes counted elsewhere once the connection was not Kafka's."""
+        """End the connection, or the capture. extra: bytes that were counted elsewhere since the connection was not
+        Kafka's.
+        """
         if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
             first = self.streams[self.client].buffer if self.client is not None else b""
             refuse(self, start_text(first) if first and self.streams[self.client or 0].synced else NOTHING)
@@ -109,7 +112,7 @@ class CapturedConnection(ConnectionState):
             d = self.client
         self.read(d)
         if d == self.client:
-            self.read(1 - d)  # answers that came before their request was found
+            self.read(1 - d)  # responses that came before their request was found
 
     def greet(self, d: int) -> bool:
         """Return whether a request has been found: the client's first bytes, if they were captured from the start."""
@@ -125,7 +128,7 @@ class CapturedConnection(ConnectionState):
     def greet_oddly(self, stream: FrameStream) -> bool | None:
         """Return whether requests may follow the client's first bytes, which are no request.
 
-        None: too few bytes so far.
+        Return None if there are too few bytes so far.
         """
         start = stream.buffer
         if token_mechanism(start[PREFIX:]):
@@ -142,7 +145,7 @@ class CapturedConnection(ConnectionState):
     def is_unknown_request(self, start: bytearray) -> bool | None:
         """Return whether the client begins with a request of an unknown API, and the response matches it.
 
-        None: no response yet.
+        Return None if there is no response yet.
         """
         assert self.client is not None
         answer = self.streams[1 - self.client].buffer[PREFIX : 2 * PREFIX]
@@ -151,7 +154,7 @@ class CapturedConnection(ConnectionState):
         return len(answer) == PREFIX or None
 
     def passes_odd_frame(self, stream: FrameStream) -> bool | None:
-        """Skip a first frame that is no Kafka request if requests follow it; None: not known yet."""
+        """Skip a first frame that is no request of Kafka's if requests follow it; None if that is not known yet."""
         size = stream.frame_size() or 0
         if not 0 < size <= LARGEST_ODD or self.odd_frame:
             return False
@@ -185,7 +188,7 @@ class CapturedConnection(ConnectionState):
             self.take_frame(d, frame, offset)
 
     def take_frame(self, d: int, frame: bytes, offset: int) -> None:
-        """Take in a whole frame of end `d`. offset: of its length, in that end's bytes."""
+        """Process a whole frame of end `d`. offset: of its length, in that end's bytes."""
         if d == self.client:
             add_request(self, frame, offset)
         else:
@@ -198,5 +201,7 @@ class CapturedConnection(ConnectionState):
 
 
 def start_text(start: bytes | bytearray) -> str:
-    """Name the protocol that a foreign connection begins with, without its bytes: these may be a password."""
+    """Return the protocol with which a connection begins that is not Kafka's. Its bytes are not shown, as they may be a
+    password.
+    """
     return protocol_of(start) or "begins with no request of Kafka's"

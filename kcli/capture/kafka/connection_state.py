@@ -1,6 +1,6 @@
 """The state of a connection: its streams, waiting requests and findings so far, and its output.
 
-The compiled engine reads steady connections itself: it takes their state over, and hands it back.
+The compiled engine reads steady connections itself: it takes over their state, and hands it back.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.grammar.request_start import PREFIX, client_id_of
 
-TWIN = "#"  # separates an end from a connection's number, where several connections have the same two ends
+TWIN = "#"  # separates an end from a connection's number, if several connections have the same two ends
 PENDING = tuple(each.name for each in fields(Pending))
-PLENTY = 256  # waiting requests beyond which a connection is not steady
-MUCH = 1 << 18  # ... and bytes that it holds: handing them over has to cost little
-LONGEST_KNOWN = 64  # bytes of a client id that is remembered
+PLENTY = 256  # waiting requests; a connection with more is not steady
+MUCH = 1 << 18  # bytes held; a connection with more is not steady, as a handover has to be cheap
+LONGEST_KNOWN = 64  # longest client id that is remembered, in bytes
 UNKNOWN = "a request of an unknown API or version"
 
 
@@ -49,17 +49,19 @@ class ConnectionState:
         self.trial: Trial | None = Trial()  # None: the connection is proved to be Kafka's
         self.searched = False  # the first request had to be searched for
         self.spoke = False  # a request was found
-        self.odd_frame = False  # the first frame was passed over
-        self.tokens = False  # SASL tokens stand where requests did
-        self.lossy = False  # an answer may be missing
-        self.foreign: str | None = None  # why this is not Kafka
+        self.odd_frame = False  # the first frame was skipped
+        self.tokens = False  # SASL tokens are sent in place of requests
+        self.lossy = False  # a response may be missing
+        self.foreign: str | None = None  # why this connection is not Kafka's
         self.began = 0
-        self.answered = 0  # when the latest response was whole (ns); 0: no response so far
+        self.answered = 0  # when the latest response was complete (ns); 0 without responses
         self.client_id = b""  # the client id of an answered request
 
     @property
     def steady(self) -> bool:
-        """The connection is steady: frames follow each other in both directions, and each answer has its request."""
+        """True if the connection is steady: frames follow each other in both directions, and each response has its
+        request.
+        """
         return (
             self.trial is None and not self.tokens and not self.lossy and self.foreign is None
             and all(stream.synced and not stream.skip for stream in self.streams)
@@ -68,7 +70,7 @@ class ConnectionState:
 
     @property
     def fresh(self) -> bool:
-        """The connection's first bytes are still to come, and none are missing."""
+        """True if the connection's first bytes are still to come, and none are missing."""
         return (
             self.client is not None and self.foreign is None and self.trial is not None and not self.trial.lossy
             and all(stream.synced and not stream.received for stream in self.streams)
@@ -96,8 +98,8 @@ class ConnectionState:
         """Take over a steady connection with its requests and partial frames.
 
         pending: the fields of Pending. heard: when each end last sent bytes. proved: an exchange was read to its last
-        byte. begun: when the first bytes of the buffers came. answered: when the latest response was whole. client_id:
-        the client id of an answered request; b"": unknown.
+        byte. begun: when the first bytes of the buffers came. answered: when the latest response was complete.
+        client_id: the client id of an answered request; b"" if unknown.
         """
         self.answered = answered
         self.client_id = client_id or self.client_id
@@ -112,8 +114,8 @@ class ConnectionState:
             self.trial = None
 
     def release(self) -> tuple[list[tuple[Any, ...]], list[bytes], tuple[int, int], tuple[int, int], int, bytes]:
-        """Hand over a steady connection's state: waiting requests, partial frames, the times of their last and first
-        bytes, the time of the latest response, and the client id.
+        """Return a steady connection's state and forget it: waiting requests, partial frames, the times of their last
+        and first bytes, the time of the latest response, and the client id.
         """
         pending = [tuple(getattr(each, name) for name in PENDING) for each in self.pending]
         buffers = [bytes(stream.buffer) for stream in self.streams]
@@ -145,7 +147,7 @@ class ConnectionState:
         """Return whether a frame of end `d` may have this length."""
         return self.least_size(d) <= size < LARGEST
 
-    # What comes out
+    # Output
 
     def put(self, item: Exchange | Event) -> None:
         """Emit an exchange or event, or hold it back until the connection is known to be Kafka's."""
@@ -155,7 +157,7 @@ class ConnectionState:
             self.trial.hold(item)
 
     def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
-        """Put out a request with its response, or without one (None). ns: the response's time."""
+        """Emit a request with its response, or without one (None). ns: the response's time."""
         assert request.frame is not None and self.client is not None
         if ns is None and not self.vouches_for(request):
             size = len(request.frame) + PREFIX
@@ -168,13 +170,13 @@ class ConnectionState:
         self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies, timing))
 
     def remember_client(self, request: Pending) -> None:
-        """Remember the client id of a request that was answered; one that is empty or too long is passed over."""
+        """Remember the client id of a request that was answered, unless it is empty or too long."""
         found = client_id_of(request.frame or b"") or b""
         self.client_id = found if 0 < len(found) <= LONGEST_KNOWN else self.client_id
 
     def vouches_for(self, request: Pending) -> bool:
-        """Return whether an unanswered request surely is a request: the tables have its version, or its client is
-        known. Anything else may be a password, so only its size is shown.
+        """Return whether an unanswered request certainly is one: the tables have its version, or its client is known.
+        Anything else may be a password, so only its size is shown.
         """
         known = self.bodies.knows(request.api_key, request.api_version)
         return known or bool(self.client_id and client_id_of(request.frame or b"") == self.client_id)
@@ -191,10 +193,10 @@ class ConnectionState:
         captured: bool = True,
         asked: Pending | None = None,
     ) -> None:
-        """Put out an event about bytes of end `d`.
+        """Emit an event about bytes of end `d`.
 
-        offset: the position of the first in that end's bytes. ns: None for the latest time. data: the bytes that could
-        not be decoded. asked: the request that they answer; None: unknown.
+        offset: of the first byte, in that end's bytes. ns: None for the latest time. data: the bytes that could not be
+        decoded. asked: the request to which they are the response; None if unknown.
         """
         sender = "client" if d == self.probable_client else "server"
         ns = self.streams[d].ns if ns is None else ns
@@ -212,7 +214,7 @@ class ConnectionState:
         self.event("undecodable", d, offset, count, why)
 
     def describe(self, request: Pending) -> str:
-        """Name a request in a reason by API, version and correlation id, if the tables have its API."""
+        """Describe a request in a reason: API, version and correlation id, if the tables have them."""
         api = self.bodies.api(request.api_key)
         if api is None or request.api_version not in api.versions:
             return UNKNOWN

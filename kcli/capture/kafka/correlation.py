@@ -1,4 +1,4 @@
-"""Pairs frames of a connection: requests wait for their responses, which name them by correlation id."""
+"""Pairs frames of a connection: a request waits for the response with its correlation id."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kcli.counting import counted
 from kcli.grammar.request_start import PREFIX
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
-UNANSWERED = 10_000  # most waiting requests; beyond it the oldest is put out
+UNANSWERED = 10_000  # most waiting requests; beyond it the oldest is emitted without a response
 MOST_IDS = 8  # most correlation ids in a reason
 
 
 def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
-    """Put out the requests that wait as exchanges without a response, and an event that lists them."""
+    """Emit the waiting requests as exchanges without a response, and an event that lists them."""
     whole = [request for request in connection.pending if request.frame is not None]
     for request in whole:
         connection.exchange(request, None, None)
@@ -39,7 +39,7 @@ def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
 
 
 def shown_ids(connection: ConnectionState, waiting: list[Pending]) -> Iterator[str]:
-    """Yield the correlation ids of the first requests that can be decoded; nothing is shown of others."""
+    """Yield the correlation ids of the first requests that can be decoded; other requests are not shown."""
     shown = [request for request in waiting[:MOST_IDS] if connection.bodies.request_decodes(request.frame or b"")]
     yield from (str(request.correlation_id) for request in shown)
     if shown and len(shown) < len(waiting):
@@ -47,7 +47,7 @@ def shown_ids(connection: ConnectionState, waiting: list[Pending]) -> Iterator[s
 
 
 def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
-    """Take in a frame of the client. offset: of its length, in the client's bytes."""
+    """Process a frame of the client. offset: of its length, in the client's bytes."""
     assert connection.client is not None
     ns = connection.streams[connection.client].ns
     if connection.tokens:
@@ -86,13 +86,13 @@ def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
 
 
 def is_request(connection: ConnectionState, frame: bytes) -> bool:
-    """Return whether a frame is a request to its last byte, and no SASL token."""
+    """Return whether a frame is exactly one request, and no SASL token."""
     whole = len(frame).to_bytes(4, "big") + frame
     return bool(plausible_request(whole, 0, connection.bodies)) and connection.bodies.request_fits(frame)
 
 
 def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None:
-    """Take in a frame of the server. offset: of its length, in the server's bytes."""
+    """Process a frame of the server. offset: of its length, in the server's bytes."""
     assert connection.client is not None
     server = 1 - connection.client
     ns = connection.streams[server].ns
@@ -124,7 +124,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
 
 
 def pass_unanswered(connection: ConnectionState, number: int) -> None:
-    """Put out the requests before an answered one without a response, as their responses were lost."""
+    """Emit the requests before an answered one as exchanges without a response, as their responses were lost."""
     for request in connection.pending.before(number):
         if request.frame is not None:
             connection.exchange(request, None, None)

@@ -1,4 +1,4 @@
-"""The error codes in a message, wherever they stand."""
+"""Finds all error codes in a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events: every byte of a capture is in an exchange or in an event."""
+"""Events: every byte of a capture is in an exchange or an event."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Link:
 
 @dataclass(slots=True, repr=False)
 class Event:
-    """Bytes that are in no exchange, or a missing answer.
+    """Bytes that are in no exchange, or a missing response.
 
-    kind: see Kind. offset: bytes from the start of that direction of the connection as captured, or from the start of
-    the file where there is no connection. size: bytes. data: those bytes, for what could not be decoded.
+    kind: see Kind. offset: in that direction of the connection as captured, or in the file if there is no connection.
+    size: bytes. data: the bytes, if they could not be decoded.
     """
 
     kind: Kind
@@ -42,8 +42,8 @@ class Event:
     sender: str | None = None
     file: str | None = None
     data: bytes | None = None
-    hidden: bool = False  # the bytes may hold a secret: `line` shows only their number
-    captured: bool = True  # `size` counts captured bytes; False: bytes that are missing, or are in an exchange, too
+    hidden: bool = False  # the bytes may hold a secret, so `line` shows only their number
+    captured: bool = True  # `size` counts captured bytes; False: the bytes are missing, or also in an exchange
 
     def __repr__(self) -> str:
         text = f"{self.kind} {self.timestamp} {self.connection or self.file}: {self.size} bytes: {self.reason}"
@@ -53,16 +53,16 @@ class Event:
 
     @property
     def time(self) -> datetime:
-        """UTC, to the microsecond; `ns` has the rest."""
+        """The time in UTC, to the microsecond; `ns` is exact."""
         return moment(self.ns)
 
     @property
     def timestamp(self) -> str:
-        """ISO 8601, UTC, to the microsecond."""
+        """The time as ISO 8601, in UTC, to the microsecond."""
         return instant(self.ns)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the members of its line of JSON."""
+        """Return the members of the event's line of JSON."""
         made: dict[str, Any] = {"event": self.kind, "connection": self.connection, "timestamp": self.timestamp}
         made |= {"offset": self.offset, "bytes": self.size, "reason": self.reason}
         for name in ("sender", "file"):

@@ -1,4 +1,4 @@
-"""Exchanges: a request with its response, decoded when first asked for."""
+"""Exchanges: a request with its response, decoded on first use."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, ENVELOPE
 from kcli.schemas.catalog import catalog
 
-MaybeNone: TypeAlias = Any  # typed as Any: None is so rare that callers need not check each use
+MaybeNone: TypeAlias = Any  # Any, as None is so rare that callers need not check each use
 
 
 class Timing(NamedTuple):
-    """The times (ns) of an exchange, beside those at which its messages were whole.
+    """The times (ns) of an exchange, other than those when its messages were complete.
 
-    began, answering: when the first bytes of request and response came; None: unknown, or no response. pause: from the
-    previous answer on this connection to `began`; -1: other requests were in flight, or there was none before.
-    in_flight: unanswered requests of the connection when this one was whole; -1: unknown.
+    began, answering: when the first bytes of request and response came; None if unknown, or without a response. pause:
+    from the previous response on this connection to `began`; -1 if other requests were in flight, or there was none
+    before. in_flight: unanswered requests of the connection when this one was complete; -1 if unknown.
     """
 
     began: int | None = None
@@ -45,7 +45,8 @@ def line_of(
     errors: bytes,
 ) -> bytes:
     """Return an exchange's line of JSON. texts: of header, request and response; sizes: of request and response, in
-    bytes; errors: the line's end, as `Bodies.errors_text` gives it."""
+    bytes; errors: the line's end, from `Bodies.errors_text`.
+    """
     size, latency = ("null" if each is None else f"{each}" for each in (sizes[1], latency_ms))
     opening = f'{{"timestamp":"{timestamp}","connection":"{connection}","requestHeader":'
     closing = f',"requestBytes":{sizes[0]},"responseBytes":{size},"latencyMs":{latency}'
@@ -55,12 +56,12 @@ def line_of(
 
 
 class Exchange:
-    """A request, and its response where there is one.
+    """A request, and its response if there is one.
 
-    Times are nanoseconds since 1970, of the packets that made the messages whole. Frames are without their length;
-    `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it.
-    `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body
-    that can't be decoded is None, and `failures` has the reason. `timing` says more of its times.
+    Times are nanoseconds since 1970, of the packets that completed the messages. Frames are without length prefix;
+    `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it. `header`, `request`
+    and `response` are values as `kcli.grammar` reads them, decoded on first use; a body that can't be decoded is None,
+    and `failures` has the reason. `timing` has further times.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Exchange:
 
     @property
     def connection(self) -> str:
-        """ "server-client"."""
+        """The connection as "server-client"."""
         return f"{self.link.server}-{self.link.client}"
 
     @property
@@ -134,7 +135,7 @@ class Exchange:
 
     @property
     def api(self) -> str:
-        """The API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
+        """The API's name as in Kafka's documentation ("Fetch"), or its number if the key is unknown."""
         api = self.bodies.api(self.api_key)
         return api.name if api else str(self.api_key)
 
@@ -151,17 +152,17 @@ class Exchange:
 
     @property
     def correlation_id(self) -> int:
-        """The number by which the client finds the response to its request."""
+        """The number by which the client matches the response to its request."""
         return int.from_bytes(self.request_frame[4:8], "big", signed=True)
 
     @property
     def api_name(self) -> str:
-        """The API's name as in a broker's log: "FETCH"; the number of an unknown key."""
+        """The API's name as in a broker's log ("FETCH"), or its number if the key is unknown."""
         return self.bodies.name(self.api_key) or str(self.api_key)
 
     @property
     def client_id(self) -> str | None:
-        """The client id, read at its fixed place without decoding the rest. ControlledShutdown v0 has none."""
+        """The client id, read at its fixed offset without decoding the rest. ControlledShutdown v0 has none."""
         if self.api_key == CONTROLLED_SHUTDOWN and self.api_version == 0:
             return None
         found = client_id_of(self.request_frame)
@@ -174,7 +175,7 @@ class Exchange:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """The request's header; if it can't be decoded, its fields at fixed places."""
+        """The request's header; if it can't be decoded, its fields at fixed offsets."""
         try:
             return self.bodies.read_header(self.request_frame)
         except DecodeError:
@@ -182,7 +183,7 @@ class Exchange:
 
     @cached_property
     def request(self) -> dict[str, Any] | MaybeNone:
-        """The request's body; None where it can't be decoded."""
+        """The request's body; None if it can't be decoded."""
         try:
             return self.bodies.read_request(self.request_frame)
         except DecodeError as error:
@@ -190,7 +191,7 @@ class Exchange:
             return None
 
     def bare_header(self) -> dict[str, Any]:
-        """Return the fields that are at fixed places in any header."""
+        """Return the fields at fixed offsets of any header."""
         keys = {
             "requestApiKey": self.api_key,
             "requestApiVersion": self.api_version,
@@ -200,7 +201,7 @@ class Exchange:
 
     @cached_property
     def response(self) -> dict[str, Any] | None:
-        """The response's body; None where there is none, or it can't be decoded."""
+        """The response's body; None if there is none, or it can't be decoded."""
         if self.response_frame is None:
             return None
         try:
@@ -211,7 +212,7 @@ class Exchange:
 
     @property
     def opened_response(self) -> dict[str, Any] | None:
-        """The response; of an envelope with the message inside as values in place of its bytes."""
+        """The response; for an envelope, with the decoded message inside in place of its bytes."""
         if self.api_key != ENVELOPE or self.response is None:
             return self.response
         texts, _ = self.bodies.texts(self.api_key, self.api_version, self.request_frame, self.response_frame)
@@ -237,7 +238,9 @@ class Exchange:
         )
 
     def line(self) -> bytes:
-        """Return the exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
+        """Return the exchange as one line of JSON; bodies that can't be decoded are null, with their events in
+        `failures`.
+        """
         head, request, response = self.texts()
         sizes = self.request_bytes, self.response_bytes
         errors = self.bodies.errors_text(response)

@@ -1,4 +1,4 @@
-"""Finds the start of frames in a connection that began before the capture, and after a loss."""
+"""Finds the start of frames in a connection that began before the capture, or after a loss."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
 
 NOTHING = "no request of Kafka's in it"
-STRANGE = 1 << 20  # bytes without a frame after which a connection that has never shown Kafka's protocol is given up
+STRANGE = 1 << 20  # bytes without a frame after which a connection without any request so far is rejected
 
 
 def identify(connection: ConnectionState, d: int) -> bool:
-    """Find the client of a connection that began before the capture: the end in whose bytes a request is found."""
+    """Find the client of a connection that began before the capture: the end whose bytes contain a request."""
     stream = connection.streams[d]
     if is_record_header(stream.buffer) and not stream.seen:
         return refuse(connection, "TLS")
@@ -33,7 +33,7 @@ def identify(connection: ConnectionState, d: int) -> bool:
 
 
 def client_of_unknown(connection: ConnectionState) -> int | None:
-    """Return the end that begins with a request of an unknown API whose correlation id the other end repeats."""
+    """Return the end that begins with a request of an unknown API, whose correlation id the other end repeats."""
     for d in (0, 1) if connection.client is None else (connection.client,):
         start, answer = connection.streams[d], connection.streams[1 - d]
         if start.seen or answer.seen or len(answer.buffer) < 2 * PREFIX:
@@ -62,7 +62,7 @@ def synchronise(connection: ConnectionState, d: int) -> bool:
 
 
 def bound(connection: ConnectionState, d: int) -> None:
-    """Give up the oldest bytes of a long search."""
+    """Drop the oldest bytes of a long search."""
     stream = connection.streams[d]
     count = stream.give_up()
     if count:

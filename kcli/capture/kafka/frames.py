@@ -1,9 +1,9 @@
-"""Length-prefixed frames: checks for a plausible request, and the search for frames in the middle of a stream.
+"""Length-prefixed frames: tests for a plausible request, and the search for frames in the middle of a stream.
 
-A frame is four bytes of length and that many bytes. Where a stream's beginning was seen, frames follow each other and
-the lengths alone say where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is
-found by a header that makes sense in a frame that decodes to its last byte, with another frame or the stream's present
-end behind it; a response by the correlation id of a request that waits for one, in a frame that decodes as its answer.
+A frame is a length of four bytes and that many bytes. If the beginning of a stream was captured, frames follow each
+other, and their lengths give the start of each. If not (a capture that begins later, or a gap), a request is recognized
+by a plausible header in a frame that decodes to its last byte, followed by another frame or the current end of the
+stream; a response is recognized by the correlation id of a waiting request, in a frame that decodes as its response.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, PRODUCE
 HEADER = 10  # key, version, correlation id, length of the client id
 NEWEST, LONGEST_ID = 255, 255  # most plausible version and client id length of an unknown API
 LARGEST = 1 << 30  # longest frame in bytes: more than any broker accepts
-LARGEST_FOUND = 1 << 27  # longest frame in a search
-SEARCHED = 1 << 22  # bytes of a stream that are searched before the oldest are given up
-TRIED = 64  # unfinished candidates
-FEW = 32  # most correlation ids that are searched for one by one
-EFFORT = 32  # bytes that a search may decode for each byte that came
+LARGEST_FOUND = 1 << 27  # longest frame in a search, in bytes
+SEARCHED = 1 << 22  # bytes of a stream to search before the oldest are dropped
+TRIED = 64  # most incomplete candidates
+FEW = 32  # most correlation ids to search for one by one
+EFFORT = 32  # bytes that a search may decode for each received byte
 HEAD_START = 1 << 20  # bytes that a search may decode in any case
 ACKS = "acks"
-NUMBER = struct.Struct("=q")  # as the core has it in a column
+NUMBER = struct.Struct("=q")  # the core's form of a number in a column
 
 # The first bytes of a response: a length below 2^27, a correlation id.
 RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
@@ -55,25 +55,25 @@ class FrameStream:
         self.skip = 0
         self.searched = 0
         self.candidates: list[int] = []
-        self.ends: list[tuple[int, int]] = []  # (end, start) of candidates for the response in a search
-        self.received = 0  # bytes in all
+        self.ends: list[tuple[int, int]] = []  # (end, start) of candidates for the response, in a search
+        self.received = 0  # all bytes
         self.effort = HEAD_START
         self.damaged = 0  # bytes of a damaged frame after the loss
-        self.seen = 0  # bytes that came while no frame was found
-        self.foreign = 0  # bytes of a connection that is not Kafka
+        self.seen = 0  # bytes received while no frame was found
+        self.foreign = 0  # bytes of a connection that is not Kafka's
         self.ns = 0
         self.begun = 0  # the time of buffer[0]
         self.first = 0  # the time of the last taken frame's first byte
 
     def receive(self, data: bytes) -> None:
-        """Add the next bytes of the direction, which came at `ns`."""
+        """Add the next bytes of the direction, received at `ns`."""
         if not self.buffer:
             self.begun = self.ns
         self.buffer += data
         self.received += len(data)
 
     def may_try(self, size: int) -> bool:
-        """Return whether a search may decode `size` more bytes: frames within frames would make it long."""
+        """Return whether a search may decode `size` more bytes; the limit is for frames nested in frames."""
         if size > self.effort + EFFORT * self.received:
             return False
         self.effort -= size
@@ -106,12 +106,12 @@ class FrameStream:
         self.ends = []
 
     def frame_size(self) -> int | None:
-        """Return the length prefix; None if it is not whole."""
+        """Return the length prefix; None if it is incomplete."""
         return int.from_bytes(self.buffer[:PREFIX], "big", signed=True) if len(self.buffer) >= PREFIX else None
 
     def take_frame(self, least: int) -> bytes | int | None:
-        """Take the first frame, without its length; None if it is not whole. Return the length as an int if it is
-        impossible.
+        """Remove and return the first frame, without its length; None if it is incomplete. Return the length as an int
+        if it is impossible.
         """
         size = self.frame_size()
         if size is not None and not least <= size < LARGEST:
@@ -122,19 +122,21 @@ class FrameStream:
         return self.take(PREFIX + size)[PREFIX:]
 
     def give_up(self) -> int:
-        """Return how many bytes at the front are too old to go on searching in."""
+        """Return the number of bytes at the front that are too old for further search."""
         waits = self.candidates or self.ends
         return max(0, len(self.buffer) - (LARGEST_FOUND if waits else SEARCHED))
 
     def dropped(self, count: int) -> None:
-        """Keep the search's places right after `take`."""
+        """Update the positions of the search after `take`."""
         self.searched = max(0, self.searched - count)
         self.candidates = [at - count for at in self.candidates if at >= count]
         self.ends = [(end - count, at - count) for end, at in self.ends if at >= count]  # still a heap
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
-    """Return whether a request's frame may begin here; None: too few bytes. found: strict, for a search."""
+    """Return whether a request's frame may begin here; None if there are too few bytes. found: stricter, for a
+    search.
+    """
     if len(data) - at < PREFIX + HEADER:
         if len(data) - at >= PREFIX and not 8 <= int.from_bytes(data[at : at + PREFIX], "big") < LARGEST:
             return False
@@ -154,7 +156,7 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
 
 
 def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:
-    """Return whether a request of an unknown API begins here: its client id is text, and within its frame."""
+    """Return whether a request of an unknown API begins here, with a client id that is text and within its frame."""
     if len(data) < PREFIX + HEADER:
         return False
     size, key, version = (int.from_bytes(data[a:b], "big") for a, b in ((0, 4), (4, 6), (6, 8)))
@@ -171,7 +173,7 @@ def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:
 
 
 def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
-    """Return the position in the buffer where a request surely begins."""
+    """Return the position in the buffer at which a request certainly begins; None if there is none."""
     data = stream.buffer
     for at in list(stream.candidates):
         verdict = confirmed(stream, at, bodies)
@@ -192,7 +194,7 @@ def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
 
 
 def confirmed(stream: FrameStream, at: int, bodies: Bodies) -> bool | None:
-    """Return whether a candidate's frame decodes to its end and another may follow; None: it is not whole yet."""
+    """Return whether a candidate's frame decodes to its end, and another may follow; None if it is incomplete."""
     data = stream.buffer
     end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
     if end > len(data):
@@ -203,10 +205,10 @@ def confirmed(stream: FrameStream, at: int, bodies: Bodies) -> bool | None:
 
 
 def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies) -> int | None:
-    """Return where in the buffer the response to a waiting request begins; the first that is whole."""
+    """Return the position in the buffer of the first complete response to a waiting request; None if there is none."""
     data = stream.buffer
     if not stream.searched and answers(stream, 0, waiting, bodies):
-        return 0  # none can begin before it: no need to look for others
+        return 0  # none can begin before it
     for at in response_starts(data, stream.searched, waiting):
         size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
         if 4 <= size < LARGEST_FOUND:
@@ -219,7 +221,7 @@ def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies)
 
 
 def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> Iterator[int]:
-    """Yield places from `start` on where the correlation id of a waiting request follows a length, in any order."""
+    """Yield positions from `start` on, in any order, at which a waiting request's correlation id follows a length."""
     if len(waiting.by_id) > FEW:  # one pass over all positions, for any number of requests
         for match in RESPONSE.finditer(data, start):
             at = match.start()
@@ -235,7 +237,7 @@ def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> It
 
 
 def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodies) -> bool:
-    """Return whether a whole frame here is the response to a waiting request."""
+    """Return whether a complete frame here is the response to a waiting request."""
     data = stream.buffer
     size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
     if not 4 <= size < LARGEST_FOUND or at + PREFIX + size > len(data):
@@ -247,12 +249,12 @@ def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodi
 
 
 def acks_of(frame: bytes, dialect: str | None = None) -> int | None:
-    """Return the acks of a Produce request (0 asks for no response), None where the bytes before are not whole."""
+    """Return the acks of a Produce request (0 asks for no response); None if the bytes before are incomplete."""
     return produce_head(int.from_bytes(frame[2:4], "big"), dialect).acks(frame)
 
 
 class ProduceHead:
-    """One version of a Produce request, as far as its acks."""
+    """One version of a Produce request, up to its acks."""
 
     def __init__(self, version: int, dialect: str | None) -> None:
         self.header = messages.request_header(PRODUCE, version, dialect)
@@ -264,7 +266,7 @@ class ProduceHead:
             start = self.header.skip(frame)
             found = self.compiled.read(frame, start) if self.compiled is not None else None
         except DecodeError:
-            found = None  # not whole, or only the interpreted grammar reads it
+            found = None  # incomplete, or only the interpreted grammar can read it
         return NUMBER.unpack_from(found[0][0])[0] if found is not None else self.interpreted_acks(frame)
 
     def interpreted_acks(self, frame: bytes) -> int | None:

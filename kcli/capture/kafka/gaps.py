@@ -17,7 +17,7 @@ WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 
 
 def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> None:
-    """Drop the partial frame of end `d`, as memory is short."""
+    """Drop the partial frame of end `d`, as the memory limit is reached."""
     if not stream.buffer or stream.skip:
         return
     have = len(stream.buffer)
@@ -62,7 +62,7 @@ def damage(connection: ConnectionState, d: int, count: int) -> str:
 
 
 def report_damaged(connection: ConnectionState, d: int) -> None:
-    """Put out the event for the bytes of a damaged frame after the loss."""
+    """Emit the event for the bytes of a damaged frame after the loss."""
     stream = connection.streams[d]
     count, stream.damaged = stream.damaged, 0
     connection.event("undecodable", d, stream.offset - count, count, "in a frame that is not whole")
@@ -78,7 +78,7 @@ def drop_partial(connection: ConnectionState, d: int) -> None:
 def damaged_frame(connection: ConnectionState, d: int) -> str:
     """Note the request or response that a loss made unreadable, and return its name for the event's reason.
 
-    A frame that names no known message may be anything: not even its length prefix is shown.
+    A frame without a known message may be anything, so not even its length prefix is shown.
     """
     stream = connection.streams[d]
     head, size = bytes(stream.buffer[PREFIX : PREFIX + HEAD]), stream.frame_size()
@@ -102,7 +102,7 @@ def damaged_frame(connection: ConnectionState, d: int) -> str:
 
 
 def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str) -> None:
-    """Put out the event for a partial frame at the end."""
+    """Emit the event for a partial frame at the end."""
     if not stream.synced:
         connection.unread(d, len(stream.buffer), "no frame found in it")
         return
@@ -113,7 +113,7 @@ def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str)
 
 
 def names_message(connection: ConnectionState, d: int) -> bool:
-    """Return whether a partial frame names a message: a known request, or the answer to a waiting one."""
+    """Return whether a partial frame is that of a known request, or of the response to a waiting one."""
     head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + HEAD])
     if d == connection.client:
         return len(head) == HEAD and connection.bodies.knows(*api_of(head))

@@ -1,14 +1,14 @@
 """Decides whether a connection is Kafka's at all. The rules:
 
-- What comes out of a connection is held back until something proves that it is Kafka's: a request and its response that
-  both decode to their last bytes, or requests that do, two more than there is against it. From then on nothing is held
-  back.
-- Against it speak whole messages of known versions that do not decode, responses to nothing, and lengths that no frame
-  has; these only where nothing is missing from the capture. Too many of them, and it is not Kafka's.
-- For it speak requests in versions beyond the tables, those that a loss or the capture's end cut short, and a single
-  request that decodes. At its end a connection is Kafka's if something speaks for it and nothing against it, or if its
-  first request decodes.
-- Where its server is known to be a broker, a request that names its client is enough.
+- The exchanges and events of a connection are held back until it is proved to be Kafka's: by a request and its response
+  that both decode to their last bytes, or by requests that do, if they outnumber the evidence against by two. Then
+  nothing is held back any more.
+- Evidence against are complete messages of known versions that do not decode, responses without a request, and
+  impossible lengths; they only count if nothing is missing from the capture. With too many, it is not Kafka's.
+- Signs for it are requests in versions beyond the tables, requests cut short by a loss or the capture's end, and a
+  single request that decodes. At its end a connection is Kafka's if there is a sign for it and no evidence against it,
+  or if its first request decodes.
+- If its server is known to be a broker, a request with its client's id is enough.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kcli.grammar.request_start import client_id_of
 
 MOST_AGAINST = 16
 ENOUGH_SIGNS = 16
-NEWER = 10  # versions beyond the tables that a header alone makes plausible
+NEWER = 10  # versions beyond the tables for which a header alone counts as a sign
 ITEM_SIZE = 64  # bytes of memory counted for a held exchange or event besides its frames
 
 
@@ -35,7 +35,7 @@ class Trial:
     def __init__(self, state: tuple[int, int, int, bool, bool] = (0, 0, 0, False, False)) -> None:
         """Begin or resume a trial. state: the value of the property `state`."""
         self.fits, self.signs, self.against, self.lossy, self.began_well = state
-        self.named = False  # a request of a known version that does not decode names its client
+        self.named = False  # a request of a known version that does not decode has a client id
         self.held: list[Exchange | Event] = []
         self.size = 0
 
@@ -52,7 +52,7 @@ class Trial:
             self.size += item.request_bytes + (item.response_bytes or 0)
 
     def release(self) -> list[Exchange | Event]:
-        """Return the exchanges and events held back, in order, and forget them."""
+        """Return the exchanges and events that were held back, in order, and forget them."""
         held, self.held, self.size = self.held, [], 0
         return held
 
@@ -75,7 +75,7 @@ class Trial:
         self.signs += api is not None and 0 <= version <= api.versions.hi + NEWER
 
     def see_response(self, request: Pending, frame: bytes, bodies: Bodies) -> bool:
-        """Return whether a response and its request prove the connection to be Kafka's."""
+        """Count a response; return whether it and its request prove the connection to be Kafka's."""
         if not bodies.knows(request.api_key, request.api_version):
             self.signs += 1
             return False
@@ -84,12 +84,12 @@ class Trial:
         return fits and bodies.request_fits(request.frame or b"")
 
     def see_contradiction(self) -> None:
-        """Count something that Kafka's connections don't have, unless bytes are missing."""
+        """Count evidence against Kafka, unless bytes are missing."""
         self.against += not self.lossy
 
     @property
     def proved(self) -> bool:
-        """Return whether the counts prove that the connection is Kafka's."""
+        """True if the counts prove that the connection is Kafka's."""
         return self.fits >= 2 + self.against or (self.signs >= ENOUGH_SIGNS and not self.against)
 
     def convinces(self, searched: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Requests of one connection that wait for their responses, in order, found by correlation id in constant time."""
+"""Requests of one connection that wait for their responses, in order, and found by correlation id in constant time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REQUEST_SIZE = 64  # bytes of memory counted for a request besides its frame
 
 @dataclass(slots=True)
 class Pending:
-    """A request that waits for its response; frame None: damaged, or (token) a SASL token and no request.
+    """A request that waits for its response. frame: None if it is damaged, or (token) a SASL token.
 
     began: when its first bytes came (ns). pause, in_flight: see `kcli.capture.kafka.exchange.Timing`.
     """
@@ -76,17 +76,17 @@ class PendingRequests:
         return request
 
     def take(self, correlation_id: int) -> Pending | None:
-        """Remove and return the oldest request of this id; None if there is none."""
+        """Remove and return the oldest request with this id; None if there is none."""
         same = self.by_id.get(correlation_id)
         return self.remove(same[0]) if same else None
 
     def find(self, correlation_id: int) -> Pending | None:
-        """Return the oldest request of this id; None if there is none."""
+        """Return the oldest request with this id; None if there is none."""
         same = self.by_id.get(correlation_id)
         return self.requests[same[0]] if same else None
 
     def before(self, correlation_id: int) -> list[Pending]:
-        """Remove and return the requests that came before the oldest of this id."""
+        """Remove and return the requests before the oldest one with this id."""
         same = self.by_id.get(correlation_id)
         passed: list[Pending] = []
         while same and next(iter(self.requests)) < same[0]:

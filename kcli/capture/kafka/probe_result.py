@@ -1,4 +1,4 @@
-"""Acts on a connection's trial. A connection that is proved to be Kafka's emits its held exchanges and events; the
+"""Acts on the trial of a connection. A connection that is proved to be Kafka's emits its held exchanges and events; the
 bytes of any other are only counted.
 """
 
@@ -52,7 +52,7 @@ def end_trial(connection: ConnectionState) -> None:
 
 
 def end_unproved(connection: ConnectionState) -> None:
-    """Reject the connection, or accept it if its server is a known broker and a request names its client: then the
+    """Reject the connection. But accept it if its server is a known broker and a request has a client id, as then the
     client's requests are wrong.
     """
     assert connection.trial is not None
@@ -63,7 +63,7 @@ def end_unproved(connection: ConnectionState) -> None:
 
 
 def judge_rest(connection: ConnectionState, stream: FrameStream) -> None:
-    """Count the header of a request that is not whole at the end."""
+    """Count the header of a request that is incomplete at the end."""
     head = stream.buffer[PREFIX : PREFIX + 4]
     if connection.trial is not None and stream.synced and len(head) == 4 and not stream.skip:
         key, version = (int.from_bytes(head[a : a + 2], "big", signed=True) for a in (0, 2))

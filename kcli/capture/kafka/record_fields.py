@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
 MOST_TOPICS = 1000  # topics that are remembered
-APPEND_TIMES = 2  # the version of Produce from which on answers have the append time
+APPEND_TIMES = 2  # the version of Produce from which on responses have the append time
 
 Row = dict[str, Any]
 
 
 class RecordField(NamedTuple):
-    """One partition's records in an exchange.
+    """The records of one partition in an exchange.
 
     topic: its name; None if the capture never names its id. topic_id: None if the message has the name instead.
-    base_offset: the offset of a Produce's first record; None if the answer lacks it. append_time: the time (ms) that
-    the broker set for all records; None: it set none. aborted: the first offsets of aborted transactions in a Fetch, by
-    producer id.
+    base_offset: the offset of a Produce's first record; None if the response lacks it. append_time: the time (ms) that
+    the broker set for all records; None if it set none. aborted: the first offsets of aborted transactions in a Fetch,
+    by producer id.
     """
 
     topic: str | None
@@ -50,7 +50,7 @@ class RecordField(NamedTuple):
 
 
 class CapturedField(NamedTuple):
-    """A records field and where it was seen. file: by name."""
+    """A records field, its exchange and the name of its file."""
 
     exchange: Exchange
     file: str
@@ -58,7 +58,7 @@ class CapturedField(NamedTuple):
 
 
 def record_fields(exchange: Exchange) -> Iterator[RecordField]:
-    """Yield the record fields of an exchange that are not empty; none if the API has no records or the body fails to
+    """Yield the records fields of an exchange that are not empty; none if the API has no records, or the body does not
     decode.
     """
     made = WITH_RECORDS.get(exchange.api_key)
@@ -116,7 +116,8 @@ WITH_RECORDS: Mapping[int, Callable[[Exchange], Iterator[RecordField]]] = {
 }
 
 
-# The place of records fields for the core, by API: (in the response, path of partitions, path of a partition's index).
+# The place of records fields for the core, by API: (whether they are in the response, path of partitions, path of a
+# partition's index).
 PATHS: Mapping[int, tuple[bool, str, str]] = {
     PRODUCE: (False, "topicData[].partitionData[]", "index"),
     FETCH: (True, "responses[].partitions[]", "partitionIndex"),
@@ -137,7 +138,7 @@ class RecordSink(Sink):
         self.found: list[tuple[Exchange, str]] = []
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Drop what has no records that are wanted within the core, where there is no condition."""
+        """Let the core drop exchanges without wanted records, unless there is a condition."""
         self.capture, self.bodies = capture, capture.bodies
         if capture.chosen.where is None:
             from kcli.core.columns.record_exchanges import RecordExchanges
@@ -150,8 +151,9 @@ class RecordSink(Sink):
             self.found.append((exchange, self.capture.file_name))
 
     def fields(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[CapturedField]:
-        """Read the captures, and yield the records fields of all exchanges, in order. InputError at the end for damaged
-        files."""
+        """Read the captures, and yield the records fields of all exchanges, in order. Raises InputError at the end for
+        damaged files.
+        """
         for _ in self.capture.read(moved):
             found, self.found = self.found, []
             for exchange, file in found:
@@ -164,7 +166,7 @@ class RecordSink(Sink):
                 count_ids(self.capture.tally.nameless, nameless - {METADATA_ID})
 
     def unfolded(self, moved: Callable[[int], None]) -> Iterator[tuple[CapturedField, Unfolding]]:
-        """Yield the records fields as `fields` does, each with what decompresses: one budget for an exchange."""
+        """Yield (records field, its decompressor) as `fields` does; one budget is for a whole exchange."""
         exchange, unfold = None, Unfolding(shared=True)
         for captured in self.fields(moved):
             if captured.exchange is not exchange:
@@ -189,7 +191,7 @@ class RecordSink(Sink):
         return field
 
     def wants(self, field: RecordField) -> bool:
-        """Return whether a field is of the topic and partition that are wanted."""
+        """Return whether a field has the wanted topic and partition."""
         return self.wants_topic(field.label) and self.partition in (None, field.partition)
 
     def wants_topic(self, name: str) -> bool:
@@ -201,11 +203,11 @@ class RecordSink(Sink):
     # Called by the core
 
     def picked(self, link: bytes, *exchange: Any) -> None:
-        """Take an exchange with records that may be wanted."""
+        """Take an exchange that may have wanted records."""
         self.capture.deliver(self.capture.handover.exchange_of(link, *exchange))
 
     def wants_name(self, name: bytes, quoted: bool) -> bool:
-        """Return whether a topic is wanted, by its name's bytes. quoted: as JSON text."""
+        """Return whether a topic is wanted. name: its bytes. quoted: they are JSON text."""
         text = name.decode(errors="replace")
         return self.wants_topic(loads(text) if quoted else text)
 

@@ -1,1 +1,1 @@
-"""Captures read by several processes, each a share of the connections."""
+"""Reads captures in several processes, each with a share of the connections."""

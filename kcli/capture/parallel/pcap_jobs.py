@@ -1,4 +1,4 @@
-"""`decode pcap --jobs`: lines of JSON from several processes, byte for byte the same as from one."""
+"""`decode pcap --jobs`: lines of JSON from several processes, byte for byte the same as from one process."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class SharedLines(SharedReading):
-    """A capture whose lines other processes help to make."""
+    """A capture whose lines several processes make."""
 
     capture: CaptureDecoder[LineSink]
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files, as `CaptureDecoder.read` does. InputError, too: another process ended early."""
+        """Read the files, as `CaptureDecoder.read` does. Also raises InputError if another process ended early."""
         sink = self.capture.sink
         try:
             yield from self.read_together(sink.write, moved, sink.flush)
         except TooMuchSharedError:
-            # This process makes all lines again, and skips those that have been written.
+            # This process makes all lines again, and skips those that were written.
             sink.write = RestOutput(sink.write, self.merger.written).write
             self.capture.begin()
             yield from self.capture.read(moved)

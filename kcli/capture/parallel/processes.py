@@ -60,7 +60,7 @@ def stop(pid: int) -> None:
 
 
 def write_packed(pipe: int, data: bytes) -> None:
-    """Write bytes behind their length."""
+    """Write bytes with their length in front."""
     write_all(pipe, LENGTH.pack(len(data)) + data)
 
 

@@ -1,7 +1,7 @@
-"""`--jobs`: several processes read a capture, each a share of the connections.
+"""`--jobs`: several processes read a capture, each with a share of the connections.
 
 This process reads the files, deals out the TCP segments, and merges the output of all processes, one stretch of the
-capture after the other; it has a share, too. If the processes would have to exchange too much, it goes on alone.
+capture after the other; it has a share, too. If the processes would have to exchange too much, it continues alone.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class SharedReading(Share):
                     for _ in stretches:
                         self.pass_on(last=False)
                         yield
-                except InputError as error:  # everything readable has been read
+                except InputError as error:  # all readable bytes have been read
                     failure = error
             self.pass_on(last=True)
             self.conclude([helper.result(whole=True) for helper in self.helpers])
@@ -159,7 +159,7 @@ class SharedReading(Share):
             self.conclude([result for result in results if result is not None])
 
     def help_out(self, desk: Desk) -> None:
-        """Read another process's share; the first process reports errors of the input."""
+        """Read the share of a worker; the first process reports errors of the input."""
         self.take_share(self.jobs)
         order = self.capture.engine.order
         with contextlib.suppress(StoppedError):

@@ -1,4 +1,4 @@
-"""`stats --jobs`: counts of several processes, added up.
+"""`stats --jobs`: the sum of counts from several processes.
 
 Each process counts the exchanges of its share of the connections and reports its counts at the end. If the sum would
 exceed a bound (see MOST_GROUPS), one process counts again, alone.
@@ -33,7 +33,7 @@ class SharedStatistics(SharedReading):
     capture: CaptureDecoder[StatisticsSink]
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files, as `CaptureDecoder.read` does. InputError, too: another process ended early."""
+        """Read the files, as `CaptureDecoder.read` does. Also raises InputError if another process ended early."""
         if "file" in self.capture.sink.by:  # a worker process does not know the file of its connections
             yield from self.capture.read(moved)
             return

@@ -1,6 +1,6 @@
-"""Captures read by several processes: one deals out the TCP segments, and each reads its share of the connections.
+"""Reads a share of a capture's connections in one of several processes; one process deals out the TCP segments.
 
-Each process counts segments and keeps the capture's clock for itself, and has its part of the memory limit. Topic names
+Each process has its own counts of segments, its own clock of the capture, and a part of the memory limit. Topic names
 that only another process knows are filled in afterwards.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Counts(NamedTuple):
-    """The counts of a process for its connections. passed: exchanges that the filter wanted."""
+    """The counts of a process for its connections. passed: exchanges that passed the filter."""
 
     tally: Tally
     passed: int
@@ -43,8 +43,8 @@ class Share:
 
     def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files, and yield after each piece with packets, which the caller has to pass on (the end is passed
-        on with the last ones). Stop if this process holds more than its part of the memory: then one process begins
-        again. InputError at the end for damaged files.
+        on with the last ones). Stop if this process exceeds its part of the memory; then one process begins again.
+        Raises InputError at the end for damaged files.
         """
         done, engine = 0, self.capture.engine
         with contextlib.closing(self.capture.pieces(moved)) as pieces:
@@ -62,14 +62,14 @@ class Share:
             self.capture.engine.finish()
 
     def exceed(self) -> None:
-        """Ask for a single process to begin again: data decrypted with a part of a key log may contain secrets of other
+        """Make a single process begin again, as data decrypted with a part of a key log may contain secrets of other
         connections.
         """
         self.capture.engine.order.exceeded = True
 
     @property
     def share_counts(self) -> Counts:
-        """The counts, once everything was read."""
+        """The counts, once everything has been read."""
         engine, capture = self.capture.engine, self.capture
         return Counts(capture.tally, capture.passed, engine.connections, engine.ignored, engine.duplicate, engine.stray)
 

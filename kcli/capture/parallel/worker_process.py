@@ -41,7 +41,7 @@ class Task(enum.IntEnum):
 
 
 class Stretch(NamedTuple):
-    """Segments as `SegmentDealer` writes them; a log of topic names learned by other processes."""
+    """Segments from `SegmentDealer`, and a log of topic names that other processes learned."""
 
     segments: memoryview
     names: bytes
@@ -49,9 +49,9 @@ class Stretch(NamedTuple):
 
 
 class WorkerOutput(NamedTuple):
-    """The output of a process for a stretch, as `LineOrder.take` gives it.
+    """The output of a process for a stretch, from `LineOrder.take`.
 
-    spent: processor time of the process until then, ns. exceeded: it holds more than its part of all.
+    spent: processor time of the process until then, in ns. exceeded: it holds more than its part of the memory.
     """
 
     text: memoryview
@@ -66,7 +66,7 @@ class StoppedError(Exception):
 
 
 class Helper:
-    """A worker process, seen from the first one. Its methods raise InputError if it has ended early."""
+    """A worker process, as the first process uses it. Its methods raise InputError if it has ended early."""
 
     def __init__(self, help_out: Callable[[Desk], None], room: int) -> None:
         """Start a worker. help_out: its work. room: the most bytes of segments in a stretch."""
@@ -94,7 +94,7 @@ class Helper:
         self.dealt += 1
 
     def take(self) -> WorkerOutput:
-        """Take the output of the oldest stretch; valid until `let_go`."""
+        """Return the output of the oldest stretch; it is valid until `let_go`."""
         try:
             *sizes, large, spent, exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
         except BrokenPipeError:
@@ -126,7 +126,7 @@ class Helper:
         try:
             os.write(self.messages, MESSAGE.pack(task, *(sizes or (0, 0))))
         except BrokenPipeError:
-            if task is not Task.TAKEN:  # it may have ended after the last stretch
+            if task is not Task.TAKEN:  # the worker may have ended after the last stretch
                 raise ended_early() from None
 
     def stop(self) -> None:
@@ -138,7 +138,7 @@ class Helper:
 
 
 class Desk:
-    """A worker's view: it takes stretches and puts output.
+    """The worker's side: it receives stretches and returns output.
 
     rooms: shared memory for segments; texts: shared memory for output. file: for output that is too large. messages,
     sizes, results: pipes.
@@ -160,7 +160,7 @@ class Desk:
         self.is_filed = False  # whether the last output is in the file
 
     def stretches(self, order: LineOrder) -> Iterator[Stretch]:
-        """Yield the stretches dealt out; call `put` for each. Raises StoppedError, or BrokenPipeError where the first
+        """Yield the stretches dealt out; call `put` for each. Raises StoppedError, or BrokenPipeError if the first
         process has ended.
         """
         task = Task.READ
@@ -168,13 +168,15 @@ class Desk:
             while not self.dealt:
                 self.read_message()
             task, size, names = self.dealt.popleft()
-            place = self.made % len(self.rooms)  # free, or this would not have been dealt out
+            place = self.made % len(self.rooms)  # the place is free, or the stretch would not have been dealt out
             order.open(self.texts[place])
             room = memoryview(self.rooms[place])
             yield Stretch(room[:size], bytes(room[size : size + names]), task is Task.FINISH)
 
     def put(self, order: LineOrder) -> None:
-        """Hand over the output for a stretch. StoppedError; BrokenPipeError: the first process no longer reads."""
+        """Return the output for a stretch. Raises StoppedError, or BrokenPipeError if the first process no longer
+        reads.
+        """
         sizes = order.close()
         if sizes is None:
             order.take(partial(self.put_large, order.exceeded))
@@ -182,7 +184,7 @@ class Desk:
             self.say(sizes, large=False, exceeded=order.exceeded)
 
     def put_large(self, exceeded: bool, *parts: memoryview) -> None:
-        """Put a large output into the file, once all earlier ones have been taken."""
+        """Write a large output into the file, once all earlier ones have been taken."""
         while self.made > self.taken:
             self.read_message()
         sizes = [*map(len, parts)]
@@ -194,7 +196,7 @@ class Desk:
         self.say(sizes, large=True, exceeded=exceeded)
 
     def say(self, sizes: Sequence[int], *, large: bool, exceeded: bool) -> None:
-        """Tell the first process the sizes of an output. large: it is in the file."""
+        """Send the sizes of an output to the first process. large: it is in the file."""
         os.write(self.sizes, SIZES.pack(*sizes, large, time.process_time_ns(), exceeded))
         self.made += 1
 
@@ -223,14 +225,14 @@ def rooms_of(size: int) -> list[mmap.mmap]:
 
 
 def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> WorkerOutput:
-    """Return an output in a buffer, as `LineOrder.close` gives it."""
+    """Return an output from a buffer, with the sizes of `LineOrder.close`."""
     data = memoryview(room)
     text, marks, names = (data[start:end] for start, end in pairwise(accumulate(sizes, initial=0)))
     return WorkerOutput(text, marks, names, spent, exceeded)
 
 
 def memory_file() -> IO[bytes]:
-    """Open an anonymous file, in memory where the system has such."""
+    """Open an anonymous file, in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("kcli-lines"), "w+b", 0)
     return temporary_file(buffering=0)

@@ -1,1 +1,1 @@
-"""Exchanges as rows and Arrow columns."""
+"""Makes rows and Arrow columns of exchanges."""

@@ -1,7 +1,8 @@
-"""Exchanges and events as Arrow record batches: the columns of `decode pcap --format parquet` and `Capture.to_arrow`.
+"""Makes Arrow record batches of exchanges and events: the columns of `decode pcap --format parquet` and
+`Capture.to_arrow`.
 
-Exchanges that the core takes become columns without a Python object for a row. Events come as rows, each with its place
-among the exchanges.
+Exchanges in the core become columns without a Python object for each row. Events are rows, each with its place among
+the exchanges.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from kcli.tables.definition import Column, schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 from kcli.tables.parquet import stored
 
-ROWS = 40_000  # in a record batch, at most
-TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
+ROWS = 40_000  # most rows in a record batch
+TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # names of columns in the core
 
 
 class ArrowSink(Sink, ColumnOwner):
-    """Makes record batches (`batches`) of exchanges and events, of the columns in `schema`.
+    """Makes record batches (`batches`) of exchanges and events, with the columns of `schema`.
 
-    forwarded: API keys of exchanges that `more` takes, too; a subclass may have some.
+    forwarded: API keys of exchanges that `more` also receives; a subclass may set some.
     """
 
     forwarded: tuple[int, ...] = ()
-    asks_condition = True  # the condition is asked for the columns that are made anyway
+    asks_condition = True  # the condition is tested on the columns that are made anyway
 
     def __init__(
         self,
@@ -47,11 +48,11 @@ class ArrowSink(Sink, ColumnOwner):
         bodies: bool = True,
         for_file: bool = False,
     ) -> None:
-        """Prepare columns of exchanges. wanted: names of columns; the others are null. bodies: read messages beyond
-        their headers, where the core does that; without, undecodable ones give no events and no names are learned.
-        for_file: repeated texts are dictionaries, as `parquet_writer` takes them.
+        """Prepare columns of exchanges. wanted: names of columns; the others are null. bodies: let the core read
+        messages beyond their headers; without, undecodable ones give no events, and no names are learned. for_file:
+        repeated texts are dictionaries, as for `parquet_writer`.
 
-        Raises UsageError where pyarrow or numpy is missing.
+        Raises UsageError if pyarrow or numpy is missing.
         """
         require("a table of exchanges", "parquet")
         import numpy
@@ -66,7 +67,7 @@ class ArrowSink(Sink, ColumnOwner):
         self.marks = FileMarks()
         self.rows: list[dict[str, Any]] = []
         self.places: list[int] = []  # the number of the core's rows before each of these rows
-        self.given: list[int] = []  # the core's rows that came as values, which have passed the filter
+        self.given: list[int] = []  # the core's rows that came as values, and have passed the filter
         self.ready: list[Any] = []
         self.take_batch: Callable[[Any], Any] = self.ready.append
 
@@ -77,7 +78,7 @@ class ArrowSink(Sink, ColumnOwner):
         self.compiled = self.taker if self.chosen.is_plain else None
 
     def fields(self, api_key: int, version: int) -> Any:
-        """Return the fields of this version that the core makes columns of."""
+        """Return the fields of an API's version for the core to make columns of."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
@@ -87,7 +88,7 @@ class ArrowSink(Sink, ColumnOwner):
                 yield from self.taken_batches()
 
     def write(self, take: Callable[[Any], Any], moved: Callable[[int], None] = lambda count: None) -> None:
-        """Give the record batches to a function; each is valid during the call only: its text is where it was made."""
+        """Pass each record batch to a function; it is valid only during the call, as its text is not copied."""
         self.take_batch = take
         for _ in self.steps(moved):
             pass
@@ -107,12 +108,12 @@ class ArrowSink(Sink, ColumnOwner):
         self.marks.enter(number, self.taker.count)
 
     def taken_batches(self) -> list[Any]:
-        """Take the record batches that are ready."""
+        """Return the finished record batches, and forget them."""
         taken = self.ready[:]
         self.ready.clear()
         return taken
 
-    # What comes as rows
+    # Rows
 
     def exchange(self, exchange: Exchange) -> None:
         self.given.append(self.taker.count)
@@ -126,11 +127,11 @@ class ArrowSink(Sink, ColumnOwner):
             self.flush()
 
     def note(self, event: Event) -> None:
-        """Keep an event's row."""
+        """Add an event's row."""
         self.put(event_row(event))
 
     def put(self, row: dict[str, Any]) -> None:
-        """Keep a row that is no exchange, with its place among the exchanges."""
+        """Add a row that is no exchange, with its place among the exchanges."""
         row["file"] = self.capture.file_name
         self.rows.append(row)
         self.places.append(self.taker.count)
@@ -164,7 +165,7 @@ class ArrowSink(Sink, ColumnOwner):
                 kept = self.passing(taken, batch, given) & self.held(taken, files)
                 self.kept += int(kept.sum())
                 batch = batch.filter(integers(kept, "bool"))
-                if self.chosen.where is not None:  # an event is about the exchange behind it
+                if self.chosen.where is not None:  # an event precedes the exchange that it is about
                     passed = kept[places]
                     rows, places = [row for row, passes in zip(rows, passed, strict=True) if passes], places[passed]
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
@@ -175,7 +176,7 @@ class ArrowSink(Sink, ColumnOwner):
             self.take_batch(batch)
 
     def passing(self, taken: dict[str, Any], batch: Any, given: list[int]) -> Any:
-        """Return which of the core's rows pass the filter, apart from its condition."""
+        """Return a mask of the core's rows that pass the filter, apart from its condition."""
         if not self.chosen.is_plain:
             return self.numpy.ones(batch.num_rows, bool)
         kept = wanted_rows(self.chosen, taken, batch)
@@ -183,7 +184,7 @@ class ArrowSink(Sink, ColumnOwner):
         return kept
 
     def held(self, taken: dict[str, Any], files: Any) -> Any:
-        """Return for which of the core's rows the filter's condition holds, if there is one."""
+        """Return a mask of the core's rows for which the filter's condition holds; True without a condition."""
         where = self.chosen.where
         if where is None:
             return True
@@ -191,14 +192,14 @@ class ArrowSink(Sink, ColumnOwner):
         return where.holds(batch)
 
     def merged(self, batch: Any, rows: Any, places: Any) -> Any:
-        """Merge two batches, each of `rows` at its place among those of the batch."""
+        """Merge two batches. places: the index in `batch` at which to insert each of `rows`."""
         if batch is None or not batch.num_rows:
             return rows
         count = batch.num_rows
         both = self.arrow.Table.from_batches([batch, rows]).combine_chunks()
         if places[0] == count:
             return both.to_batches()[0]
-        # Not by `take`: that needs pyarrow.compute, whose import takes as long as many a capture.
+        # `take` would import pyarrow.compute, which takes as long as reading many captures.
         made = both.to_batches()[0]
         order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
         starts = [0, *(self.numpy.flatnonzero(self.numpy.diff(order) != 1) + 1).tolist(), len(order)]

@@ -1,4 +1,4 @@
-"""Exchanges and events as record batches: columns of the core's exchanges, and rows of events."""
+"""Makes record batches of exchanges and events: columns from the core's exchanges, and rows of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcli.tables.captured import EVENT_COLUMNS
 from kcli.tables.core_rows import CoreRows
 from kcli.tables.exchanges import BY_NAME, EXCHANGE_COLUMNS, ExchangeArrays
 
-TEXT_BYTES = 1 << 25  # of JSON or frames in a record batch; one row may have more
+TEXT_BYTES = 1 << 25  # bytes of JSON or frames in a record batch; a single row may have more
 OF_EVENTS = {each.name for each in EVENT_COLUMNS} - {each.name for each in EXCHANGE_COLUMNS}
 EVERY = frozenset(each.name for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS))
 
@@ -27,10 +27,10 @@ def put_exchange(
     note: Callable[[Event], None],
     fields: Sequence[str] = (),
 ) -> None:
-    """Give an exchange that came as a value to the core's `ExchangeRows`.
+    """Add an exchange as a value to the core's `ExchangeRows`.
 
-    clock: ns, of the packet with which it came out. note: takes the events about its bodies that can't be decoded,
-    which come before it. fields: of its messages, by name, that the sink was asked for.
+    clock: the time (ns) of the packet that completed it. note: called before with the events about its bodies that
+    can't be decoded. fields: names of the message fields that the sink makes columns of.
     """
     if sink.put(item, clock):
         return
@@ -75,8 +75,8 @@ def batch_of(
 ) -> Any:
     """Return a record batch over the memory of `ExchangeRows.take_columns`; columns that are not wanted are null.
 
-    name_of: an API's name by its key. files: makes the column of file names for a number of rows. fields: names of
-    message fields in it.
+    name_of: returns an API's name by its key. files: makes the column of file names for a number of rows. fields: names
+    of message fields in it.
     """
     import pyarrow
 
@@ -90,7 +90,7 @@ def batch_of(
 
 
 def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:
-    """Return which rows of the batch pass the filter: bool by row."""
+    """Return a mask of the batch's rows that pass the filter."""
     import numpy
 
     rows = CoreRows.of(taken, "numbers")
@@ -120,7 +120,7 @@ def equal(column: Any, text: str) -> Any:
 
 
 def may_mention(batch: Any, topic: str) -> Any:
-    """Return which rows have that text anywhere in their JSON: bool by row."""
+    """Return a mask of the rows whose JSON contains this text."""
     import pyarrow.compute
 
     found = (

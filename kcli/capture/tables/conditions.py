@@ -1,7 +1,7 @@
-"""Exchanges on their way to a decoder that wants only those for which a condition on columns holds.
+"""Tests a condition on columns for exchanges, before a decoder receives them.
 
-They wait for each other: a condition is asked for many at once. All wait as columns of the core; what it has read by
-itself becomes a value only where the condition holds, or the decoder wants to hear of the others, too.
+Exchanges are collected, as the condition is tested for many at once. All of them are columns of the core; those that
+the core read by itself become values only if the condition holds, or the decoder also wants the others.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
-ROWS = 20_000  # that wait, at most
+ROWS = 20_000  # most rows to collect
 
 
 class Waiting(NamedTuple):
-    """An event, or an exchange that came as a value: which of the core's rows it stands before, or is, and its file.
+    """An event, or an exchange that came as a value. place: the core's row that it precedes, or is; number: its file.
 
-    line: as a line of JSON, where the decoder writes these.
+    line: its line of JSON, if the decoder writes lines.
     """
 
     place: int
@@ -42,10 +42,10 @@ class Waiting(NamedTuple):
 
 
 class ConditionalFeed(ColumnOwner):
-    """Asks the filter's condition: `put` and the compiled half take exchanges, `flush` hands them on in order.
+    """Tests the filter's condition: `put` and the compiled part receive exchanges, `flush` passes them on in order.
 
-    The decoder's `deliver` gets events, and the exchanges for which the condition holds; the sink's `overlook` the
-    others, of APIs in `overhears`; the decoder's `enter` tells which file they are of.
+    The decoder's `deliver` receives events, and exchanges for which the condition holds. The sink's `overlook` receives
+    other exchanges of APIs in `overhears`. The decoder's `enter` receives the file's number before.
     """
 
     as_text = False
@@ -74,11 +74,11 @@ class ConditionalFeed(ColumnOwner):
         )
 
     def fields(self, api_key: int, version: int) -> Any:
-        """Return the fields of this version that the core makes columns of."""
+        """Return the fields of an API's version for the core to make columns of."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def enter(self, number: int) -> None:
-        """Mark that the next packets are those of another file."""
+        """Note that the next packets are those of another file."""
         self.marks.enter(number, self.place)
 
     @property
@@ -87,7 +87,7 @@ class ConditionalFeed(ColumnOwner):
         return int(self.compiled.count)
 
     def put(self, item: Exchange | Event) -> None:
-        """Take an exchange or event that comes as a value."""
+        """Take an exchange or event as a value."""
         line = b""
         if item.connection is not None:
             self.sink.connection(item.connection)
@@ -97,19 +97,19 @@ class ConditionalFeed(ColumnOwner):
                 self.flush()
             return
         if self.lines is not None:
-            line = line_of(item)  # now, with the topic names that are known so far
+            line = line_of(item)  # now, with the topic names known so far
         else:
             learn_names(item)
         self.values[self.place] = Waiting(self.place, self.marks.number, item, line)
         put_exchange(self.compiled, item, self.decoder.engine.last_ns, ignored, self.field_names)
 
     def voice(self, link: bytes) -> int:
-        """Report a connection that is new to the core to the decoder."""
+        """Pass the name of a connection that is new to the core to the decoder."""
         self.sink.connection(link.decode())
         return 0
 
     def flush(self) -> None:
-        """Pass on everything.
+        """Pass on all collected exchanges and events.
 
         Raises UsageError if the condition fails for a value, such as a cast of text that is no number.
         """
@@ -130,8 +130,8 @@ class ConditionalFeed(ColumnOwner):
                 self.hand_on(rows.exchange(each), bool(kept[each]))
 
     def taken_rows(self, values: list[int]) -> tuple[Any, Any, Sequence[int]]:
-        """Return the core's rows: all, whether each passes, and the numbers of those to pass on. values: rows to check
-        by the condition alone.
+        """Return the core's rows, whether each passes, and the numbers of the rows to pass on. values: rows for which
+        only the condition is tested.
         """
         if not self.compiled.count:
             return None, (), ()
@@ -152,27 +152,27 @@ class ConditionalFeed(ColumnOwner):
         return rows, kept, numpy.flatnonzero(heard).tolist()
 
     def give(self, each: Waiting, passes: bool) -> None:
-        """Hand on an exchange that came as a value."""
+        """Pass on an exchange that came as a value."""
         if self.lines is None or not each.line:
             self.hand_on(each.item, passes)
         elif passes and self.chosen.wants(each.item):
             self.lines.put(each.line, True)
 
     def hand_on(self, item: Exchange | Event, passes: bool) -> None:
-        """Give an item to the decoder, if it takes items."""
+        """Pass an exchange or event to the decoder; one that does not pass, to `overlook` if the sink wants that."""
         if passes:
             self.decoder.deliver(item)
         elif isinstance(item, Exchange) and item.api_key in self.sink.overhears:
             self.sink.overlook(item)
 
     def tell_file(self, number: int) -> None:
-        """Tell the decoder the file of the next row, if that is another."""
+        """Pass the file's number of the next row to the decoder, if it differs."""
         if number != self.decoder.number:
             self.decoder.enter(number)
 
 
 def in_order(waiting: Sequence[Waiting], rows: Sequence[int]) -> Iterator[Waiting | int]:
-    """Yield waiting values and rows (ascending) in the order in which they came."""
+    """Yield collected values and rows (ascending) in the order in which they came."""
     at = 0
     for each in waiting:
         while at < len(rows) and rows[at] < each.place:

@@ -1,7 +1,7 @@
-"""The topics, partitions and groups that a message names: in its value, or by what precedes each in its JSON text.
+"""Finds the topics, partitions and groups that a message names: in its value, or by the text before each in its JSON.
 
-Kafka's definitions mark a field that is a topic's name (`entityType`). The tables don't have that mark, so the field's
-name decides, and for `name` that of its array.
+Kafka's definitions mark fields that are topic names (`entityType`). The tables lack that mark, so the field's name
+decides, and for `name` that of its array.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kcli.schemas.model import Field, Message
 from kcli.topic_names import INDEX_FIELDS, NAME_FIELDS
 
 TOPIC, TOPIC_ID, INDEX, GROUP = "topic", "topic id", "partition", "group"
-RESOURCE = "resource"  # a topic or a group, by the type beside it
-COORDINATOR = "coordinator key"  # a group, where `keyType` is 0
+RESOURCE = "resource"  # a topic or group, depending on the type beside it
+COORDINATOR = "coordinator key"  # a group if `keyType` is 0
 RESOURCES = {2: TOPIC, 32: GROUP}  # ConfigResource.Type
 GROUPS = frozenset({"groups", "groupIds", "groupsNames"})
-# Arrays of topics that don't say so.
+# Arrays of topics whose names do not tell so.
 TOPICS = frozenset(
     {
         ("ProduceResponse", "responses"),
@@ -30,13 +30,13 @@ TOPICS = frozenset(
         ("AlterPartitionReassignmentsResponse", "responses"),
     }
 )
-NO_PARTITIONS = "forgottenTopicsData"  # of a Fetch: those it asks for no more
+NO_PARTITIONS = "forgottenTopicsData"  # in a Fetch: the partitions to remove from the session
 
-Topic = str | tuple[str]  # a name; an id where there is no name
+Topic = str | tuple[str]  # a name, or an id in a tuple if there is no name
 
 
 class Named(NamedTuple):
-    """The names in a message, each once. A partition is (topic, index); index None: the topic as a whole."""
+    """The names in a message, each once. A partition is (topic, index); index None is the topic as a whole."""
 
     topics: dict[Topic, None]
     partitions: dict[tuple[Topic, int | None], None]
@@ -44,9 +44,9 @@ class Named(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The text before a topic, a partition's index and a group in a message's JSON; None: it names none.
+    """The texts before a topic, a partition's index and a group in a message's JSON; None if it has none.
 
-    is_id: the topic's id, not its name. refused: where that stands in the text, only the values tell.
+    is_id: it is the topic's id, not its name. refused: if the JSON contains this text, only the values tell.
     """
 
     topic: bytes | None
@@ -89,7 +89,7 @@ class FieldNode(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The fields of a message's value that are worth a look. indexes: it names partitions, not only topics."""
+    """The fields of a message's value that can name something. indexes: it names partitions, not only topics."""
 
     nodes: tuple[FieldNode, ...]
     indexes: bool
@@ -109,7 +109,7 @@ def tree_of(name: str, dialect: str | None) -> Tree:
 
 
 def names_in(name: str, dialect: str | None, value: dict[str, Any] | None, named: Named) -> None:
-    """Add what the value of a message of that name names."""
+    """Add the names in a message's value to `named`."""
     if value is None:
         return
     tree = tree_of(name, dialect)
@@ -127,11 +127,11 @@ def walk(
     named: Named,
     found: dict[tuple[Topic, int | None], None],
 ) -> None:
-    """Note the topics, partitions and groups that a value names, in `named` and `found`. topic: that of the value
-    around it, for members that give partitions without it.
+    """Add the topics, partitions and groups in a value to `named` and `found`. topic: the topic of the enclosing value,
+    for members that have partitions without a topic.
     """
     own: list[Topic] = [text for node in nodes if is_topic(node.role, value) for text in texts(value.get(node.name))]
-    if not own:  # the id counts where there is no name
+    if not own:  # the id counts if there is no name
         ids = [text for node in nodes if node.role == TOPIC_ID for text in texts(value.get(node.name))]
         own = [(text,) for text in ids if text != ZERO_UUID]
     topic = own[0] if own else topic
@@ -171,9 +171,10 @@ def texts(item: Any) -> list[str]:
 def scans(
     api_key: int, version: int, wanted: AbstractSet[str], dialect: str | None = None
 ) -> tuple[Scan | None, Scan | None] | None:
-    """Return how to find what request and response name in their JSON text; None for a side that names nothing.
+    """Return the scans for the names in the JSON of request and response, each None if it has no names. Return None if
+    only the values tell.
 
-    wanted: of TOPIC, INDEX and GROUP. None: only the values tell.
+    wanted: of TOPIC, INDEX and GROUP.
     """
     tables = catalog(dialect)
     made: list[Scan | None] = []
@@ -189,7 +190,7 @@ def scans(
 
 
 def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: AbstractSet[str]) -> Scan | None:
-    """Return the scan for these roles; None where a field's name does not determine its role."""
+    """Return the scan for these roles; None if a field's name does not determine its role."""
     asked = {TOPIC, TOPIC_ID, RESOURCE} if TOPIC in wanted else set()
     asked |= {INDEX} & wanted
     asked |= {GROUP, RESOURCE, COORDINATOR} if GROUP in wanted else set()
@@ -199,7 +200,7 @@ def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: Ab
         if role not in asked:
             continue
         if role == TOPIC_ID and (names := [each.name for each in beside if each.name in NAME_FIELDS]):
-            refused = f'"{names[0]}":null'.encode()  # the id counts where there is no name
+            refused = f'"{names[0]}":null'.encode()  # the id counts if there is no name
             continue
         if field.is_array or role in (RESOURCE, COORDINATOR) or roles.setdefault(role, field.name) != field.name:
             return None
@@ -213,7 +214,7 @@ def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: Ab
 
 
 def all_fields(message: Message, version: int | None) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
-    """Yield (field, its role, the fields beside it) of a message, in that version or in any."""
+    """Yield (field, its role, the fields beside it) for all fields of a message. version: None for any."""
 
     def below(parent: str, fields: tuple[Field, ...]) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
         there = tuple(field for field in fields if version is None or version in field.versions)

@@ -1,4 +1,4 @@
-"""Exchanges that the core made columns of, one by one: as values, or as lines of JSON."""
+"""Reads exchanges one by one from columns of the core: as values, or as lines of JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.tables.core_rows import CoreRows
 
 
 class HeldRows:
-    """The rows of `ExchangeRows.take_columns`, until the core takes more."""
+    """The rows from `ExchangeRows.take_columns`, valid until the next call of that."""
 
     def __init__(self, taken: dict[str, Any], bodies: Bodies) -> None:
         self.taken, self.bodies = taken, bodies
@@ -31,7 +31,7 @@ class HeldRows:
         return self.rows.key
 
     def exchange(self, row: int) -> Exchange:
-        """Return a row's exchange as a value; the core has kept the frames."""
+        """Return a row's exchange as a value; the core must have kept the frames."""
         link, asked = int(self.rows.link[row]), int(self.rows.ts[row])
         ends = Link(text_at(self.taken["servers"], self.servers[link]), text_at(self.taken["ends"], link))
         place = bisect_left(self.framed, row)
@@ -42,7 +42,7 @@ class HeldRows:
         return Exchange(ends, asked, request, answered, response, self.bodies, self.timing(row, asked, answered))
 
     def timing(self, row: int, asked: int, answered: int | None) -> Timing:
-        """Return when its messages began to come."""
+        """Return the further times of a row's exchange."""
         sent, came, pause, in_flight = (
             int(each[row])
             for each in (self.rows.request_transfer, self.rows.response_transfer, self.rows.pause, self.rows.in_flight)
@@ -64,7 +64,7 @@ class HeldRows:
 
 
 def bytes_at(column: tuple[Any, Any], place: int) -> bytes:
-    """Return one value of a column: (int32 offsets, beginning with 0; the bytes)."""
+    """Return one value of a column. column: (int32 offsets, beginning with 0; the bytes)."""
     ends = memoryview(column[0]).cast("B").cast("i")
     return bytes(column[1][ends[place] : ends[place + 1]])
 

@@ -1,7 +1,7 @@
-"""The tables about partitions whose rows the core makes of single exchanges: each column once, with its array.
+"""The tables about partitions whose rows the core makes from single exchanges: each column once, with its array.
 
-A column here is one in the pipeline, in `kcli sql`, in diagnose's facts and in the documentation. A new one is one
-entry.
+Each column here is in the pipeline, in `kcli sql`, in diagnose's facts and in the documentation. A new column needs
+only one entry.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
 MIB = 1 << 20
 APIS = ("PRODUCE", "FETCH", "SHARE_FETCH")  # by the core's numbers
-ID, QUOTED = 1, 2  # kinds of a topic's text, beside its name; an endpoint's is one too
+ID, QUOTED = 1, 2  # kinds of a topic's text, other than its name; an endpoint's text has them, too
 COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 8))]
 
 
 class Exchanges:
-    """The exchanges that rows are of. who: columns by name; versions: of their API; topics: texts by number."""
+    """The exchanges of the rows. who: columns by name; versions: of their API; topics: texts by number."""
 
     def __init__(self, taken: dict[str, Any], who: Sequence[Any], versions: Any) -> None:
-        """Take exchanges as `ExchangeRows.take_columns` gives them. who: the columns of WHO."""
+        """Hold exchanges. taken: from `ExchangeRows.take_columns`. who: the columns of WHO."""
         self.taken, self.versions = taken, versions
         self.who = dict(zip((each.name for each in WHO), who, strict=True))
         self.topics: list[str | None] = [None, *map(text_of, taken["topics"])]
@@ -49,26 +49,26 @@ class Exchanges:
 
 
 class PartitionArrays:
-    """The source of the columns of some rows."""
+    """The source of the columns for some rows."""
 
     def __init__(self, rows: CoreRows, exchanges: Exchanges) -> None:
         self.rows, self.exchanges = rows, exchanges
 
     @cached_property
     def flags(self) -> Any:
-        """The attributes of batches whose bits mean what they mean in magic 2; 0 of others."""
+        """The attributes of batches of magic 2; 0 for others, as their bits mean something else."""
         return self.rows.attributes * (self.rows.magic >= 2)
 
     def who(self, name: str) -> Any:
-        """Return a column of the exchange."""
+        """Return a column of the rows' exchanges."""
         return rows_at(self.exchanges.who[name], self.rows.row)
 
     def topic(self, numbers: Any) -> Any:
-        """Return topic names or ids by number."""
+        """Return a column of topic names or ids. numbers: of the topics, by row."""
         return numbered(self.exchanges.topics, numbers).dictionary()
 
     def lag(self) -> Any:
-        """Return how far fetches are behind the high watermark last seen."""
+        """Return the distance (offsets) of fetches from the high watermark last seen; null if unknown."""
         import numpy
 
         rows = self.rows
@@ -76,7 +76,7 @@ class PartitionArrays:
         return integers(numpy.where(unknown, 0, rows.high_seen - rows.effective), "int64", unknown)
 
     def lazy_bytes(self) -> Any:
-        """Return the bytes held at once of records that are converted in chunks."""
+        """Return the bytes that are held at once of records that are converted in chunks."""
         import numpy
 
         return numpy.minimum(self.rows.size, numpy.maximum(LAZY_CHUNK, self.rows.first_size))
@@ -91,14 +91,16 @@ class PartitionArrays:
 
 @dataclass(frozen=True, slots=True)
 class PartitionColumn(Column):
-    """make: gives it as an Arrow array."""
+    """make: returns the column as an Arrow array."""
 
     make: Callable[[PartitionArrays], Any] = lambda of: None
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionTable(Table):
-    """kind: of the core's rows that it is made of. chosen: selects of them, by the version of each row's exchange."""
+    """kind: the kind of the core's rows. chosen: returns a mask of rows, from the rows and their exchanges' API
+    versions.
+    """
 
     kind: str = ""
     chosen: Callable[[CoreRows, Any], Any] | None = None
@@ -109,22 +111,22 @@ class PartitionTable(Table):
         return found if self.chosen is None else found.where(self.chosen(found, exchanges.versions[found.row]))
 
     def of(self, names: Container[str]) -> PartitionTable:
-        """Return the table with these of its columns."""
+        """Return the table with only these columns."""
         return replace(self, columns=tuple(each for each in self.columns if each.name in names))
 
     def arrays(self, rows: CoreRows, exchanges: Exchanges) -> list[Any]:
-        """Return the columns of those rows."""
+        """Return the columns of these rows."""
         of = PartitionArrays(rows, exchanges)
         return [each.make(of) for each in self.columns if isinstance(each, PartitionColumn)]
 
 
 def column(name: str, kind: str, text: str, make: Callable[[PartitionArrays], Any]) -> PartitionColumn:
-    """Define a column. kind: of a Column, followed by ? if nullable."""
+    """Define a column. kind: as of a Column, followed by ? if nullable."""
     return PartitionColumn(name, kind.rstrip("?"), text, kind.endswith("?"), make)
 
 
 def number(name: str, kind: str, text: str, field: str) -> PartitionColumn:
-    """Define a column from a field of the core's rows; with ? it is null where missing."""
+    """Define a column that is a field of the core's rows; if it is nullable, missing values are null."""
 
     def make(of: PartitionArrays) -> Any:
         values = of.rows.column(field)
@@ -146,7 +148,7 @@ def error_names(codes: Any) -> Any:
 
 
 def text_of(topic: tuple[int, bytes]) -> str:
-    """Return a topic's text as the core gives it."""
+    """Return a topic's name or id. topic: (kind, bytes), from the core."""
     kind, data = topic
     return uuid_text(data) if kind == ID else str(loads(data)) if kind == QUOTED else data.decode()
 
@@ -201,7 +203,7 @@ FETCH_PARTITIONS = PartitionTable(
     ),
     kind="fetched",
 )  # fmt: skip
-# See `PartRow` in the core for what stands where.
+# `PartRow` in the core documents the fields.
 PRODUCE_PARTITIONS = PartitionTable(
     "produce_partitions",
     "Every partition in a Produce request.",

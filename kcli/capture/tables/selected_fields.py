@@ -1,4 +1,4 @@
-"""Fields of messages as columns: what the core selects of each version, and the same out of values."""
+"""Message fields as columns: the core's selection for each version, and the same from values."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) 
 def side(
     message: MessageCodec, paths: dict[str, str], names: Sequence[str]
 ) -> tuple[Selection, list[FieldPlace]] | None:
-    """Return a side's selection and (slot, column, whether it is text) of each field; None if it has none of them."""
+    """Return the selection of request or response, and (slot, column, whether it is text) of each field; None if it has
+    none of them.
+    """
     try:
         selection = message.select([*paths])
     except UsageError:
-        return None  # of a dialect, with another kind of field by that name
+        return None  # in a dialect, a field of this name has another type
     there = {path: name for path, name in paths.items() if selection.places[path].type != "missing"}
     texts = {path for path, name in there.items() if name in TEXTS}
     if not there or len(selection.levels) > 1 or not selection.slices_only(texts) or selection.head is None:
@@ -49,7 +51,7 @@ def side(
 
 
 def field_values(item: Exchange, names: Sequence[str]) -> list[int | str | None]:
-    """Return these fields of an exchange that came as a value."""
+    """Return the values of these fields in an exchange that came as a value."""
     made: list[int | str | None] = [None] * len(names)
     if not names:
         return made

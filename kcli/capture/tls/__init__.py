@@ -1,1 +1,1 @@
-"""TLS in captures: records out of streams, and, with the keys of a key log, the bytes that they protect."""
+"""Reads TLS in captures: records, and, with the secrets of a key log, their decrypted contents."""

@@ -1,6 +1,6 @@
-"""Protected records opened: one class for the AEAD ciphers of TLS 1.2 and 1.3, one for CBC with its MAC.
+"""Decrypts protected records: one class for the AEAD ciphers of TLS 1.2 and 1.3, one for CBC with its MAC.
 
-Bytes that are no such record, or have another number, do not open: the tag or MAC says so.
+Decryption fails for bytes that are no record, or have another record number, as the tag or MAC is wrong then.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kcli.grammar.files.tls import ALERT, APPLICATION_DATA, HANDSHAKE
 
 TLS_12, TLS_13 = 0x0303, 0x0304
 TAG = 16
-BLOCK = 16  # bytes, of AES
-AT_A_TIME = 1 << 12  # numbers: more do not fit into a processor's caches
+BLOCK = 16  # bytes of an AES block
+AT_A_TIME = 1 << 12  # record numbers; more do not fit into a processor's caches
 LAST_OF_DATA = bytes([APPLICATION_DATA])
-LASTS = bytes([0, ALERT, HANDSHAKE, APPLICATION_DATA])  # of what TLS 1.3 protects
+LASTS = bytes([0, ALERT, HANDSHAKE, APPLICATION_DATA])  # the possible last bytes of what TLS 1.3 protects
 
 Buffer = bytes | memoryview
 
@@ -27,14 +27,15 @@ Buffer = bytes | memoryview
 class RecordCipher(Protocol):
     """Opens the records of one direction, under one key."""
 
-    overhead: int  # bytes that a record is longer than its contents; of CBC at least
+    overhead: int  # bytes by which a record is longer than its contents; for CBC at least
 
     def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
-        """Decrypt record `number` to (type, contents); None if that fails. header: its 5 bytes."""
+        """Decrypt record `number` to (type, contents); None if that fails. header: the record's 5 bytes."""
 
     def likely(self, numbers: range, payload: bytes, far: bool) -> Iterator[Sequence[int]]:
-        """Yield those of these numbers that a record may have, some at a time: of most ciphers all. far: that one of
-        application data may have which is not padded; none where all are as likely.
+        """Yield the numbers that a record may have, in groups; with most ciphers all of them. far: there are many
+        numbers, and the record is of application data without padding; yield none if the cipher cannot tell likely
+        ones.
         """
 
 
@@ -54,7 +55,7 @@ class AeadCipher:
         else:
             made = aead.AESCCM(key, tag_length=self.tag)
         self.decrypt = made.decrypt
-        self.explicit = 8 if len(self.iv) == 4 else 0  # bytes of the nonce that stand in the record
+        self.explicit = 8 if len(self.iv) == 4 else 0  # bytes of the nonce in the record
         self.whole_iv = int.from_bytes(self.iv, "big")
         self.block_key = key if self.is_13 and suite.cipher == "GCM" else None
         self.overhead = self.tag + self.explicit + self.is_13
@@ -100,7 +101,7 @@ class AeadCipher:
 
 @cache
 def aead_ciphers() -> tuple[Any, type[Exception]]:
-    """Return cryptography's AEAD module, and the error it raises for a wrong tag."""
+    """Return cryptography's AEAD module, and the error that it raises for a wrong tag."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers import aead
 
@@ -161,5 +162,5 @@ class CbcCipher:
 
 
 def cipher_of(suite: Suite, version: int, keys: Keys, mac_outside: bool = False) -> RecordCipher:
-    """Return the cipher of one direction. mac_outside: encrypt-then-MAC was agreed on."""
+    """Return the cipher of one direction. mac_outside: encrypt-then-MAC was negotiated."""
     return CbcCipher(suite, keys, mac_outside) if suite.cipher == "CBC" else AeadCipher(suite, version, keys)

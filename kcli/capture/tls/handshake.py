@@ -1,4 +1,4 @@
-"""The handshake in the clear, or under keys that are known: version, suite, names, resumption, alerts."""
+"""Reads the handshake, in the clear or with known keys: version, suite, names, resumption, alerts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kcli.grammar.files import tls
 
 CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 4, 11, 20, 24
 SERVER_NAME, ENCRYPT_THEN_MAC, SESSION_TICKET, SUPPORTED_VERSIONS = 0, 22, 35, 43  # extensions
-# The random of a ServerHello that asks for another ClientHello: SHA-256 of "HelloRetryRequest"
+# The random of a ServerHello that requests another ClientHello: SHA-256 of "HelloRetryRequest".
 RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 LONGEST = 1 << 17  # bytes of a handshake message that is read
 LONGEST_NAME = 100  # characters of a name that is shown
@@ -39,14 +39,14 @@ def alert_text(description: int) -> str:
 
 
 class Messages:
-    """Handshake messages out of the records of one direction: they may be cut anywhere."""
+    """Reassembles the handshake messages of one direction from its records, which may cut them anywhere."""
 
     def __init__(self) -> None:
         self.buffer = bytearray()
         self.too_long = False
 
     def add(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Return (type, body) of the messages that are whole by now."""
+        """Return (type, body) of the messages that are now complete."""
         found: list[tuple[int, bytes]] = []
         if self.too_long:
             return found
@@ -64,16 +64,16 @@ class Messages:
         return found
 
     def clear(self) -> None:
-        """Begin anew, where records are missing."""
+        """Begin anew, as records are missing."""
         self.buffer.clear()
 
 
 @dataclass(slots=True)
 class Handshake:
-    """The agreement of a handshake, as far as it was captured.
+    """The negotiated parameters of a handshake, as far as it was captured.
 
-    version: 0x0303 is TLS 1.2; 0: no ServerHello was seen. ticket: that the client offers. certified: the server sent a
-    certificate, so that nothing was resumed.
+    version: 0x0303 is TLS 1.2; 0 if no ServerHello was captured. ticket: the client's. certified: the server sent a
+    certificate, so no session was resumed.
     """
 
     client_random: bytes = b""
@@ -89,7 +89,7 @@ class Handshake:
     failures: list[str] = field(default_factory=list)
 
     def see(self, kind: int, body: bytes, from_client: bool) -> None:
-        """Take in a message; one that can't be read says nothing."""
+        """Read a message; one that can't be read is ignored."""
         try:
             if kind == CLIENT_HELLO:
                 self.see_client(tls.CLIENT_HELLO.parse(body))
@@ -101,13 +101,13 @@ class Handshake:
             pass
 
     def see_client(self, hello: Any) -> None:
-        """Take in a ClientHello."""
+        """Read a ClientHello."""
         self.client_random, self.certified = bytes(hello.random), False
         found = tls.extensions(hello.extensions or b"")
         self.ticket, self.server_names = found.get(SESSION_TICKET, b""), found.get(SERVER_NAME, b"")
 
     def see_server(self, hello: Any) -> None:
-        """Take in a ServerHello; one that asks for another ClientHello says nothing."""
+        """Read a ServerHello; one that requests another ClientHello is ignored."""
         if hello.random == RETRY:
             return
         found = tls.extensions(hello.extensions or b"")
@@ -118,14 +118,16 @@ class Handshake:
 
     @property
     def unread(self) -> str:
-        """The reason why kcli can't decrypt the negotiated suite, even with keys; "": none, or no ServerHello yet."""
+        """The reason why kcli can't decrypt the negotiated suite, even with keys; "" if it can, or without a
+        ServerHello so far.
+        """
         if self.version and self.version not in (TLS_12, TLS_13):
             return f"kcli decrypts TLS 1.2 and 1.3, not {VERSIONS.get(self.version, 'this version')}"
         return "kcli does not decrypt this cipher suite" if self.version and suite_of(self.suite) is None else ""
 
     @property
     def server_name(self) -> str:
-        """The one that the client asked for; "": none, or it can't be read."""
+        """The server name in the ClientHello; "" if there is none, or it can't be read."""
         with contextlib.suppress(ConstructError):
             for entry in tls.SERVER_NAMES.parse(self.server_names) if self.server_names else ():
                 if entry.type == 0:
@@ -134,7 +136,7 @@ class Handshake:
 
     @property
     def certificate(self) -> bytes:
-        """The server's own in DER; b"": there is none."""
+        """The server's own certificate in DER; b"" if there is none."""
         with contextlib.suppress(ConstructError):
             if self.certificates and self.version == TLS_13:
                 return bytes(
@@ -146,7 +148,7 @@ class Handshake:
 
     @property
     def text(self) -> str:
-        """Version, suite, the name that the client asked for and those of the certificate."""
+        """Version, suite, the requested server name, and the names in the certificate."""
         suite = NAMES.get(self.suite, f"cipher suite {self.suite:#06x}")
         parts = [VERSIONS.get(self.version, f"TLS version {self.version:#06x}"), suite] if self.version else ["TLS"]
         if name := self.server_name:
@@ -157,7 +159,7 @@ class Handshake:
 
 
 def certificate_names(data: bytes) -> str:
-    """Return a certificate's subject, or else its first DNS names; "" where it can't be read."""
+    """Return a certificate's subject, or else its first DNS names; "" if it can't be read."""
     try:
         from cryptography import x509
 
@@ -167,5 +169,5 @@ def certificate_names(data: bytes) -> str:
             return subject[:LONGEST_NAME]
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         return ", ".join(map(str, names.get_values_for_type(x509.DNSName)))[:LONGEST_NAME]
-    except Exception:  # noqa: BLE001  whatever a stranger's certificate makes the parser raise
+    except Exception:  # noqa: BLE001  the parser may raise anything
         return ""

@@ -1,7 +1,7 @@
-"""Key logs: the secrets of TLS connections, in the form that NSS gave its SSLKEYLOGFILE.
+"""Key logs: the secrets of TLS connections, in the form of NSS's SSLKEYLOGFILE.
 
-A line is `LABEL CLIENT_RANDOM SECRET` in hex. For TLS 1.2 brokers write `RSA Session-ID:ID Master-Key:SECRET` instead,
-by the ServerHello's session id. Nothing of a key log is ever shown: no repr, no error names a secret.
+A line is `LABEL CLIENT_RANDOM SECRET` in hex. For TLS 1.2, brokers write `RSA Session-ID:ID Master-Key:SECRET` instead,
+with the ServerHello's session id. Key logs are never shown: no repr and no error has a secret.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 CLIENT_TRAFFIC, SERVER_TRAFFIC = "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"
 MOST = 100_000  # secrets that are remembered
 MOST_TICKETS = 10_000
-LONGEST = 4096  # bytes of a line
-DERIVATION = 1 << 13  # bytes that could be decrypted while keys are derived
+LONGEST = 4096  # most bytes of a line
+DERIVATION = 1 << 13  # the cost of deriving keys, as bytes that could be decrypted meanwhile
 SIZES = (32, 48)  # bytes of a secret: SHA-256's, SHA-384's and TLS 1.2's
 
 
 class Effort:
-    """Bytes that may be decrypted in vain, in all: so many, and some for each byte that was read."""
+    """A budget of bytes that may be decrypted in vain: a total, and some for each byte that is read."""
 
     def __init__(self, budget: int = 1 << 28) -> None:
         self.left = self.most = budget
 
     def spend(self, count: int) -> bool:
-        """Return whether a try on `count` bytes is still allowed."""
+        """Account for an attempt on `count` bytes; return whether it is still allowed."""
         self.left -= count + 256
         return self.left > 0
 
     @property
     def is_ample(self) -> bool:
-        """Return whether a long search may go on: half of all is left to short ones."""
+        """True if a long search may continue; half of the budget is reserved for short ones."""
         return self.left > self.most // 2
 
     def derive(self) -> bool:
-        """Return whether deriving keys from a secret to try them is still allowed."""
+        """Account for the derivation of keys from a secret; return whether it is still allowed."""
         return self.spend(DERIVATION)
 
     def earn(self, count: int) -> None:
-        """Allow more work after `count` more bytes were read."""
+        """Enlarge the budget after `count` more bytes were read."""
         self.left = min(self.left + 4 * count, self.most)
 
 
@@ -59,11 +59,11 @@ BEGUN = r"[A-Za-z][\w-]*(?:\s|$)"  # the label, or a part of it
 
 
 class KeyLog:
-    """Secrets by connection, and what may be spent on trying them."""
+    """Secrets by connection, and the budget for trying them."""
 
     def __init__(self, files: Sequence[str] = ()) -> None:
-        """Read key logs. Raises InputError for one that can't be read or has no key, UsageError
-        without cryptography.
+        """Read key logs. Raises InputError for a file that can't be read or has no key, UsageError without
+        cryptography.
         """
         if files:
             require("--key-log", "tls")
@@ -75,7 +75,7 @@ class KeyLog:
         self.count = 0
         self.effort = Effort()
         for file in self.files:
-            # The last may lack its end, as in a log that is being written.
+            # The last line may be incomplete in a log that is being written.
             found = {(self.take_line(line), line.endswith("\n") or not re.match(BEGUN, line)) for line in file.lines()}
             if (False, True) in found and not any(is_key for is_key, _ in found):
                 raise InputError(
@@ -87,14 +87,14 @@ class KeyLog:
         return bool(self.files or self.count)
 
     def add(self, block: bytes) -> None:
-        """Take in a part of a key log: pcapng's Decryption Secrets Blocks hold them. Of no use without cryptography."""
+        """Add a part of a key log, from a Decryption Secrets Block of pcapng. Without cryptography it is ignored."""
         if is_there("tls"):
             for line in block.splitlines():
                 self.take_line(text_of(line))
 
     def master(self, client_random: bytes, session_id: bytes, ticket: bytes) -> bytes | None:
-        """Return the master secret of a TLS 1.2 connection. session_id: the ServerHello's; ticket: the
-        ClientHello's.
+        """Return the master secret of a TLS 1.2 connection; None if it is unknown. session_id: in the ServerHello;
+        ticket: in the ClientHello.
         """
         for _ in self.versions():
             found = self.secrets.get(client_random, {}).get("CLIENT_RANDOM") or self.sessions.get(session_id)
@@ -104,7 +104,7 @@ class KeyLog:
         return None
 
     def traffic(self, client_random: bytes) -> dict[str, bytes]:
-        """Return the secrets of a TLS 1.3 connection by label; none where the logs lack it."""
+        """Return the secrets of a TLS 1.3 connection by label; {} if the logs lack them."""
         for _ in self.versions():
             if client_random in self.secrets:
                 return self.secrets[client_random]
@@ -120,7 +120,7 @@ class KeyLog:
                 self.tickets[given] = master
 
     def unused(self, client_random: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
-        """Return the secrets of connections whose handshakes were not captured; only those of a random, where known."""
+        """Return (random, secrets) of connections without a captured handshake; only of this random if it is known."""
         if client_random:
             return [(client_random, self.traffic(client_random))]
         return [each for each in self.secrets.items() if each[0] not in self.seen]
@@ -136,7 +136,7 @@ class KeyLog:
             yield
 
     def take_line(self, line: str) -> bool | None:
-        """Read a line. Returns whether it is one of a key log, None for an empty one and a comment."""
+        """Read a line; return whether it is a line of a key log, None for an empty line or a comment."""
         words = line.split()
         if not words or line.startswith("#"):
             return None
@@ -171,7 +171,7 @@ class FollowedFile:
         self.at = 0
 
     def lines(self) -> Iterator[str]:
-        """Yield the whole lines that were not read yet. Raises InputError if it can't be read."""
+        """Yield the whole lines that were not read yet. Raises InputError if the file can't be read."""
         try:
             if self.at and self.path.stat().st_size <= self.at:
                 return
@@ -180,12 +180,12 @@ class FollowedFile:
                     file.seek(self.at)
                 while line := file.readline(LONGEST):
                     if line.endswith(b"\n") or len(line) == LONGEST:
-                        self.at += len(line)  # a line whose end may still come is read again
+                        self.at += len(line)  # an incomplete line is read again
                     yield text_of(line)
         except OSError as error:
             raise unreadable(error, str(self.path)) from None
 
 
 def text_of(line: bytes) -> str:
-    """Return a line as text, without the mark that editors of Windows begin a file with."""
+    """Return a line as text, without a byte order mark, as editors of Windows write."""
     return line.removeprefix(BOM_UTF8).decode("ascii", "replace")

@@ -29,12 +29,12 @@ ENOUGH = HEADER + ALERT_MESSAGE.sizeof()  # bytes that suffice to detect TLS
 
 
 class TlsLayer:
-    """A CapturedConnection's face towards the engine; see there for what its methods do.
+    """The reader that the engine uses in place of a CapturedConnection; see there for its methods.
 
-    A header of the PROXY protocol before the client's bytes is also removed: the client is who it names. As long as a
-    direction has shown fewer bytes than tell, they wait. TLS is spoken if either end begins so; an end that does in a
-    connection that is plain tells the other one that it should not be. A connection that was under way may begin within
-    a record: what came first is remembered until two records in a row are found.
+    It also removes a header of the PROXY protocol before the client's bytes, which names the client. An end's first
+    bytes are held until they are enough to detect its protocol. A connection is TLS if either end begins so; if the
+    connection is plain, an end that sends TLS rejects the other end's plain bytes. A connection that began before the
+    capture may begin within a record, so its first bytes are kept until two records in a row are found.
     """
 
     def __init__(
@@ -53,33 +53,33 @@ class TlsLayer:
         self.starts: list[bytes | None] = [b"", b""]  # None: the end's protocol is known
         self.early: list[tuple[int, int, bytes]] | None = None if all(started) else []
         self.early_bytes = 0
-        self.refused: int | None = None  # the end that answers a plain client with TLS
-        self.refusal = b""  # the first bytes of its answer
+        self.refused: int | None = None  # the end that responds to a plain client with TLS
+        self.refusal = b""  # the first bytes of that response
         self.refused_bytes = self.refused_ns = 0
-        self.proxied: str | None = None  # the client that a load balancer names
+        self.proxied: str | None = None  # the client named by a load balancer
 
-    # What the engine asks
+    # Called by the engine
 
     @property
     def steady(self) -> bool:
-        """Return whether nothing odd is under way, so that the core may take the connection over."""
+        """True if nothing odd is under way, so that the core may take the connection over."""
         if self.session is not None:
             return self.session.steady and (self.connection.steady or self.connection.fresh)
         return self.refused is None and not any(self.starts) and self.connection.steady
 
     @property
     def fresh(self) -> bool:
-        """Return whether the connection's first bytes are still to come."""
+        """True if the connection's first bytes are still to come."""
         return self.connection.fresh
 
     @property
     def sealed(self) -> bool:
-        """Return whether TLS is spoken."""
+        """True if the connection is TLS."""
         return self.session is not None
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the connection is known to be plain, or to be nothing of Kafka's."""
+        """True if the connection is known to be plain, or not to be Kafka's."""
         known = all(start is None for start in self.starts) or self.connection.foreign is not None
         return self.session is None and self.refused is None and known
 
@@ -91,12 +91,12 @@ class TlsLayer:
 
     @property
     def foreign(self) -> str | None:
-        """The reason why the connection is no longer read; None: it is read."""
+        """The reason why the connection is no longer read; None if it is read."""
         return self.connection.foreign if self.session is None else self.session.foreign
 
     @property
     def weight(self) -> int:
-        """The memory counted for held data, in bytes; 0 when nothing is read any more."""
+        """The memory counted for held data, in bytes; 0 if nothing is read any more."""
         if self.foreign is not None:
             return 0
         held = (self.early_bytes if self.early else 0) + sum(len(start or b"") for start in self.starts)
@@ -104,12 +104,12 @@ class TlsLayer:
 
     @property
     def began(self) -> int:
-        """The time (ns) of its first bytes; 0: there are none."""
+        """The time (ns) of the connection's first bytes; 0 without any."""
         return self.connection.began if self.session is None else self.session.began
 
     @property
     def client(self) -> int | None:
-        """The number of the client's end; None: unknown."""
+        """The number of the client's end; None if unknown."""
         return self.connection.client
 
     @property
@@ -126,8 +126,9 @@ class TlsLayer:
         heard: tuple[int, int],
         *state: Any,
     ) -> None:
-        """See ConnectionState.restore; with TLS it is about what the records protect. An end's first bytes are looked
-        at here all the same."""
+        """Restore a state as ConnectionState.restore does; with TLS it is that of the decrypted bytes. An end's first
+        bytes are examined here all the same.
+        """
         if self.session is not None:
             self.connection.restore(spoke, pending, buffers, offsets, heard, *state)
             return
@@ -141,18 +142,18 @@ class TlsLayer:
                 self.data(d, heard[d], first[d])
 
     def release(self) -> Any:
-        """Hand over the state of a steady connection."""
+        """Return a steady connection's state, and forget it."""
         return self.connection.release()
 
     def release_records(self) -> tuple[tuple[int, int], list[bytes]]:
-        """Hand over (protected bytes of each end; the partial records of each), before `release`."""
+        """Return (protected bytes of each end, the partial records of each), before `release`."""
         assert self.session is not None
         first, second = (stream.offset + len(stream.buffer) for stream in self.connection.streams)
         records = [end.release() for end in self.session.ends]
         self.session.effort.earn(-sum(map(len, records)))
         return (first, second), records
 
-    # What comes in
+    # Input
 
     def data(self, d: int, ns: int, data: bytes) -> None:
         """Read bytes that end `d` sent, inside TLS or plain."""
@@ -180,7 +181,9 @@ class TlsLayer:
         self.connection.data(d, ns, data)
 
     def found_early(self, d: int, ns: int, data: bytes) -> bool:
-        """Remember the first bytes of a connection that was under way. Returns whether there are records among them."""
+        """Keep the first bytes of a connection that began before the capture; return whether there are records among
+        them.
+        """
         assert self.early is not None
         self.early.append((d, ns, data))
         self.early_bytes += len(data)
@@ -190,7 +193,7 @@ class TlsLayer:
         return self.starts[d] is None and has_records(b"".join(part for end, _, part in self.early if end == d))
 
     def take_off(self, seen: list[tuple[int, int, bytes]]) -> None:
-        """Switch to TLS: read what was `seen` so far (end, ns, bytes) as that, from its beginning."""
+        """Switch to TLS: read the bytes so far as TLS, from their beginning. seen: (end, ns, bytes)."""
         from kcli.capture.tls.session import TlsSession  # most captures need none
 
         self.early, self.starts = None, [None, None]
@@ -232,7 +235,7 @@ class TlsLayer:
             self.connection.data(d, ns, start)
 
     def take_proxy_header(self, d: int, ns: int, header: ProxyHeader) -> None:
-        """Read a PROXY protocol header, which says for whom the end speaks."""
+        """Read a PROXY protocol header, which names the client of the end."""
         self.starts[d], self.early = b"", None
         if self.connection.client is None:
             self.connection.client = d
@@ -242,14 +245,14 @@ class TlsLayer:
         self.connection.pass_proxy_header(d, ns, header.size, f"PROXY protocol {header.version}: {says}")
 
     def name_client(self) -> None:
-        """Name the connection's client as the load balancer does."""
+        """Set the connection's client to the one that the load balancer names."""
         client = self.connection.client
         if self.proxied and client is not None:
             server = self.connection.ends[1 - client]
             self.connection.ends = (server, self.proxied) if client else (self.proxied, server)
 
     def report_refusal(self, d: int) -> None:
-        """Report that an end answers plain bytes with TLS."""
+        """Report that an end responds to plain bytes with TLS."""
         from kcli.capture.tls.handshake import alert_text
 
         header, alert = RECORD_HEADER.parse(self.refusal), ALERT_MESSAGE.parse(self.refusal[HEADER:])
@@ -287,14 +290,14 @@ class TlsLayer:
             self.session.close(ns, why, extra)
 
     def flush(self, d: int) -> None:
-        """Hand on first bytes that did not tell."""
+        """Pass on first bytes that were too few to detect a protocol."""
         start, self.starts[d] = self.starts[d], None
         if start:
             self.connection.data(d, self.connection.streams[d].ns, start)
 
 
 def has_records(data: bytes) -> bool:
-    """Return whether two protected records stand one after the other somewhere."""
+    """Return whether data has two adjacent protected records anywhere."""
     at = next_record_header(data, 0, True)
     while 0 <= at <= len(data) - HEADER:
         behind = at + record_size(data, at)

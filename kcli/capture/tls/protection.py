@@ -1,5 +1,5 @@
-"""Keys for the next record of a direction: the current ones, the next epoch's or, after a loss, those of a number that
-has to be searched.
+"""Keys for the next record of a direction: the current ones, those of the next epoch or, after a loss, the current ones
+with a record number that has to be searched.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ SUITES_13 = (0x1302, 0x1301, 0x1303, 0x1304, 0x1305)  # the likeliest first
 class Protection:
     """The keys of one direction and the number of its next record.
 
-    secret: in TLS 1.3 the one that a KeyUpdate goes on from, b"" before its first application data. updates: how many
-    there were.
+    secret: in TLS 1.3 the one from which a KeyUpdate derives the next; b"" before application data. updates: the number
+    of KeyUpdates.
     """
 
     suite: Suite
@@ -33,7 +33,7 @@ class Protection:
     updates: int = 0
 
     def open(self, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """Decrypt the next record to (type, contents)."""
+        """Decrypt the next record to (type, contents); None if that fails."""
         found = self.cipher.open(self.number, header, payload)
         if found is None:
             return None
@@ -43,8 +43,8 @@ class Protection:
     def search(
         self, header: bytes, payload: bytes, numbers: range, effort: Effort, far: bool = False
     ) -> tuple[int, bytes] | None:
-        """Decrypt a record that has one of these numbers, to (type, contents). far: they are many; it is of application
-        data, and the cipher has to tell likely numbers.
+        """Decrypt a record with one of these numbers to (type, contents); None if that fails. far: there are many
+        numbers, the record is of application data, and the cipher has to tell likely numbers.
         """
         for likely in self.cipher.likely(numbers, payload, far):
             if far and not effort.is_ample:
@@ -60,7 +60,7 @@ class Protection:
         return None
 
     def updated(self) -> Protection | None:
-        """Return the protection after a KeyUpdate."""
+        """Return the protection after a KeyUpdate; None if the secret is unknown."""
         if not self.secret:
             return None
         made = of_traffic(self.suite, next_traffic_secret(self.suite, self.secret), True)
@@ -74,13 +74,13 @@ def of_traffic(suite: Suite, secret: bytes, updatable: bool) -> Protection:
 
 
 def handshake_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Protection | None:
-    """Return the keys for the rest of a TLS 1.3 handshake; None if not in the log."""
+    """Return the keys for the rest of a TLS 1.3 handshake; None if the log lacks them."""
     return of_label(agreed, log, HANDSHAKE_LABELS[not from_client], False)
 
 
 def application_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Protection | None:
-    """Return the keys for data (in TLS 1.2 also Finished); None if not in the log, or for a suite kcli
-    can't decrypt.
+    """Return the keys for data (in TLS 1.2 also Finished); None if the log lacks them, or kcli can't decrypt the
+    suite.
     """
     if agreed.version == TLS_13:
         return of_label(agreed, log, TRAFFIC_LABELS[not from_client], True)
@@ -90,7 +90,7 @@ def application_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Prote
 
 
 def of_master(agreed: Handshake, master: bytes, from_client: bool) -> Protection | None:
-    """Return the keys that a master secret of TLS 1.2 gives; None for a suite that kcli can't decrypt."""
+    """Return the keys that a TLS 1.2 master secret gives; None for a suite that kcli can't decrypt."""
     suite = suite_of(agreed.suite)
     if suite is None:
         return None
@@ -105,8 +105,8 @@ def of_label(agreed: Handshake, log: KeyLog, label: str, updatable: bool) -> Pro
 
 
 def guesses(agreed: Handshake, log: KeyLog, from_client: bool | None) -> Iterator[tuple[bytes, int, bool, Protection]]:
-    """Yield (client's random, suite, whether it is the client's direction, keys) that a TLS 1.3 direction without a
-    captured handshake may have. from_client: None if unknown.
+    """Yield the possible (client's random, suite, whether it is the client's direction, keys) of a TLS 1.3 direction
+    without a captured handshake. from_client: None if unknown.
     """
     suites = [(number, suite) for number in SUITES_13 if (suite := suite_of(number)) is not None]
     for random, secrets in log.unused(agreed.client_random):

@@ -1,5 +1,5 @@
-"""Recovery after a loss: the next record that opens, and the keys of a connection whose handshake was not captured
-whole.
+"""Recovers after a loss: finds the next record that can be decrypted, and the keys of a connection whose handshake was
+not completely captured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
 
 MOST_NUMBERS = 4096  # record numbers tried after a loss of unknown size, or without a captured handshake
-FARTHEST = 1 << 24  # number that is tried where the cipher tells likely ones
+FARTHEST = 1 << 24  # the highest number to try if the cipher tells likely ones
 # Record numbers tried with all secrets before the next numbers.
 STEPS = [range(*ends) for ends in pairwise((0, MOST_NUMBERS, 1 << 16, 1 << 18, 1 << 20, 1 << 22, FARTHEST))]
 MOST_GUESSED = 4  # records of a direction without a handshake that are tried against all keys
@@ -27,7 +27,7 @@ MOST_GUESSED = 4  # records of a direction without a handshake that are tried ag
 class Session(Protocol):
     """The part of a session that recovery uses: its connection, its two ends, its handshake, and the known keys.
 
-    opened: how often records were. data_bytes: that were handed on.
+    opened: the number of decrypted records. data_bytes: the number of bytes passed on.
     """
 
     connection: CapturedConnection
@@ -48,14 +48,16 @@ class Session(Protocol):
 
 
 class Recovery:
-    """Finds out how a session goes on where records, or its handshake, are missing."""
+    """Finds how a session continues if records, or its handshake, are missing."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.tried = 0  # number of secrets in the log when they were last tried
 
     def resume(self, d: int, end: TlsEnd) -> bool:
-        """Find the next record that opens, or, where there are no keys, that may be one."""
+        """Find the next record that can be decrypted, or that may be one if there are no keys; return whether there is
+        one.
+        """
         at = 0
         while (at := next_record_header(end.buffer, at, end.sealed or not self.session.agreed.version)) >= 0:
             if at + HEADER > len(end.buffer):
@@ -76,13 +78,13 @@ class Recovery:
             if self.session.foreign is not None:
                 return False
             at += 1
-        passed = max(0, len(end.buffer) - 2) if at < 0 else at  # a header may begin in the last two
+        passed = max(0, len(end.buffer) - 2) if at < 0 else at  # the last two bytes may begin a header
         del end.buffer[:passed]
         end.gap = None if end.gap is None else end.gap + passed
         return False
 
     def searched(self, d: int, end: TlsEnd, at: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """Decrypt a record after a loss, if any keys open it."""
+        """Decrypt a record after a loss; None if no keys decrypt it."""
         gap = None if end.gap is None else end.gap + at
         if not end.sealed and self.session.agreed.version and header[0] != APPLICATION_DATA:
             return header[0], payload
@@ -112,7 +114,7 @@ class Recovery:
         end.loss, end.gap, end.searching = None, 0, False
 
     def identify(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """Decrypt a record where only the ServerHello was captured: the keys that open it tell the client's random."""
+        """Decrypt a record if only the ServerHello was captured; the keys that decrypt it tell the client's random."""
         for random, _ in self.session.log.unused(b""):
             self.session.agreed.client_random = random
             if not self.session.effort.derive():
@@ -127,8 +129,8 @@ class Recovery:
         return None
 
     def resumed_later(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> bool:
-        """Find the keys of a session of TLS 1.2 to which the server gave no id, but a ticket: agents of Java write its
-        secret by the id of whichever connection resumes it. header, payload: the first record that they protect.
+        """Find the keys of a TLS 1.2 session to which the server gave no id, but a ticket. Java agents log its secret
+        with the id of a later connection that resumes it. header, payload: the first protected record.
         """
         session, agreed = self.session, self.session.agreed
         if agreed.session_id or agreed.version == TLS_13 or self.tried == session.log.count:
@@ -144,13 +146,13 @@ class Recovery:
         return False
 
     def unseen(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
-        """Read data whose handshake was not captured whole."""
+        """Read data of a connection whose handshake was not completely captured."""
         found = self.guess(d, end, header, payload)
         if found is not None:
             self.session.contents(d, end, *found)
 
     def guess(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """Decrypt a record with whatever keys of the log open it, and keep those for the connection."""
+        """Decrypt a record with any keys of the log, and keep these for the connection."""
         end.guessed += 1
         most = 4 * MOST_GUESSED if self.session.agreed.client_random else MOST_GUESSED
         if end.guessed > most or not self.session.log:
@@ -179,8 +181,8 @@ class Recovery:
     def opened_by_log(
         self, header: bytes, payload: bytes, from_client: bool | None
     ) -> tuple[bytes, int, bool, protection.Protection, tuple[int, bytes]] | None:
-        """Find the secret that opens a record, and its number, low ones first: (client's random, suite, whether it is
-        the client's direction, keys, (type, contents)).
+        """Find the secret that decrypts a record, and the record's number, low ones first; return (client's random,
+        suite, whether it is the client's direction, keys, (type, contents)).
         """
         session = self.session
         for step, numbers in enumerate(STEPS):

@@ -1,5 +1,6 @@
-"""From a connection's secrets to the keys of its records: the PRF of TLS 1.2 (RFC 5246, 5 and 6.3) and HKDF as TLS 1.3
-uses it (RFC 8446, 7)."""
+"""Derives the keys of records from a connection's secrets: by the PRF of TLS 1.2 (RFC 5246, 5 and 6.3), and by HKDF in
+TLS 1.3 (RFC 8446, 7).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from kcli.grammar.files.tls import LABEL
 
 Keys = tuple[bytes, bytes, bytes]  # (MAC key, key, IV) of one direction
 
-REMEMBERED = 1 << 14  # traffic secrets whose keys are kept: connections without a handshake try the same ones
-# Bytes of the IV that the key block gives (RFC 5288, 6655 and 7905); CBC takes its from each record.
+REMEMBERED = 1 << 14  # traffic secrets whose keys are kept, as connections without a handshake try the same ones
+# Bytes of the IV from the key block (RFC 5288, 6655 and 7905); CBC has an IV in each record.
 SALTS = {"GCM": 4, "CCM": 4, "CCM_8": 4, "CHACHA20": 12, "CBC": 0}
 
 
 def prf(name: str, secret: bytes, label: bytes, seed: bytes, size: int) -> bytes:
     """Expand a secret with P_hash of TLS 1.2."""
-    import hmac  # loads OpenSSL once more
+    import hmac  # its import loads OpenSSL once more
 
     seed = label + seed
     made, link = b"", seed

@@ -1,13 +1,14 @@
-"""A connection that speaks TLS: records out of its two streams, and what they protect out of its records. The rules:
+"""Reads a connection with TLS: records from its two streams, and their decrypted contents. The rules:
 
-- The handshake says which keys; the key log has them, by the client's random, the session's id or the ticket.
-- A record that its keys don't open is tried with those of the next epoch: Finished and KeyUpdate may be missing.
-- A gap costs the records that it touches. The next record's header is looked for, and its number tried from the next
-  one on, up to as many as fit into the gap; its tag or MAC proves both. How many bytes of data are missing follows from
-  the records that are, but not in CBC, which pads them.
-- A connection whose handshake is not in the capture is tried against those keys of the log that no handshake here uses.
-- Keys may arrive later than their records, as from a live client. Records wait for them, of both ends in the order in
-  which they came: so many bytes, and no longer than there is memory. The log is asked ever more seldom.
+- The handshake determines the keys; the key log has them, by the client's random, the session's id or the ticket.
+- A record that the current keys don't decrypt is tried with those of the next epoch, as Finished and KeyUpdate may be
+  missing.
+- A gap loses the records that it touches. The next record's header is searched for, and its number is tried from the
+  next one on, up to as many as fit into the gap; its tag or MAC proves both. The number of missing records gives the
+  number of missing bytes of data, except in CBC, which pads records.
+- A connection without a captured handshake is tried with those keys of the log that no captured handshake uses.
+- Keys may arrive later than their records, as from a live client. Records of both ends then wait in order, within a
+  limit of bytes and the memory limit. The log is read at growing intervals.
 - Without keys nothing is read, and one event describes the connection.
 """
 
@@ -40,14 +41,14 @@ from kcli.grammar.files.tls import (
 if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
 
-MOST_VAIN = 32  # records in a row that don't open, before the first that does
-MOST_HELD = 1 << 22  # most bytes of a connection's records that wait for keys
+MOST_VAIN = 32  # records in a row that fail before the first that can be decrypted
+MOST_HELD = 1 << 22  # bytes of a connection's records that wait for keys
 RECORD_SIZE = 128  # bytes of memory counted for such a record besides its payload
-SOON = 10_000_000  # ns until the log is asked again
+SOON = 10_000_000  # ns until the log is read again
 
 
 class HeldRecord(NamedTuple):
-    """A record that waits for keys. ns: when it was whole."""
+    """A record that waits for keys. ns: when it was complete."""
 
     sender: int
     ns: int
@@ -56,7 +57,9 @@ class HeldRecord(NamedTuple):
 
 
 class TlsSession:
-    """Feed it ordered bytes of both directions; it passes the decrypted bytes to the connection."""
+    """Decrypts a connection: it receives ordered bytes of both directions, and passes the decrypted bytes to the
+    connection.
+    """
 
     def __init__(
         self, connection: CapturedConnection, started: tuple[bool, bool], log: KeyLog, decrypted: Callable[[int], None]
@@ -73,11 +76,11 @@ class TlsSession:
         self.foreign: str | None = None  # the reason why it can't be read
         self.held: deque[HeldRecord] = deque()  # records that wait for keys
         self.held_size = 0  # bytes of memory counted for them
-        self.asked = self.ask_at = 0  # the time of the first search for keys in vain, and of the next one (ns)
+        self.asked = self.ask_at = 0  # the times (ns) of the first failed search for keys, and of the next one
 
     @property
     def steady(self) -> bool:
-        """Return whether the keys of both ends are known, and nothing is missing."""
+        """True if the keys of both ends are known, and nothing is missing."""
         if self.foreign is not None or self.held:
             return False
         return all(end.keys is not None and not end.searching and not self.in_handshake(end) for end in self.ends)
@@ -91,7 +94,7 @@ class TlsSession:
         """Return whether end `d` is the client."""
         return d == self.connection.client
 
-    # What comes in
+    # Input
 
     def data(self, d: int, ns: int, data: bytes) -> None:
         """Read bytes that end `d` sent."""
@@ -107,7 +110,7 @@ class TlsSession:
             self.read(d, end)
 
     def open_records(self, d: int, ns: int, data: memoryview) -> tuple[bytes, int]:
-        """See TlsEnd.open_records. The connection is steady."""
+        """Decrypt records of a steady connection; see TlsEnd.open_records."""
         text, used = self.ends[d].open_records(ns, data)
         self.effort.earn(used)
         self.opened += used > 0
@@ -115,7 +118,7 @@ class TlsSession:
         return text, used
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """Note that bytes of end `d` are missing from the capture. count: how many, 0 if unknown."""
+        """Note that bytes of end `d` are missing from the capture. count: their number, 0 if unknown."""
         end = self.ends[d]
         end.ns = ns
         self.began = self.began or ns
@@ -172,7 +175,7 @@ class TlsSession:
 
     @property
     def is_unanswered(self) -> bool:
-        """Return whether the server has sent no byte."""
+        """True if the server has sent no byte."""
         return bool(self.agreed.client_random) and not self.ends[1 - (self.connection.client or 0)].received
 
     @property
@@ -186,7 +189,7 @@ class TlsSession:
         return "its keys are in no key log" if self.log else "encrypted, and no key log was given"
 
     def refuse(self, why: str) -> None:
-        """Give the connection up for this reason: from now on bytes are only counted."""
+        """Reject the connection for this reason; from now on bytes are only counted."""
         self.foreign = self.foreign or why
         self.held.clear()
         self.held_size = 0
@@ -225,7 +228,7 @@ class TlsSession:
     # Records that wait for keys
 
     def lacks_keys(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> bool:
-        """Return whether a record can't be opened because the log lacks its keys so far."""
+        """Return whether a record can't be decrypted because the log lacks its keys so far."""
         if not end.sealed or not self.log or not self.agreed.client_random or self.agreed.unread:
             return False
         if header[0] == CHANGE_CIPHER_SPEC or (header[0] == ALERT and len(payload) == ALERT_MESSAGE.sizeof()):
@@ -240,7 +243,9 @@ class TlsSession:
 
     @property
     def has_both_secrets(self) -> bool:
-        """Return whether the log has what protects data of both directions: one alone is a half of what was said."""
+        """Return whether the log has the secrets of both directions; with only one, half of the data would be
+        missing.
+        """
         if self.agreed.version != TLS_13:
             return True
         return all(label in self.log.traffic(self.agreed.client_random) for label in protection.TRAFFIC_LABELS)
@@ -253,7 +258,7 @@ class TlsSession:
         self.held_size += RECORD_SIZE + len(record.payload)
 
     def read_held(self, *, last: bool = False) -> None:
-        """Read the records that wait, if there are keys by now. last: they wait no longer."""
+        """Read the waiting records, if there are keys now. last: they wait no longer."""
         latest = [end.ns for end in self.ends]
         now = max(latest)
         if not last and self.held_size < MOST_HELD and now < self.ask_at:
@@ -286,14 +291,14 @@ class TlsSession:
         self.held_size = 0
 
     def read_alerts(self) -> None:
-        """Read waiting alerts, which may say why there is no data."""
+        """Read waiting alerts, which may explain why there is no data."""
         for d, _, header, payload in list(self.held):
             end = self.ends[d]
             found = None if end.keys is None else end.keys.open(header, payload)
             if found is not None and found[0] != APPLICATION_DATA:
                 self.contents(d, end, *found)
 
-    # What a record is
+    # Kinds of records
 
     def record(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
         """Read one record, with none missing before it."""
@@ -343,12 +348,12 @@ class TlsSession:
         return found
 
     def in_handshake(self, end: TlsEnd) -> bool:
-        """Return whether a direction of TLS 1.3 still has its handshake's keys."""
+        """Return whether a direction of TLS 1.3 still has its handshake keys."""
         return self.agreed.version == TLS_13 and end.keys is not None and not end.keys.secret
 
     def in_unread_handshake(self, d: int, end: TlsEnd) -> bool:
-        """Return whether a record that its keys don't open may be of the handshake, whose secret the log lacks: such
-        records don't count among those of data.
+        """Return whether a record that can't be decrypted may belong to the handshake, whose secret the log lacks. Such
+        records have no number among those of data.
         """
         keys = end.keys
         if self.agreed.version != TLS_13 or keys is None or not keys.secret or keys.number or keys.updates:
@@ -366,7 +371,7 @@ class TlsSession:
         return end.following
 
     def find_keys(self, d: int, end: TlsEnd) -> bool:
-        """Look for a direction's keys in the log."""
+        """Look for a direction's keys in the log; return whether they were found."""
         if not self.log or not self.agreed.client_random or self.agreed.unread:
             return False
         if self.agreed.version == TLS_13 and not end.vain:
@@ -376,7 +381,7 @@ class TlsSession:
         return end.keys is not None
 
     def pass_sealed(self, end: TlsEnd) -> None:
-        """Count a record that can't be opened, in a connection where none could be so far."""
+        """Count a record that can't be decrypted, in a connection without any that can so far."""
         end.vain += 1
         if end.vain > MOST_VAIN:  # the log may still get its keys
             known = any(each.keys is not None for each in self.ends)
@@ -390,7 +395,7 @@ class TlsSession:
             count = max(0, len(payload) - end.keys.cipher.overhead)
             self.connection.lost(d, end.ns, count, "undecodable", "a TLS record that its keys don't open")
 
-    # What is in them
+    # Contents of records
 
     def contents(self, d: int, end: TlsEnd, kind: int, text: bytes) -> None:
         """Read a decrypted record."""
@@ -424,13 +429,13 @@ class TlsSession:
             end.keys, end.following = end.following, None
 
     def ends_epoch(self, end: TlsEnd, kind: int) -> bool:
-        """Return whether the keys of TLS 1.3 change behind a message. A Finished among data answers the server's late
-        question for a certificate (RFC 8446, 4.6.2), and changes none.
+        """Return whether the keys of TLS 1.3 change after a message. A Finished among data completes the server's later
+        request for a certificate (RFC 8446, 4.6.2), and changes none.
         """
         return kind == handshake.KEY_UPDATE or (kind == handshake.FINISHED and self.in_handshake(end))
 
     def alert(self, d: int, end: TlsEnd, description: int) -> None:
-        """Read an alert: the end of the connection, and maybe why."""
+        """Read an alert: it ends the connection, and may tell why."""
         if not description:
             return
         says = f"{alert_text(description)} of the {'client' if self.is_client(d) else 'server'}"

@@ -1,4 +1,6 @@
-"""A connection's TLS as plain values, from which a later run goes on. No key is among them: the key log has those."""
+"""The state of a connection's TLS as plain values, from which a later run continues. It has no keys, as the key log has
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ END = ("buffer", "ns", "received", "vain", "guessed", "sealed", "searching", "ga
 
 
 def dump(layer: TlsLayer) -> dict[str, Any] | None:
-    """Return the state between TCP and a connection, without the connection; None if there is none any more."""
+    """Return the state between TCP and a connection, without the connection; None if the connection is plain or not
+    Kafka's.
+    """
     if layer.is_settled:
         return None
     made = {name: plain(getattr(layer, name)) for name in LAYER}
@@ -78,7 +82,7 @@ def restore(layer: TlsLayer, state: dict[str, Any] | None) -> None:
 
 
 def keys_again(session: TlsSession, d: int, is_traffic: bool, updates: int, number: int) -> Protection | None:
-    """Restore a direction's keys; None where the key log lacks them now."""
+    """Return a direction's keys again; None if the key log lacks them now."""
     agreed, log, from_client = session.agreed, session.log, session.is_client(d)
     is_handshake = agreed.version == TLS_13 and not is_traffic
     find = protection.handshake_keys if is_handshake else protection.application_keys

@@ -12,8 +12,9 @@ from kcli.grammar.files.tls import APPLICATION_DATA, HEADER, record_size
 class TlsEnd:
     """One direction: bytes of an incomplete record, keys, and missing bytes.
 
-    sealed: its records are protected from here on. gap: bytes that are missing or make no record, before the next one
-    that opens (None: unknown how many); searching: there are some. lacking: bytes of records that no keys came for.
+    sealed: its records are protected from here on. gap: bytes that are missing or make no record, before the next
+    decrypted one (None if their number is unknown); searching: there are some. lacking: bytes of records for which no
+    keys came.
     """
 
     def __init__(self, started: bool) -> None:
@@ -28,8 +29,8 @@ class TlsEnd:
         self.following: Protection | None = None
 
     def open_records(self, ns: int, data: memoryview) -> tuple[bytes, int]:
-        """Decrypt whole records; return their contents and how many bytes were read: up to the first record that does
-        not open, or holds no data. data: valid during the call.
+        """Decrypt whole records; return their contents and the number of bytes read, up to the first record that can't
+        be decrypted, or holds no data. data: valid during the call.
         """
         keys, at = self.keys, 0
         texts: list[Buffer] = []
@@ -46,14 +47,14 @@ class TlsEnd:
         return b"".join(texts), at
 
     def release(self) -> bytes:
-        """Take what makes no whole record yet, as if it had not come."""
+        """Return the bytes of an incomplete record, and forget that they were received."""
         buffer = bytes(self.buffer)
         self.buffer.clear()
         self.received -= len(buffer)
         return buffer
 
     def plain_size(self, gap: int | None, missing: int | None) -> int | None:
-        """Return the bytes of data in `missing` records of `gap` bytes together; None if that can't be told."""
+        """Return the bytes of data in `missing` records of `gap` bytes together; None if they can't be computed."""
         if self.keys is None or gap is None or missing is None or self.keys.suite.cipher == "CBC":
             return None
         size = gap - missing * (HEADER + self.keys.cipher.overhead)

@@ -1,7 +1,7 @@
-"""Cipher suites of TLS 1.2 and 1.3 as IANA's registry numbers them, and what each protects records with.
+"""Cipher suites of TLS 1.2 and 1.3 by their IANA numbers, and how each protects records.
 
-A suite's name says it all but in two places: the PRF of TLS 1.2 is SHA-256 where the name does not end in SHA384
-(RFC 5246, 5), and a CCM suite has a tag of 16 bytes, 8 where it ends in CCM_8 (RFC 6655).
+A suite's name tells all but two facts: the PRF of TLS 1.2 uses SHA-256 unless the name ends in SHA384 (RFC 5246, 5),
+and a CCM suite has a tag of 16 bytes, or of 8 if its name ends in CCM_8 (RFC 6655).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ NAMES = {
 class Suite(NamedTuple):
     """A cipher suite.
 
-    cipher: "GCM", "CCM", "CCM_8", "CHACHA20" or "CBC". key_size, mac_size: bytes; mac_size is 0 but for CBC. mac: its
-    hash. hash: that of the key schedule.
+    cipher: "GCM", "CCM", "CCM_8", "CHACHA20" or "CBC". key_size, mac_size: bytes; mac_size is 0 except for CBC. mac:
+    the MAC's hash. hash: that of the key schedule.
     """
 
     name: str
