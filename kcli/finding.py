@@ -17,7 +17,8 @@ class Finding:
     """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands.
 
     weight: sorts findings of one severity, the heaviest first. explained_by: the id of the finding that causes this
-    one. spares: ids of findings that this one does not explain, though others with its id do.
+    one. spares: ids of findings that this one does not explain, though others with its id do. stands: ids of findings
+    that do not explain this one, though they explain others with its id.
     """
 
     finding: str
@@ -32,6 +33,7 @@ class Finding:
     weight: float = 0.0
     explained_by: str | None = None
     spares: tuple[str, ...] = ()
+    stands: tuple[str, ...] = ()
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Finding:

@@ -48,7 +48,8 @@ class Causes:
 
     def first(self, each: Finding) -> Finding | None:
         """Return the first of the findings that explain this one."""
-        firsts = (self.first_of(name, each) for name in self.places if each.finding in self.explains[name])
+        causes = (name for name in self.places if each.finding in self.explains[name] and name not in each.stands)
+        firsts = (self.first_of(name, each) for name in causes)
         place = min((place for place in firsts if place is not None), default=None)
         return None if place is None else self.found[place]
 

@@ -11,6 +11,7 @@ import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
 from kcli.finding import CRITICAL, WARNING
+from kcli.schemas.errors import error_name
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Packet, Wire, pcap
 from tests.records.slips.making import batch_bytes, checked
@@ -73,15 +74,17 @@ def beat_and_write(beats: Talk, source: Talk, member: str, seconds: int) -> None
 
 def fetched(
     talk: Talk, times: int, error: int = 0, offset: int = 5, session: tuple[int, int] = (0, -1), granted: int = 0,
-    top: int = 0, throttle: int = 0, end: int = 9,
+    top: int = 0, throttle: int = 0, end: int = 9, start: int = 7,
 ) -> Talk:  # fmt: skip
-    """top: the error of the whole answer; throttle: how long it tells the client to wait, in ms; end: of the log."""
+    """top: the error of the whole answer; throttle: how long it tells the client to wait, in ms.
+    start, end: of the log.
+    """
     for _ in range(times):
         asked = {
             "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": session[0], "sessionEpoch": session[1],
             "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": offset}]}],
         }  # fmt: skip
-        part = {"partitionIndex": 0, "errorCode": error, "highWatermark": end, "logStartOffset": 7}
+        part = {"partitionIndex": 0, "errorCode": error, "highWatermark": end, "logStartOffset": start}
         answer = {
             "throttleTimeMs": throttle, "errorCode": top, "sessionId": granted,
             "responses": [{"topic": "orders", "partitions": [part]}],
@@ -98,6 +101,8 @@ def test_what_a_producer_is_refused(error: int, cause: str, tmp_path: Path) -> N
     others = produced(Talk("others", 41000), 6, 0, "payments")
     finding = told(found(tmp_path, produced(produced(Talk(), 3, 0), 6, error), others), cause, topic="orders")
     assert finding.subject["client"] == "tester"
+    asked = re.search(r"--errors=(\w+)$", finding.see)
+    assert asked is None or asked[1] == error_name(error)
     assert not found(tmp_path, produced(Talk(), 9, 0), others)
 
 
@@ -118,11 +123,17 @@ def test_a_topic_that_is_refused_once_to_a_client_with_others(goes_on: str, tmp_
 
 
 def test_offsets_that_are_not_there(tmp_path: Path) -> None:
+    others = fetched(Talk("b", 41000), 6, offset=8)
     finding = told(found(tmp_path, fetched(Talk(), 6, error=1)), "offset-out-of-range", client="tester", topic="orders")
-    assert finding.evidence["refused"] == 6 and re.search(
-        r"the log starts at (-|\d+) and ends at (-|\d+)$", finding.text
-    )
-    assert not found(tmp_path, fetched(Talk(), 1, error=1), fetched(Talk("b", 41000), 6))
+    assert finding.evidence["refused"] == 6 and "for offsets that are gone: 6 times" in finding.text
+    assert finding.text.endswith("; the log starts at 7 and ends at 9")
+    unsaid = found(tmp_path, fetched(Talk(), 6, error=1, end=-1, start=-1))
+    assert told(unsaid, "offset-out-of-range").text.endswith("; no answer says where the log starts and ends")
+    assert unsaid[0].ruled_out.startswith("a leader that moved")
+    beyond = told(found(tmp_path, fetched(Talk(), 6, error=1, offset=500), others), "offset-out-of-range")
+    assert "beyond the end of the log" in beyond.text and "unclean leader election" in beyond.advice
+    assert "other Fetches" in beyond.ruled_out
+    assert not found(tmp_path, fetched(Talk(), 1, error=1), others)
 
 
 @pytest.mark.parametrize("kind", ["refused", "evicted"])
@@ -526,6 +537,26 @@ def test_who_falls_behind_without_a_fetch_in_a_third_of_the_time(tmp_path: Path)
         talk.call(1, 11, asked, {"responses": [{"topic": "orders", "partitions": [part]}]}, pause * SECOND)
         offset = 100 * at
     told(found(tmp_path, talk), "lagging-consumer", client="slow")
+
+
+@pytest.mark.parametrize(("brokers", "read", "stands"), [(2, 0.2, True), (2, 0.7, False), (1, 0.2, False)])
+def test_who_reads_hardly_anything_from_several_brokers_does_not_wait_for_a_slow_one(
+    brokers: int, read: float, stands: bool, tmp_path: Path
+) -> None:
+    talks = [Talk("slow", 46000 + broker, broker=2 + broker) for broker in range(brokers)]
+    talks[0].number = 100  # else the two are both hops of a proxy
+    for at in range(20):
+        for partition, talk in enumerate(talks):
+            asked = {
+                "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+                "topics": [
+                    {"topic": "orders", "partitions": [{"partition": partition, "fetchOffset": int(read * 100 * at)}]},
+                ],
+            }  # fmt: skip
+            part = {"partitionIndex": partition, "errorCode": 0, "highWatermark": 100 * at, "logStartOffset": 0}
+            talk.call(1, 11, asked, {"responses": [{"topic": "orders", "partitions": [part]}]}, SECOND)
+    finding = told(found(tmp_path, *talks), "lagging-consumer", client="slow")
+    assert finding.stands == (("slow-broker",) if stands else ())
 
 
 def test_a_broker_that_has_just_started_is_not_slow(tmp_path: Path) -> None:

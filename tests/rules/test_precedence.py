@@ -46,6 +46,15 @@ def test_a_cause_may_be_too_slight_for_what_others_of_its_kind_explain() -> None
     assert kept == [slight, storm] and explained == [lag]
 
 
+def test_a_consequence_may_be_too_grave_for_a_cause_of_others_of_its_kind() -> None:
+    slow, lag, more = finding("slow"), finding("lag"), finding("lag")
+    more.stands = ("slow",)
+    assert without_consequences([slow, lag, more], [rule("slow", {"lag": ()}), rule("lag", {})]) == (
+        [slow, more],
+        [lag],
+    )
+
+
 def test_names_that_the_evidence_lists_tell_findings_apart() -> None:
     """A member that is stuck over one topic is no consequence of a transaction that hangs in another."""
     hanging = finding("hanging", topic="payments")

@@ -30,6 +30,22 @@ SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition
        nullif(max(greatest(coalesce(r.high_watermark, -1), coalesce(b.log_end, -1))), -1) AS log_end,
        (max(ns) - min(ns)) / 1e9 AS seconds, max(g.groups) AS groups, min(ns) AS first_ns, max(ns) AS last_ns,
        count(*) AS weight,
+       CASE WHEN min(r.fetch_offset) > max(greatest(r.high_watermark, b.log_end, -1))
+              AND max(greatest(r.high_watermark, b.log_end, -1)) >= 0
+            THEN 'beyond the end of the log' ELSE 'that are gone' END AS what,
+       CASE WHEN min(r.fetch_offset) > max(greatest(r.high_watermark, b.log_end, -1))
+              AND max(greatest(r.high_watermark, b.log_end, -1)) >= 0
+            THEN 'find what shortened the log (the topic was made anew, an unclean leader election, a restored disk), '
+                 'then reset the group''s offsets knowingly (kafka-consumer-groups.sh --reset-offsets)' END AS advised,
+       CASE WHEN max(greatest(r.log_start_offset, r.high_watermark, b.log_start, b.log_end, -1)) < 0
+            THEN '; no answer says where the log starts and ends'
+            ELSE concat('; the log starts at ',
+                        coalesce(CAST(nullif(max(greatest(r.log_start_offset, b.log_start, -1)), -1) AS STRING), '?'),
+                        ' and ends at ',
+                        coalesce(CAST(nullif(max(greatest(r.high_watermark, b.log_end, -1)), -1) AS STRING), '?'))
+            END AS bounds,
+       CASE WHEN max(b.topic) IS NOT NULL THEN 'the broker: other Fetches of the partition are answered'
+            ELSE 'a leader that moved: it has another error' END AS not_so,
        CASE WHEN count(*) >= 3 AND (max(ns) - min(ns)) / 1e9 >= 1 THEN 'warning' ELSE 'info' END AS severity
 FROM refused r
 LEFT JOIN bounds b ON r.topic = b.topic AND r.partition = b.partition
@@ -38,9 +54,8 @@ GROUP BY r.client_id, r.topic
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
     evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),
-    says="{client_id} asks {topic} for offsets that are gone: {refused} times in {seconds} s, from {asked_from} on; "
-    "the log starts at {log_start} and ends at {log_end}",
-    ruled_out="the broker: other consumers read the topic",
+    says="{client_id} asks {topic} for offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}",
+    ruled_out="{not_so}",
     advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), set auto.offset.reset to "
     "earliest or latest instead of none, or use a longer retention.ms or larger retention.bytes",
     see="decode pcap {files} --errors=OFFSET_OUT_OF_RANGE",

@@ -105,7 +105,8 @@ SELECT *, fenced AS weight,
             WHEN 'came back' THEN concat('nothing, where it was replaced knowingly; ',
                                          'else look what held it up: GC, a frozen machine') END AS advised,
        CASE WHEN state IN ('turns', 'held') THEN 'critical' ELSE 'info' END AS severity,
-       CASE WHEN state = 'killed' THEN 'rebalance-storm,slow-rebalance' END AS spares
+       CASE WHEN state = 'killed' THEN 'rebalance-storm,slow-rebalance' END AS spares,
+       CASE WHEN is_refused THEN 'decode pcap {files} --errors=UNRELEASED_INSTANCE_ID' END AS look
 FROM (
   SELECT *, CASE WHEN is_refused AND seen AND NOT lives THEN 'killed' WHEN is_refused AND fenced >= 2 THEN 'held'
                  WHEN fenced >= 2 OR in_turn >= 2 THEN 'turns' WHEN was_at_work = 1 THEN 'put out'

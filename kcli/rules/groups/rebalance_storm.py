@@ -254,8 +254,8 @@ LEFT JOIN connect w ON g.group_id = w.group_id
 LEFT JOIN returned t ON g.group_id = t.group_id
 LEFT JOIN jobs o ON g.group_id = o.group_id
 WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
-  AND NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND coalesce(2 * returns, 0) < most_joins,
-                   false)
+  AND NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND joins <= 2 * o.came
+                   AND coalesce(2 * returns, 0) < most_joins, false)
   AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + coalesce(lost, 0)
                        + CASE WHEN mute THEN coalesce(comers, 0) ELSE coalesce(given_up, 0) END
 """,

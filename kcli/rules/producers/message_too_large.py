@@ -46,7 +46,7 @@ HAVING count(*) >= 2
     advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
     "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "
     "to the data",
-    see="decode pcap {files} --errors=MESSAGE_TOO_LARGE",
+    see="decode pcap {files} --errors={errors}",
     source="max.message.bytes 1048588, max.request.size 1048576",
     explains={"errors-again": ("client",), "connection-churn": ("client",)},
 )

@@ -90,7 +90,7 @@ HAVING bool_or(coalesce(proven, false))
     ruled_out="batches that overtook each other, which a retry mends",
     advice="records may be lost: an unclean leader election, or records deleted (retention) before the producer's next "
     "batch; check unclean.leader.election.enable and the producer's log; restart the producer",
-    see="decode pcap {files} --client {client_id} --errors=OUT_OF_ORDER_SEQUENCE_NUMBER",
+    see="decode pcap {files} --client {client_id} --errors={errors}",
     source="KIP-98, KIP-360; enable.idempotence, max.in.flight.requests.per.connection 5",
     explains={"errors-again": ("client",)},
 )
