@@ -196,6 +196,13 @@ def test_dark_and_light_narrow_and_wide(width: int, dark: bool, page: Page, repo
     assert page.complaints() == []
 
 
+def test_no_table_scrolls_sideways_on_a_laptop(page: Page, report: Path) -> None:
+    page.open(report, 1280)
+    page.show_all()
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert page.run(f"return {wide}.map(e => e.closest('section').id)") == []
+
+
 @pytest.mark.parametrize("width", [360, 420, 1320])
 def test_findings_with_their_commands_fit(width: int, page: Page, answers: Answers, tmp_path: Path) -> None:
     query = "SELECT connection, client_id, closed, closed_by, closed_how, unanswered FROM connections ORDER BY closed"
