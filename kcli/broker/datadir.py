@@ -1,4 +1,4 @@
-"""The folder a broker keeps everything in: meta.properties, a lock, and how the last stop was (Kafka's log.dir)."""
+"""A broker's data folder (Kafka's log.dir): meta.properties, a lock, and the mark of a clean shutdown."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from kcli.temporary import TemporaryFolder, temporary_root
 
 CLEAN = ".kafka_cleanshutdown"
 PREFIX = "kcli-broker-"  # of temporary folders
-# A folder younger than this may be of a broker that has not locked it yet.
+# A broker may not have locked a younger folder yet.
 ORPHAN_SECONDS = 60.0
 
 
 class DataDir:
-    """path: the folder; clean: the last stop was an orderly one; note: called with a line for each part that is left
-    out.
+    """A broker's data folder, which this object locks. path: the folder; clean: the last shutdown was clean; note:
+    called with a line about each file that can't be read and each folder that is removed.
 
-    Raises UsageError if another broker uses it. looked: this process has looked for folders of killed brokers.
+    Raises UsageError if another broker uses the folder, or it has another cluster id. looked: this process has already
+    looked for folders of killed brokers.
     """
 
     looked = False
@@ -52,7 +53,7 @@ class DataDir:
         self.cluster_id = self._identify(configs, note)
 
     def _identify(self, configs: Configs, note: Callable[[str], None]) -> str:
-        """Return the cluster's id: as it was, as it is configured, or a new one."""
+        """Return the cluster id in meta.properties, else the configured one, else a new one; write it there."""
         try:
             known = read_properties(self.path / META_PROPERTIES)
         except InputError as error:
@@ -69,11 +70,11 @@ class DataDir:
 
     @property
     def lasting(self) -> bool:
-        """Return whether the folder is there after the broker."""
+        """Return whether the folder stays when the broker stops."""
         return self._temporary is None
 
     def close(self) -> None:
-        """Mark the stop as orderly, and release the folder; a temporary one is deleted."""
+        """Mark the shutdown as clean and unlock the folder; delete a temporary one."""
         if self._temporary is None:
             (self.path / CLEAN).write_text('{"version":0}')
         self._lock.close()
@@ -82,7 +83,7 @@ class DataDir:
 
 
 def remove_orphans(note: Callable[[str], None]) -> None:
-    """Remove the temporary folders of killed brokers: those of this user without a lock."""
+    """Remove the temporary folders of killed brokers: this user's folders that no process has locked."""
     with os.scandir(temporary_root()) as found:
         folders = [Path(each.path) for each in found if each.name.startswith(PREFIX)]
     for folder in folders:
@@ -97,5 +98,5 @@ def remove_orphans(note: Callable[[str], None]) -> None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder)
         except OSError:
-            continue  # Another broker's, or gone in the meantime.
+            continue  # Another broker uses it, or it was removed in the meantime.
         note(f"{folder}: removed: its broker was killed")

@@ -1,4 +1,4 @@
-"""An embedded broker beside code that is not asynchronous: it runs in a thread of its own.
+"""An embedded broker for code that is not asynchronous: it runs in a thread of its own.
 
 with embedded_broker(nodes=3) as kafka:
     kafka.create_topic("orders", 6)
@@ -46,10 +46,10 @@ H = TypeVar("H", bound=Handle)
 
 
 class EmbeddedBroker(BrokerThread):
-    """A broker that runs for the time of a `with` block.
+    """A broker that runs within a `with` block.
 
-    bootstrap_servers: "127.0.0.1:port", for each node one, with commas between; "" while it does not run.
-    clock: its clock, which `advance` puts forward. notes: the lines of its log.
+    bootstrap_servers: each node's "127.0.0.1:port", separated by commas; "" while the broker does not run.
+    clock: the broker's clock, which `advance` sets forward. notes: the lines of the broker's log.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -63,7 +63,7 @@ class EmbeddedBroker(BrokerThread):
         return f"<EmbeddedBroker {self.bootstrap_servers or 'not running'}>"
 
     def admin_port(self, port: int = 0) -> AdminPort:
-        """Return a port by which programs in other languages control the broker while its `with` block lasts.
+        """Return an admin port, by which programs in other languages control the broker within the port's `with` block.
 
         Its `address` is "HOST:PORT"; `kcli broker ctl ADDRESS` shows the commands. Raises NetworkError if it can't
         listen.
@@ -75,12 +75,12 @@ class EmbeddedBroker(BrokerThread):
 
     @property
     def listeners(self) -> dict[str, str]:
-        """Return the bootstrap servers of each listener, by its name."""
+        """Return the bootstrap servers by the name of the listener."""
         return self.call(lambda broker: {each.name: broker.bootstrap_of(each.name) for each in broker.listeners})
 
     @property
     def ca_certificate(self) -> str:
-        """Return the certificate (PEM) of the CA that was made for the listeners (tls=True), "" without one."""
+        """Return the certificate (PEM) of the CA that was made for the listeners (tls=True), "" if none was."""
         return self.call(lambda broker: broker.security.tls.ca_certificate)
 
     # --- topics and records
@@ -93,7 +93,9 @@ class EmbeddedBroker(BrokerThread):
         replication: int | None = None,
         configs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Create a topic; defaults come from the broker's configs. Raises UsageError if Kafka refuses such a topic."""
+        """Create a topic; defaults come from the broker's configs. Raises UsageError if Kafka would refuse the
+        topic.
+        """
         need("name", name, str, "text")
         for what, count in (("partitions", partitions), ("replication", replication)):
             need(what, 1 if count is None else count, int, "a number")
@@ -103,10 +105,11 @@ class EmbeddedBroker(BrokerThread):
         self.call(lambda broker: broker.create_topic(full, partitions, replication=replication, configs=own))
 
     def append(self, topic: str, records: Given | Iterable[Given], partition: int | None = None) -> list[int]:
-        """Append records to a topic, which is created if it is not there; return their offsets.
+        """Append records to a topic, which is created if needed; return their offsets.
 
-        One record or a list of them: a value, a (key, value) pair, or a mapping with any of key, value, headers,
-        timestamp, partition. Text is UTF-8. partition: for records that name none; by default their key chooses.
+        records: one record or several, each a value, a (key, value) pair, or a mapping with any of key, value, headers,
+        timestamp (ms), partition. Text becomes UTF-8. partition: for records without one; by default the key chooses.
+        Raises UsageError for anything that is no record.
         """
         one = isinstance(records, str | bytes | Mapping | tuple) or records is None
         given: list[Given] = [records] if one else list(records)  # type: ignore[list-item,arg-type]
@@ -119,22 +122,22 @@ class EmbeddedBroker(BrokerThread):
         return self.call(work)
 
     def records(self, topic: str, partition: int | None = None, *, committed: bool = False) -> list[StoredRecord]:
-        """Return the records of a topic, or of one of its partitions, by partition and offset.
+        """Return the records of a topic or of one of its partitions, ordered by partition and offset.
 
-        committed: without those of transactions that are open or were aborted. Raises UsageError if there is no such
-        topic.
+        committed: without records of open and aborted transactions. Raises UsageError if there is no such topic or
+        partition.
         """
         return self.call(lambda broker: stored.read(self._topic(broker, topic), partition, committed=committed))
 
     def compact(self, topic: str | None = None) -> None:
-        """Compact the logs of a topic, or of all that are compacted, at once.
+        """Compact now the logs of a topic, or of all topics with the cleanup policy compact.
 
-        Raises UsageError if it is not compacted.
+        Raises UsageError if the topic does not have that policy, or does not exist.
         """
         self.call(lambda broker: broker.replicas.compact(None if topic is None else self._topic(broker, topic)))
 
     def apply_retention(self) -> None:
-        """Delete the segments that retention.ms and retention.bytes let go, at once."""
+        """Delete now the segments beyond retention.ms and retention.bytes."""
         self.call(lambda broker: broker.replicas.retain())
 
     def _topic(self, broker: Broker, name: str) -> Topic:
@@ -146,9 +149,9 @@ class EmbeddedBroker(BrokerThread):
     # --- several tests with one broker
 
     def with_prefix(self, prefix: str) -> Self:
-        """Return the same broker for a test among others: its topics and groups begin with this prefix.
+        """Return a view of the broker for one test among others: its topics and groups begin with this prefix.
 
-        It shows the requests that come from now on, and has the errors of its own callbacks.
+        The view has only requests from now on, and only the errors of its own callbacks.
         """
         view = copy.copy(self)
         view.prefix, view._mine, view.failures = prefix, [], []
@@ -156,15 +159,15 @@ class EmbeddedBroker(BrokerThread):
         return view
 
     def topic(self, name: str) -> str:
-        """Return a topic's name with the test's prefix, if it has one: the name for the application to use."""
+        """Return a topic's name with the view's prefix, for the application to use."""
         return name if name.startswith(self.prefix) else self.prefix + name
 
     group = topic
 
     def forget_prefix(self) -> None:
-        """End the faults and watches of this view, delete the topics and groups with its prefix, start stopped nodes.
+        """Remove the faults and watches of this view, delete topics and groups with its prefix, start stopped nodes.
 
-        Raises UsageError where a callback of `intercept` failed and nothing has said so yet.
+        Raises UsageError if a callback of `intercept` failed and that was not raised before.
         """
         for each in self._mine:
             each.remove()
@@ -186,15 +189,17 @@ class EmbeddedBroker(BrokerThread):
     # --- nodes
 
     def stop_node(self, node: int) -> None:
-        """Stop a node: its connections close, other nodes lead and coordinate in its place."""
+        """Stop a node: its connections close, and other nodes become leaders and coordinators. Raises UsageError if it
+        does not run.
+        """
         self._wait_for(lambda: self.broker.stop_node(node))
 
     def start_node(self, node: int) -> None:
-        """Start a stopped node again, at its address."""
+        """Start a stopped node again, at its former address. Raises UsageError if no such node is stopped."""
         self._wait_for(lambda: self.broker.start_node(node))
 
     def leader(self, topic: str, partition: int = 0) -> int | None:
-        """Return the node that leads a partition; None: none of its replicas runs."""
+        """Return the id of the node that leads a partition; None if it has no leader."""
 
         def work(broker: Broker) -> int | None:
             found = self._partition(broker, topic, partition).leader
@@ -203,7 +208,7 @@ class EmbeddedBroker(BrokerThread):
         return self.call(work)
 
     def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Make another node the leader of a partition, in a new leader epoch; it becomes a replica if it was not."""
+        """Make another node the leader of a partition, with a new leader epoch; it becomes a replica if it is none."""
         self.call(lambda broker: broker.move_leader(self._partition(broker, topic, partition), node))
 
     def _partition(self, broker: Broker, topic: str, partition: int) -> Partition:
@@ -215,7 +220,7 @@ class EmbeddedBroker(BrokerThread):
     # --- groups
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the offsets that a group has committed, by topic and partition.
+        """Return the offsets that a group has committed, by (topic, partition).
 
         Raises UsageError if there is no such group.
         """
@@ -233,16 +238,16 @@ class EmbeddedBroker(BrokerThread):
     # --- requests
 
     def requests(self, api: str | Iterable[str] = (), client: str = "", *, topic: str = "") -> list[ClientRequest]:
-        """Return what clients sent, decoded, the oldest first: of some APIs, one client.id, one topic.
+        """Return the requests of clients, the oldest first, optionally only of some APIs, a client.id, a topic.
 
-        Only the latest 20,000 requests are kept, and 64 MiB of them.
+        At most the latest 20,000 requests and 64 MiB are kept. Raises UsageError if there is no such API.
         """
         wanted = self._filter(api, client, topic)
         self.raise_failure()
         return self.call(lambda _broker: [each for each in self.seen() if wanted.keeps(each)])
 
     def observe(self, api: str | Iterable[str] = (), client: str = "", *, topic: str = "") -> WatchHandle:
-        """Count requests from now on, without changing anything: `.hits`, `.requests`, `.wait(hits=3)`."""
+        """Count requests from now on, without an effect on them: `.hits`, `.requests`, `.wait(hits=3)`."""
         return self._watch(Watch(self._filter(api, client, topic)))
 
     def intercept(
@@ -254,12 +259,12 @@ class EmbeddedBroker(BrokerThread):
         topic: str = "",
         count: int = 0,
     ) -> WatchHandle:
-        """Call a function with requests before the broker sees them, in the broker's thread.
+        """Call a function in the broker's thread with each matching request, before the broker handles it.
 
-        It gets the ClientRequest, and returns the body of the answer (a dict; fields that are left out have their
-        defaults), or None to let the broker answer. ConnectionError closes the connection. A coroutine function can
-        wait before it returns. count: how many requests it gets, 0: all. An error in it is raised by the test's next
-        call of the broker.
+        The function gets a ClientRequest. It returns the body of the response (a dict; missing fields have their
+        defaults), or None to let the broker respond, or raises ConnectionError to close the connection. It may be a
+        coroutine function that waits. count: how many requests it gets, 0 for all. Any other error of it is raised by
+        the test's next call of this broker.
         """
         if not callable(callback):
             raise UsageError(f"callback: a function expected, not {type(callback).__name__}")
@@ -274,12 +279,12 @@ class EmbeddedBroker(BrokerThread):
         return Filter.of(api, client, self.topic(topic) if topic else "", self.broker.dialect)
 
     def fault(self, rule: str = "", **parts: Any) -> FaultHandle:
-        """Make requests fail by a rule as of `kcli broker serve --fault`, in one text or by its parts.
+        """Make requests fail by a rule as in `kcli broker serve --fault`, given as one text or by its parts.
 
         kafka.fault("api=Fetch,delay=500"); kafka.fault(api="Produce", topic="orders", error="NOT_LEADER_OR_FOLLOWER").
-        It counts until its `with` block ends, or `remove`; `.hits`, `.wait(hits=3)`. A partition of a Produce that gets
-        an error is not written, and the request's others are answered as ever. Raises UsageError if the rule makes no
-        sense.
+        The rule holds until its `with` block ends or `remove` is called; it has `.hits` and `.wait(hits=3)`. If a
+        partition of a Produce gets an error, it is not written; the other partitions of the request are. Raises
+        UsageError for an invalid rule.
         """
         text = fault_text(rule, parts, self.topic)
         return self._keep(FaultHandle(self, self.call(lambda broker: broker.faults.add(text))))
@@ -294,9 +299,9 @@ class EmbeddedBroker(BrokerThread):
         records: int | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> None:
-        """Wait until a group has this state ("Stable") and so many members, or a topic so many records.
+        """Wait until a group has this state ("Stable") and number of members, and a topic this number of records.
 
-        The text of a TimeoutError describes the present state, with the latest requests.
+        Raises TimeoutError with the present state and the latest requests after `timeout` seconds, and UsageError.
         """
         if not group and not topic:
             raise UsageError("wait: a group or a topic expected")
@@ -311,7 +316,7 @@ class EmbeddedBroker(BrokerThread):
         wait_until(self, look, timeout)
 
     def reset(self) -> None:
-        """Forget everything: topics, groups, transactions, faults, watches, kept requests; start stopped nodes."""
+        """Delete all topics, groups, transactions, faults, watches and kept requests; start stopped nodes."""
 
         async def work() -> None:
             await self.broker.reset()
@@ -340,19 +345,20 @@ def embedded_broker(  # noqa: PLR0913
     tls_client_ca: str | os.PathLike[str] | None = None,
     listeners: str | Iterable[str] = (),
 ) -> EmbeddedBroker:
-    """Make a broker for the time of a `with` block, on loopback and a free port by default.
+    """Return a broker that runs within its `with` block, by default on loopback and a free port.
 
-    data: the directory of its logs, None: a temporary one. nodes: how many brokers. port: of the first node, the others
-    follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`. seed:
-    for the random choices of these. dialect: message definitions that it speaks. answers: rules that answer requests,
-    as in `kcli broker serve --answers` ({"api": "Greet", "answer": {...}}). release: take only the versions that
-    brokers of that Kafka release take ("2.8"). users: passwords by name: clients have to log in by PLAIN or SCRAM, or
-    as config sasl.enabled.mechanisms says. tls: listeners have a certificate of a CA made for them (`ca_certificate`).
-    tls_cert, tls_key: or one from files in PEM; tls_client_ca: the CA of the certificates that clients have to show.
-    listeners: several for each node, "PLAINTEXT", "SSL:9093" or "INTERNAL=SASL_SSL:9094", the first on `port`; clients
-    get the addresses of the listener that they connected to.
+    data: the directory of its logs, None for a temporary one. nodes: the number of nodes. port: of the first node; the
+    others have the ports after it. config: broker configs by Kafka's names ({"num.partitions": 3}). faults: rules as
+    for `kcli broker serve --fault`; seed: for their random choices. dialect: message definitions for clients that use
+    it. answers: rules that answer requests, as in `kcli broker serve --answers` ({"api": "Greet", "answer": {...}}).
+    release: serve only the API versions of that Kafka release's brokers ("2.8"). users: passwords by user name; clients
+    have to log in by PLAIN or SCRAM, or by the mechanisms of the config sasl.enabled.mechanisms. tls: the listeners
+    have a certificate of a CA that is made for them (`ca_certificate`); tls_cert, tls_key: or a certificate from PEM
+    files; tls_client_ca: the CA of certificates that clients have to present. listeners: of each node, "PLAINTEXT",
+    "SSL:9093" or "INTERNAL=SASL_SSL:9094", the first on `port`; clients get the addresses of the listener that they
+    connected to.
 
-    Raises UsageError if an option makes no sense, and NetworkError, when the block begins, if it can't listen.
+    Raises UsageError for an invalid option, and NetworkError when the block begins if the broker can't listen.
     """
     need("data", "" if data is None else data, (str, os.PathLike), "a directory")
     if data is not None and Path(data).exists() and not Path(data).is_dir():

@@ -1,27 +1,28 @@
 """Faults on demand: rules that make a broker fail requests.
 
-A rule is text, `key=value` with commas between, as in
+A rule is a text of `key=value` parts, separated by commas:
 
     api=Produce,topic=orders,partition=3,error=NOT_LEADER_OR_FOLLOWER,count=2
     api=Fetch,delay=500,probability=0.1
 
-Which requests: api (names joined by +), topic, partition, client (client id), after (let so many pass first), count
-(then no more), every (one in n), probability, for=TIME (90s, 10m: so long since the rule was read), until=TIME (ISO
-8601). Their effect is either
+The parts that choose requests: api (names joined by +), topic, partition, client (client id), after (requests that pass
+first), count (requests in all), every (one in n), probability, for=TIME (90s, 10m: since the rule was read), until=TIME
+(ISO 8601). The effect is either
 
-    error=NAME       answered with this error, for the topic and partition where the rule names them; nothing is done
+    error=NAME       the response has this error, for the rule's topic and partition or the whole request, which is not
+                     executed
 
 or any of
 
-    delay=MS         the answer comes so much later
-    ignore           nothing is done, and no answer comes; the connection is silent from then on, as if it hung
-    drop             as ignore, but the request is done
-    close[=BYTES]    it is done, and the connection is closed after so many bytes of the answer (0)
-    split=BYTES      the answer comes in pieces of so many bytes, each in a packet of its own
+    delay=MS         the response comes later
+    ignore           the request is not executed, and there is no response to it or any later one on the connection
+    drop             as ignore, but the request is executed
+    close[=BYTES]    the request is executed, and the connection is closed after so many bytes of the response (0)
+    split=BYTES      the response is sent in pieces of so many bytes, each in a packet of its own
     evict            all fetch sessions of the broker are evicted first
-    move[=NODE]      the partitions that the request names, and the rule is about, get another leader first
+    move[=NODE]      the request's partitions that the rule matches get another leader first
 
-Random choices come from one seeded generator: the same requests with the same seed meet the same faults.
+Random choices come from one seeded generator, so that the same requests with the same seed get the same faults.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ FLAGS = ("ignore", "drop", "evict")
 NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split", "move")
 NEXT_NODE, NOWHERE = -2, -1
 TEXTS = ("api", "topic", "client", "error", "probability", "for", "until")
-# Apart pieces leave in packets of their own.
+# Seconds between pieces of a response, so that each is sent in a packet of its own.
 BETWEEN_PIECES = 0.001
 
 
 @dataclass
 class FaultRule:
-    """A fault rule: its requests (apis: keys, empty for all; partition -1: all), and its effects. Times in ms, sizes in
-    bytes.
+    """A fault rule: the choice of requests (apis: keys, empty for all; partition: -1 for all) and the effects. Times
+    are in ms, sizes in bytes. met: how many requests matched; applied: to how many the rule was applied.
     """
 
     apis: frozenset[int] = frozenset()
@@ -81,20 +82,20 @@ class FaultRule:
 
     @property
     def acts(self) -> bool:
-        """Return whether the rule does anything but answer with an error."""
+        """Return whether the rule has an effect other than an error."""
         moves, closes = self.move != NOWHERE, self.close >= 0
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
     def matches(self, request: FaultSubject) -> bool:
-        """Return whether a request is of the rule's APIs and client."""
+        """Return whether the rule's APIs and client match a request."""
         return (not self.apis or request.api.key in self.apis) and (not self.client or request.client_id == self.client)
 
     def concerns(self, topic: str, partition: int) -> bool:
-        """Return whether an error rule is about this partition; one without a topic is about the whole request."""
+        """Return whether the rule's topic and partition match these; a rule without a topic matches any."""
         return (not self.topic or self.topic == topic) and (self.partition < 0 or self.partition == partition)
 
     def fires(self, chance: random.Random) -> bool:
-        """Count one more request that the rule is about. Returns whether the rule applies to it."""
+        """Count a request that the rule matches; return whether the rule is applied to it."""
         if self.ends != math.inf and time.time() >= self.ends:
             return False
         self.met += 1
@@ -116,25 +117,25 @@ class Api(Protocol):
 
 
 class FaultSubject(Protocol):
-    """A request, as rules look at it."""
+    """The parts of a request that rules use."""
 
     @property
     def api(self) -> Api:
-        """Its API."""
+        """The API of the request."""
         ...
 
     @property
     def client_id(self) -> str:
-        """Its client's name."""
+        """The client id of the request, "" for none."""
         ...
 
     def places(self) -> Iterable[tuple[str, int]]:
-        """Return the (topic, partition) pairs that it names; partition -1: the topic as a whole."""
+        """Return the (topic, partition) pairs that the request names; partition -1 for a whole topic."""
         ...
 
 
 class ResponseConnection(Protocol):
-    """The connection that a response goes to."""
+    """The connection that a response is sent on."""
 
     half_closed: asyncio.Event
     writer: ResponseWriter
@@ -145,7 +146,7 @@ class ResponseConnection(Protocol):
 
 
 class Plan:
-    """The plan for one request, by all the rules that apply to it."""
+    """The combined effects of all rules that are applied to one request."""
 
     def __init__(self, rules: Sequence[FaultRule]) -> None:
         self.delay = sum(each.delay for each in rules) / 1000
@@ -157,7 +158,7 @@ class Plan:
         self.moves = [each for each in rules if each.move != NOWHERE]
 
     def handle(self, request: Request, handler: Callable[[Request], Outcome]) -> Outcome:
-        """Apply the faults before the request, then let its handler answer it (unless it is ignored)."""
+        """Apply the effects that come before the request, and call its handler unless the request is ignored."""
         if self.evict:
             request.node.evict_sessions()
         for rule in self.moves:
@@ -165,11 +166,11 @@ class Plan:
         return None if self.ignore else handler(request)
 
     async def send(self, connection: ResponseConnection, pieces: Sequence[Piece]) -> None:
-        """Send the response in the way that the rules want."""
+        """Send the response with the effects of the rules."""
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.silent:
-            # Answers come in order: later requests of this connection have to wait, too.
+            # Responses are in order, so that later requests of this connection wait, too.
             await connection.half_closed.wait()
             return
         if not pieces and self.close < 0:
@@ -189,7 +190,7 @@ class Plan:
 
 
 def move_leaders(rule: FaultRule, request: Request) -> None:
-    """Move the leaders of the partitions that a rule is about: to the node that it names, or to the next one."""
+    """Move the leaders of a request's partitions that a rule matches: to the rule's node, or to the next one."""
     ids = request.controller.node_ids
     for name, index in request.places():
         partition = request.topics.find((name, index))
@@ -201,9 +202,9 @@ def move_leaders(rule: FaultRule, request: Request) -> None:
 
 
 class Faults:
-    """All rules of a broker; they may be added and removed while it runs.
+    """All fault rules of a broker; they may be added and removed while it runs.
 
-    seed: for the rules' random choices. dialect: its APIs and errors can be named in rules.
+    seed: for the rules' random choices. dialect: the message definitions whose APIs and errors rules can name.
     """
 
     def __init__(
@@ -216,13 +217,13 @@ class Faults:
             self.add(each)
 
     def add(self, rule: str | FaultRule) -> FaultRule:
-        """Add a rule. Raises UsageError if the text is not one."""
+        """Add a rule and return it. Raises UsageError if the text is no valid rule."""
         made = parse_rule(rule, self.dialect) if isinstance(rule, str) else rule
         self.rules.append(made)
         return made
 
     def remove(self, rule: FaultRule) -> None:
-        """Remove a rule, if it is there."""
+        """Remove a rule, if it is still there."""
         self.rules = [each for each in self.rules if each is not rule]
 
     def clear(self) -> None:
@@ -230,7 +231,7 @@ class Faults:
         self.rules.clear()
 
     def plan(self, request: FaultSubject) -> Plan | None:
-        """Return the faults of a request as a whole; None if no rule fires."""
+        """Return the effects other than errors for a request; None if no rule is applied."""
         if not self.rules:
             return None
         met = [each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)]
@@ -240,8 +241,8 @@ class Faults:
     def error(
         self, request: FaultSubject, topic: str = "", partition: int = -1, among: frozenset[int] | None = None
     ) -> int:
-        """Return the error code for a request as a whole, or for one partition in it; 0: none. among:
-        only these codes.
+        """Return the error code for a request as a whole, or for one partition in it; 0 for none. among: the only codes
+        to look for, None for any.
         """
         for each in self.rules:
             if not each.error or not each.matches(request) or (among is not None and each.error not in among):
@@ -252,14 +253,14 @@ class Faults:
 
     @staticmethod
     def is_about(rule: FaultRule, request: FaultSubject) -> bool:
-        """Return whether a rule that names a topic or partition is about any in this request."""
+        """Return whether a rule matches any partition of this request, or has no topic and partition."""
         if not rule.topic and rule.partition < 0:
             return True
         return any(rule.concerns(topic, index) for topic, index in request.places())
 
 
 def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
-    """Parse a rule. Raises UsageError that names the wrong part."""
+    """Parse a rule. Raises UsageError with the wrong part."""
     rule = FaultRule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, given, value = part.partition("=")
@@ -282,7 +283,7 @@ def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
 
 
 def set_text(rule: FaultRule, text: str, name: str, value: str, tables: Catalog) -> None:
-    """Set an option of a rule that has a text value. Both `for` and `until` end the rule: the earlier one counts.
+    """Set a part of a rule with a text value. If a rule has `for` and `until`, the earlier time ends it.
     Raises UsageError.
     """
     if name == "api":
@@ -316,6 +317,6 @@ def number(text: str, name: str, value: str) -> int:
 
 
 def read_rules(path: Path) -> list[str]:
-    """Read rules from a file: one a line; empty lines and lines that begin with # are skipped."""
+    """Read rules from a file, one per line; empty lines and lines that begin with # are skipped. Raises OSError."""
     lines = (line.strip() for line in path.read_text("utf-8", "replace").splitlines())
     return [line for line in lines if line and not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""Requests about groups whose members send heartbeats: consumer groups (KIP-848) and share groups (KIP-932)."""
+"""The common part of the APIs of consumer groups (KIP-848) and share groups (KIP-932): describe and heartbeat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from kcli.schemas.errors import error_code
 def describe(
     request: Request, kind: type[ConsumerGroup | ShareGroup], tell: Callable[[Request, Any], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Describe groups of a kind. tell: what that kind alone has to say of one; RefusedError: it must not."""
+    """Return the response that describes groups of a kind. tell: returns the fields of a group that only this kind has,
+    or raises RefusedError.
+    """
     return {"groups": [described(request, each, kind, tell) for each in request.body["groupIds"]]}
 
 
@@ -43,7 +45,7 @@ def described(request: Request, group_id: str, kind: Any, tell: Callable[[Reques
 
 
 def member_row(request: Request, each: ConsumerMember | ShareMember) -> dict[str, Any]:
-    """Describe a member by what each kind of them has."""
+    """Return the fields of a member that both kinds of groups have."""
     return {
         "memberId": each.id,
         "rackId": each.rack,
@@ -55,7 +57,7 @@ def member_row(request: Request, each: ConsumerMember | ShareMember) -> dict[str
 
 
 def assignment(request: Request, partitions: Iterable[Key]) -> dict[str, Any]:
-    """Make the row of partitions by topic id; topics that are gone are left out."""
+    """Make the row of an assignment; deleted topics are left out."""
     rows = [
         {"topicId": topic, "topicName": request.topic_name(topic), "partitions": indexes}
         for topic, indexes in by_topic(partitions).items()
@@ -67,7 +69,7 @@ def assignment(request: Request, partitions: Iterable[Key]) -> dict[str, Any]:
 
 
 def heartbeat(request: Request, beat: Callable[[Request], dict[str, Any]]) -> dict[str, Any]:
-    """Answer a heartbeat, which `beat` takes, or refuses with RefusedError."""
+    """Return the response to a heartbeat. beat: processes it and returns the response, or raises RefusedError."""
     if code := request.fault() or request.group_refusal(request.body["groupId"]):
         return refused(code)
     try:
@@ -77,17 +79,17 @@ def heartbeat(request: Request, beat: Callable[[Request], dict[str, Any]]) -> di
 
 
 def refused(code: int, said: str | None = None) -> dict[str, Any]:
-    """Make an answer without an assignment."""
+    """Make a heartbeat response with an error, without an assignment."""
     return {"errorCode": code, "errorMessage": said, "memberEpoch": 0, "heartbeatIntervalMs": 0, "assignment": None}
 
 
 def farewell(member_id: str, epoch: int) -> dict[str, Any]:
-    """Make the answer to a member that leaves."""
+    """Make the heartbeat response for a member that leaves."""
     return refused(0) | {"memberId": member_id, "memberEpoch": epoch}
 
 
 def refuse_first(faults: Iterable[tuple[bool, str]]) -> None:
-    """Refuse a request for the first of these faults that it has. Raises RefusedError."""
+    """Refuse a request for the first of these (condition, message) pairs that is true. Raises RefusedError."""
     for wrong, said in faults:
         if wrong:
             raise RefusedError("INVALID_REQUEST", said)
@@ -101,7 +103,7 @@ def check_topics(request: Request) -> None:
 
 
 def answer(request: Request, group: Any, member: ConsumerMember | ShareMember, tells: bool) -> dict[str, Any]:
-    """Make the answer to a member. tells: its assignment is in it."""
+    """Make the heartbeat response for a member. tells: with its assignment."""
     rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
     return {
         "errorCode": 0,

@@ -1,16 +1,15 @@
-"""Mock answers: rules in JSON, and defaults for APIs without a handler in the broker.
+"""Mock responses: JSON rules that answer requests, and default responses for APIs without a handler in the broker.
 
 A rule is an object:
 
     {"api": "Greet", "versions": "1+", "request": {"name": "world"}, "answer": {"text": "hello"}, "count": 1}
 
-api (name or key) is needed. versions: of the requests that the rule matches, all by default. request: the fields that
-the request must have. Of an object only the fields that are named count; each entry of a list must match one of the
-request's list. answer: the response, in the form `kcli decode response` prints; missing fields have their defaults, and
-fields that a version lacks are dropped. A text "$request.topics.0.name" is that value of the request. count: the rule
-answers so many requests, then the next rule does; by default it answers all. The first matching rule answers; without
-any the broker's own handler does, else the defaults. Names and types are checked against the messages when the rules
-are read.
+api (name or key) is required. versions: of the requests that match, by default all. request: fields that the request
+must have; an object matches if its named fields do, a list if each of its entries matches one of the request's. answer:
+the response in the form of `kcli decode response`; missing fields have their defaults, and fields that a version lacks
+are dropped. A text "$request.topics.0.name" is replaced by that value of the request. count: the number of requests
+that the rule answers, by default all. The first matching rule answers; if there is none, the broker's own handler does,
+or a default response is sent. Names and types are checked against the message definitions when the rules are read.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from kcli.schemas.ranges import Range
 
 LARGEST = 64 << 20
 KEYS = ("api", "versions", "request", "answer", "count")
-# Errors of a handler where a draft lacks or changes a field that it needs.
+# The errors of a handler if a draft lacks or changes a field that the handler needs.
 MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeError)
 
 
 @dataclass(frozen=True, slots=True)
 class MockRule:
-    """asked: the fields that the request must have; answers: by version; count: how often it answers, 0: always. place:
-    its name in errors.
+    """A rule. asked: the fields that the request must have; answers: the response by version; count: how many requests
+    it answers, 0 for all; place: the rule's name in errors.
     """
 
     api: int
@@ -52,7 +51,9 @@ class MockRule:
 
 
 class Answers:
-    """The rules of a broker, under its dialect. UsageError names the rule that makes no sense, and why."""
+    """The rules of a broker, in its dialect. given: how often each has answered. Raises UsageError that names an
+    invalid rule.
+    """
 
     def __init__(self, rules: Iterable[Mapping[str, Any]] = (), dialect: str | None = None) -> None:
         try:
@@ -67,7 +68,7 @@ class Answers:
         return frozenset(rule.api for rule in self.rules)
 
     def before(self, api_key: int, version: int, handle: Handler) -> Handler:
-        """Return a handler that looks for a rule, and lets `handle` answer where there is none."""
+        """Return a handler that answers by the first matching rule, and calls `handle` if there is none."""
         mine = [(at, rule) for at, rule in enumerate(self.rules) if rule.api == api_key and version in rule.answers]
         if not mine:
             return handle
@@ -84,9 +85,7 @@ class Answers:
 
 
 def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
-    """Parse a rule in JSON; its answer and its request are tried in every version. Raises UsageError, which
-    begins with `place`.
-    """
+    """Parse a rule, and check its request and answer in every version. Raises UsageError that begins with `place`."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("api"), (str, int)):
         raise UsageError(f'{place}: an object with an "api" expected')
     if strange := next((key for key in raw if key not in KEYS), None):
@@ -114,7 +113,7 @@ def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
 
 
 def matches(wanted: Any, value: Any) -> bool:
-    """Return whether a value of a request matches that of a rule."""
+    """Return whether a value of a request matches the value of a rule; bytes match their base64 text."""
     if isinstance(wanted, Mapping):
         return isinstance(value, dict) and all(
             name in value and matches(each, value[name]) for name, each in wanted.items()
@@ -126,7 +125,9 @@ def matches(wanted: Any, value: Any) -> bool:
 
 
 def filled(answer: Any, request: Any) -> Any:
-    """Copy values of the request into an answer where it asks for them. Raises HangUpError if the request lacks one."""
+    """Return an answer with "$request." texts replaced by the request's values. Raises HangUpError if one is
+    missing.
+    """
     if isinstance(answer, Mapping):
         return {name: filled(each, request) for name, each in answer.items()}
     if isinstance(answer, list):
@@ -150,16 +151,17 @@ def written(request: Request, answer: Mapping[str, Any], place: str) -> EncodedB
 
 
 def default_answer(request: Request) -> Answer:
-    """Answer with every field at its default, and the error of a fault rule where the response has an errorCode."""
+    """Return a response with default values, and with the error code of a fault rule if it has an errorCode."""
     code = request.fault()
     names = {field.name for field in request.api.response.grammar.fields}
     return {"errorCode": code} if code and "errorCode" in names else {}
 
 
 def guarded(handle: Handler) -> Handler:
-    """Wrap a handler of Apache's message for a draft of it: on a misfit the connection ends and the log says why.
+    """Wrap a handler of Apache's message for a draft of the message. If the handler fails on the draft's fields, the
+    connection is closed with a line in the log.
 
-    Fields that only the draft has are at their defaults in its answers.
+    In responses the fields that only the draft has are at their defaults.
     """
 
     @wraps(handle)
@@ -189,7 +191,7 @@ def misfit(request: Request, error: Exception) -> HangUpError:
 
 
 def read_answers(path: Path) -> list[Any]:
-    """Read rules from a file: a JSON array of them, or one a line. Raises InputError if it is neither."""
+    """Read rules from a file: a JSON array, or one rule per line. Raises InputError if it is neither, and OSError."""
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path.stat().st_size} bytes are too many for rules", file=str(path))
     text = path.read_text("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Records that a program writes to an embedded broker, or reads from it, without a client."""
+"""Records that a program appends to an embedded broker or reads from it without a Kafka client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LONGEST = 64 << 20
 FIELDS = ("key", "value", "headers", "timestamp", "partition")
-# A value, a key and a value, or an object with FIELDS.
+# A value, a (key, value) pair, or a mapping with some of FIELDS.
 Given = str | bytes | tuple[str | bytes | None, str | bytes | None] | Mapping[str, Any] | None
 
 
@@ -33,9 +33,10 @@ class StoredRecord(NamedTuple):
 
 
 def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: int | None) -> list[tuple[int, int]]:
-    """Append records; return the partition and offset of each. Raises UsageError if something is no record.
+    """Append records; return (partition, offset) of each. Raises UsageError for anything that is no record.
 
-    partition: for records that name none; None: by the key as Java's producer does, keyless ones to the first.
+    partition: for records without one of their own. None: the key chooses, as in Java's producer; records without a
+    key go to one partition.
     """
     chooser = Partitioner(len(topic.partitions), 1)
     rows: dict[int, list[NewRecord]] = {}
@@ -58,7 +59,7 @@ def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: in
 
 
 def write(broker: Broker, partition: Partition, records: Sequence[NewRecord]) -> int:
-    """Append records to a partition; return the first one's offset."""
+    """Append records to a partition as one batch; return the offset of the first."""
     batches = read_incoming(build_batch(records), LONGEST)
     base = partition.made_log().append(batches, partition.epoch)
     broker.replicas.appended(partition, sum(len(each.data) for each in batches))
@@ -78,7 +79,7 @@ def fields_of(given: Given) -> Mapping[str, Any]:
 
 
 def headers_of(given: Any) -> list[tuple[str, bytes | None]]:
-    """Return the headers of a record: a mapping of them, or pairs. Raises UsageError."""
+    """Return the headers of a record as (key, value) pairs, from a mapping or pairs. Raises UsageError for others."""
     pairs = list(given.items() if isinstance(given, Mapping) else given) if isinstance(given, Iterable) else [given]
     if not all(isinstance(each, list | tuple) and len(each) == 2 and isinstance(each[0], str) for each in pairs):
         raise UsageError("headers: names with values expected")
@@ -94,8 +95,8 @@ def bytes_of(what: str, value: object) -> bytes | None:
 
 
 def read(topic: Topic, partition: int | None, *, committed: bool) -> list[StoredRecord]:
-    """Return the records of a topic, or of one partition, by partition and offset. committed: without those of
-    transactions that are open or were aborted. Raises UsageError if there is no such partition.
+    """Return the records of a topic or of one partition, ordered by partition and offset. committed: without records of
+    open and aborted transactions. Raises UsageError if there is no such partition.
     """
     if partition is not None and topic.partition(partition) is None:
         raise UsageError(f"topic {topic.name}: no partition {partition}: it has {len(topic.partitions)}")

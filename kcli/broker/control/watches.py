@@ -13,14 +13,14 @@ from kcli.broker.response import EncodedBody, HangUpError
 from kcli.errors import KcliError, UsageError
 from kcli.schemas.catalog import catalog
 
-# Gets a request; returns the answer's body, None to let the broker answer. It may be a coroutine function.
+# Gets a request and returns the response's body, or None to let the broker respond. It may be a coroutine function.
 Callback = Callable[[ClientRequest], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A choice of requests. apis: by key, empty for all; client: its client.id, "" for any; topic:
-    "" for any, or none.
+    """A choice of requests. apis: API keys, empty for all; client: a client.id, "" for any; topic: one that the request
+    names, "" for no condition.
     """
 
     apis: frozenset[int] = frozenset()
@@ -29,18 +29,18 @@ class Filter:
 
     @classmethod
     def of(cls, api: str | Iterable[str], client: str, topic: str, dialect: str | None) -> Filter:
-        """Make a filter of a program's arguments: APIs by name. Raises UsageError if there is no such API."""
+        """Make a filter. api: one name or several. Raises UsageError if there is no such API."""
         names = [api] if isinstance(api, str) else list(api)
         return cls(frozenset(catalog(dialect).api_key(name) for name in names if name), client, topic)
 
     def keeps(self, kept: ClientRequest) -> bool:
-        """Return whether a request that was kept is one of these."""
+        """Return whether a request of the journal matches."""
         if self.apis and kept.api_key not in self.apis:
             return False
         return (not self.client or kept.client == self.client) and (not self.topic or self.topic in kept.topics)
 
     def takes(self, request: Request) -> bool:
-        """Return whether a request is one of these."""
+        """Return whether a request matches."""
         if self.apis and request.api.key not in self.apis:
             return False
         if self.client and request.client_id != self.client:
@@ -50,14 +50,14 @@ class Filter:
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """Counts the requests of a filter. hits: how many came; requests: the latest of them."""
+    """Counts the requests that match a filter. hits: how many; requests: the latest 1,000 of them."""
 
     filter: Filter
     requests: list[ClientRequest] = field(default_factory=list)
     hits: int = 0
 
     def hit(self, kept: ClientRequest) -> None:
-        """Count one more request."""
+        """Count a request and keep it."""
         self.hits += 1
         self.requests.append(kept)
         del self.requests[:-1000]
@@ -65,8 +65,8 @@ class Watch:
 
 @dataclass(slots=True, eq=False)
 class Interception(Watch):
-    """Answers the requests of a filter with a program's function. count: so many at most, 0 for all; failures: where
-    errors of the function go.
+    """Answers the requests that match a filter with a program's function. count: how many requests at most, 0 for all;
+    failures: the list for errors of the function.
     """
 
     callback: Callback = lambda request: None
@@ -74,9 +74,9 @@ class Interception(Watch):
     failures: list[UsageError] = field(default_factory=list)
 
     async def answer(self, request: Request, kept: ClientRequest) -> EncodedBody | None:
-        """Return the program's answer, None where it leaves it to the broker.
+        """Return the response of the program's function, None to let the broker respond.
 
-        Raises HangUpError if it can't be sent.
+        Raises HangUpError if the function raised ConnectionError, and UsageError if its result can't be encoded.
         """
         try:
             found = self.callback(kept)

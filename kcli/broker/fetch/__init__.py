@@ -1,1 +1,1 @@
-"""Fetches of the embedded broker: reading partitions, waiting, conversion."""
+"""Fetches of the embedded broker: they read partitions, wait for records and convert them."""

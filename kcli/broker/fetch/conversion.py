@@ -1,9 +1,9 @@
-"""Records in an older magic for fetches that know no newer one (KIP-283), made while they are sent.
+"""Conversion of records to an older magic for old Fetch versions (KIP-283), while the response is sent.
 
-Fetch v0 and v1 know magic 0, v2 and v3 magic 0 and 1. Batches of such a magic go out as they are stored. The rest is
-converted in chunks (`kcli.records.fetching`) of message.downconversion.chunk.bytes, a config of kcli's own. Its size is
-named before: so many bytes are sent, filled up where the converted records are fewer. A topic's
-message.downconversion.enable=false refuses it: UNSUPPORTED_VERSION. zstd has no older form.
+Fetch v0 and v1 know magic 0, v2 and v3 magic 0 and 1. Batches of such a magic are sent as they are stored. Others are
+converted in chunks (`kcli.records.fetching`) of message.downconversion.chunk.bytes, a config of kcli's own. The size is
+sent before the records are converted; if the converted ones are shorter, the rest is filled up. With a topic's
+message.downconversion.enable=false the error is UNSUPPORTED_VERSION. zstd can't be converted.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def older_records(read: PartitionRead, version: int, offset: int, chunk_bytes: i
 
 
 def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes: int) -> Lazy | int:
-    """Return the slice itself if its records are old enough, else the converted records; an error code if neither.
+    """Return the slice itself if no batch has too new a magic, else the records to convert, or an error code.
 
-    offset: where the fetch begins; records before it may be left out. chunk_bytes: how much is converted at once.
+    offset: of the fetch; records before it may be left out. chunk_bytes: how many bytes are converted at once.
     """
     most = newest_magic(version)
     if not newer_than(found, most):
@@ -65,14 +65,14 @@ def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes:
 
 
 def newer_than(found: Slice, most: int) -> bool:
-    """Return whether any batch in the slice is of a newer magic."""
+    """Return whether any batch in the slice has a magic above `most`."""
     end = found.position + found.size
     places = walk(found.file, found.position, end)
     return any(found.file.read(each.position + 16, 1)[0] > most for each in places) or starts_newer(found, most)
 
 
 def starts_newer(found: Slice, most: int) -> bool:
-    """Return whether a first batch that is not whole in the slice is of a newer magic."""
+    """Return whether the slice's first batch, which may be cut off, has a magic above `most`."""
     head = found.file.read(found.position + 16, 1)
     return bool(head) and head[0] > most
 

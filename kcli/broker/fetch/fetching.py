@@ -1,4 +1,4 @@
-"""A fetch between request and answer, whatever its dialect: look at what may be new, wait where that is not enough."""
+"""A fetch between request and response, in any dialect: it reads partitions, and waits if there are too few bytes."""
 
 from __future__ import annotations
 
@@ -22,25 +22,29 @@ MANY = 1000
 
 
 class Conversation(Protocol):
-    """The session of a fetch: one of Kafka's, one of the draft, or none."""
+    """The source of a fetch's partitions: a fetch session, one of KIP-227's draft, or the request alone."""
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         """Return the partitions to read, in the order in which to fill the response."""
         ...
 
     def mark(self, key: Key) -> None:
-        """Look at this partition, too, if it is one of a session."""
+        """Mark a partition of the session as one to read."""
         ...
 
     def watched(self) -> Sequence[Hashable]:
-        """Return the keys to wait for: the session, or each partition; empty for a fetch of nothing."""
+        """Return the keys under which the fetch waits: its session's, or one per partition; empty without
+        partitions.
+        """
         ...
 
 
 def positions(
     topics: Iterable[Mapping[str, Any]], field: str, position: Callable[[Mapping[str, Any]], tuple[int, Position]]
 ) -> dict[Key, Position]:
-    """Return the partitions of a request. position: gets the index and position of a partition's row."""
+    """Return the partitions of a request with their positions. field: of a topic's name or id; position: returns the
+    index and position of a partition's row.
+    """
     made: dict[Key, Position] = {}
     for topic in topics:
         name = topic[field]
@@ -51,7 +55,7 @@ def positions(
 
 
 def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Group the rows of partitions by topic; adjacent rows of one topic share a topic's row."""
+    """Group adjacent rows of one topic under a row of the topic. field: that of the topic's name or id."""
     topics: list[dict[str, Any]] = []
     for key, row in rows:
         if not topics or topics[-1][field] != key[0]:
@@ -61,14 +65,14 @@ def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dic
 
 
 def replica_of(body: Mapping[str, Any]) -> int:
-    """Return the replica id of the request, -1 for a consumer."""
+    """Return the replica id of a Fetch request, -1 for a consumer."""
     state = body.get("replicaState")
     replica: int = state["replicaId"] if state else body.get("replicaId", -1)
     return replica
 
 
 def undisturbed(partitions: int) -> AbstractContextManager[None]:
-    """Pause garbage collection while many partitions are processed: nothing made for them is garbage yet."""
+    """Pause garbage collection while many partitions are processed, as all objects made for them are still in use."""
     return uncollected() if partitions >= MANY and gc.isenabled() else nullcontext()
 
 
@@ -82,8 +86,9 @@ def uncollected() -> Iterator[None]:
 
 
 class Work:
-    """by_id: topics are named by id. whole_first: KIP-74 applies, and max_bytes limits the whole response. min_bytes:
-    the bytes to wait for. encode: makes the response's body of the read partitions and the throttle time (ms).
+    """A fetch in progress. by_id: topics are named by id. whole_first: the first batch is returned whole (KIP-74), and
+    maxBytes limits the whole response. min_bytes: the bytes to wait for. encode: makes the response's body from the
+    reads of partitions and the throttle time (ms).
     """
 
     def __init__(
@@ -108,7 +113,7 @@ class Work:
         self.remote = self.lacks = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
-        """Answer at once where enough is there, else return what to wait for."""
+        """Return the response if it has enough, else an awaitable of it."""
         gate = self.request.services.fetch_gate()
         if gate is not None:
             return self.answer_at(gate)
@@ -116,7 +121,9 @@ class Work:
         return self.wait() if self.remote or not self.is_done() else self.encode(self.reads, 0)
 
     async def answer_at(self, gate: Awaitable[CapturedMoment]) -> Answer:
-        """Answer when the gate opens, with the state that the captured fetcher saw then."""
+        """Wait for the gate of a rebuilt capture; return the response by the state that the captured client saw
+        then.
+        """
         moment = await gate
         for partition in moment.partitions:
             self.conversation.mark(partition.keys[self.by_id])
@@ -160,7 +167,9 @@ class Work:
         return not self.conversation.watched()
 
     async def wait(self) -> Answer:
-        """Look again whenever enough was written, until it is done or its time is up."""
+        """Read again whenever enough was written, until the fetch is done or maxWaitMs are over. Returns the
+        response.
+        """
         clock = self.request.services.clock
         until = clock.time() + self.max_wait
         keys = self.conversation.watched()
@@ -170,7 +179,7 @@ class Work:
             self.request.client.on_half_closed(watch.woken)
             timer = clock.call_later(until - clock.time(), watch.woken.set)
             try:
-                # A write before this task began to run has not woken it: look again at once.
+                # A write before this task began to run has not woken it, so that it must read again at once.
                 if self.purgatory.events == self.seen:
                     await watch.woken.wait()
             finally:
@@ -178,6 +187,6 @@ class Work:
                 self.purgatory.remove(watch)
             self.look()
         if self.remote:
-            # What remote storage takes to answer; this fetch alone waits for it.
+            # The latency of remote storage. Only this fetch waits for it.
             await asyncio.sleep(self.request.configs.int("remote.read.latency.ms") / 1000)
         return self.encode(self.reads, 0)

@@ -22,20 +22,20 @@ class OffsetRanges:
         return bool(self._firsts)
 
     def append(self, first: int, end: int) -> None:
-        """Add a range behind all others; nothing where it is empty."""
+        """Add a range after all others, unless it is empty."""
         if first < end:
             self._firsts.append(first)
             self._ends.append(end)
 
     def next_from(self, offset: int) -> int | None:
-        """Return the first offset of a range that is not below this one; None if there is none."""
+        """Return the lowest offset in any range that is at or above this one; None if there is none."""
         at = bisect_right(self._firsts, offset) - 1
         if at >= 0 and offset < self._ends[at]:
             return offset
         return self._firsts[at + 1] if at + 1 < len(self._firsts) else None
 
     def remove(self, first: int, end: int) -> None:
-        """Take the offsets [first, end) out."""
+        """Remove the offsets [first, end)."""
         if first >= end or not self._firsts:
             return
         low = max(bisect_right(self._firsts, first) - 1, 0)

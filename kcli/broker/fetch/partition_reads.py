@@ -1,13 +1,13 @@
-"""Reading partitions for a fetch: positions in, results and slices of segments out, within the limits of KIP-74.
+"""Reads of partitions for a fetch, within the limits of KIP-74. The records are slices of segment files.
 
-* Partitions are read in the order given, until max_bytes are used up; each gives at most its own max_bytes.
-* The first batch of the first partition that has any is given whole even if it is longer, so that a consumer gets on.
-  Requests before v3 know no such rule: they get the beginning of the batch.
-* Records may end in the middle of a batch, as slices of the file; one that would be no whole batch is left out.
-* Remote storage is read for one partition a fetch (KAFKA-14915), with its own max_bytes where the fetcher gives one
-  (KIP-1018); others that are remote have to wait for their turn.
-* A consumer sees the records below the high watermark; with read_committed those below the last stable offset, and the
-  aborted transactions of that range. A follower sees all records.
+* Partitions are read in the given order until maxBytes are used up; each has at most its own maxBytes.
+* The first batch of the first partition with records is returned whole, even if it is longer, so that a consumer makes
+  progress. Requests before v3 don't have this rule and get the beginning of the batch.
+* Records may end within a batch, as they are slices of the file. A slice without a whole batch is left out.
+* Only one partition per fetch is read from remote storage (KAFKA-14915), with a maxBytes of its own if the request has
+  one (KIP-1018). Other remote partitions wait for a later fetch.
+* A consumer gets the records below the high watermark; with read_committed those below the last stable offset, and the
+  aborted transactions in that range. A follower gets all records.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ UNKNOWN = frozenset([UNKNOWN_TOPIC, UNKNOWN_ID, error_code("TOPIC_AUTHORIZATION_
 
 
 class PartitionRead(NamedTuple):
-    """The result of one partition. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: the one
-    to fetch first, if the log no longer has the requested offset (KIP-630).
+    """The read of one partition. diverging: (epoch, end offset) that the fetcher has to truncate to; snapshot: the one
+    to fetch first if the log no longer has the requested offset (KIP-630).
     """
 
     result: Result
@@ -44,14 +44,14 @@ class PartitionRead(NamedTuple):
     snapshot: SnapshotId | None = None
 
 
-# The result of a partition without a log: shared, since there can be many.
+# The read of a partition without a log; one object is shared, since there can be many.
 NOTHING = PartitionRead(Result(0, 0, 0))
 EMPTY = VisibleOffsets(0, 0, 0, 0)
 
 
 class Limits(NamedTuple):
-    """max_bytes: of the whole response; whole_first: KIP-74's rule holds; committed: only below the last stable
-    offset; follower: up to the end, however high the watermark is.
+    """The limits of a fetch. max_bytes: of the whole response; whole_first: the first batch is returned whole (KIP-74);
+    committed: only records below the last stable offset; follower: records up to the log's end.
     """
 
     max_bytes: int
@@ -69,9 +69,9 @@ def refused(code: int, partition: Partition | None = None) -> PartitionRead:
 
 
 class PartitionReader:
-    """Reads for one node. by_id: keys are topic ids.
+    """Reads partitions for one fetch to one node. by_id: keys have topic ids. bytes: read so far.
 
-    remote: something came from remote storage; unseen: something was missing that the log had
+    remote: records came from remote storage; unseen: the captured log had records that are missing here.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class PartitionReader:
         self.remote = self.unseen = False
 
     def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, PartitionRead]:
-        """Read partitions in this order. Those that the node does not know, or may not show, come last: Kafka looks
-        for them before it reads any other.
+        """Read partitions in this order. In the result unknown and forbidden ones come last, as in Kafka, which finds
+        them before it reads the others.
         """
         reads = {key: self.read(key, position) for key, position in wanted}
         unknown = [key for key, read in reads.items() if read.result.error in UNKNOWN]
@@ -95,7 +95,7 @@ class PartitionReader:
         return reads
 
     def read(self, key: Key, position: Position) -> PartitionRead:
-        """Read one partition by its topic's name (or id) and index; every failure is an error code in the result."""
+        """Read one partition by its topic's name (or id) and index. A failure is an error code in the result."""
         partition = self.topics.find(key, self.by_id)
         if partition is None:
             return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
@@ -140,7 +140,9 @@ class PartitionReader:
         return PartitionRead(result, records, aborted, partition=partition)
 
     def needed_snapshot(self, partition: Partition, position: Position, start: int) -> SnapshotId | None:
-        """Return the metadata log's latest snapshot for a fetch from before the log's start, or from a diverged log."""
+        """Return the metadata log's latest snapshot if the fetch is below the log's start or its log diverges, else
+        None.
+        """
         if self.snapshots is None or partition.topic.name not in self.topics.hidden:
             return None
         earliest, offset, epoch = self.snapshots.earliest, position.fetch_offset, position.last_fetched_epoch
@@ -150,7 +152,7 @@ class PartitionReader:
         return self.snapshots.latest if offset < start or parted else None
 
     def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
-        """Return the slice that this partition adds to the response; None if there is no room for any."""
+        """Return the slice that this partition adds to the response; None if there is no room for a batch."""
         remote = log.segment_of(position.fetch_offset).remote
         if remote and self.remote:
             return None
@@ -172,13 +174,13 @@ class PartitionReader:
 
 
 def lacks_below(partition: Partition, offset: int) -> bool:
-    """Return whether the epochs of some records before this offset are unknown."""
+    """Return whether some records before this offset are missing, so that their epochs are unknown."""
     first = partition.unseen.next_from(0)
     return first is not None and first < offset
 
 
 def divergence(log: Log, position: Position, current: int) -> tuple[int, int] | None:
-    """Return where the fetcher's log diverges from this one (KIP-595); None if it does not."""
+    """Return (epoch, end offset) where the fetcher's log diverges from this one (KIP-595); None if it does not."""
     epoch, end = log.epochs.end_of(position.last_fetched_epoch, log.end_offset, current)
     if epoch < 0 or end < 0:
         return None

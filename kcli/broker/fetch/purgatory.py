@@ -1,7 +1,7 @@
-"""Fetches that wait for records: woken by writes, without polling.
+"""Fetches that wait for records. Writes wake them, so that they don't poll.
 
-A fetch in a session waits under its session; any other one under each of its partitions. Either way the cost of a write
-grows only with the number of fetches that wait for its partition.
+A fetch in a session waits under the key of its session, another one under the key of each partition. In both cases the
+cost of a write grows only with the number of fetches that wait for its partition.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from kcli.broker.partition import Partition
 
 
 class CapturedMoment(NamedTuple):
-    """The rest of a fetch that waits for its captured response: the partitions of the response, and a function that
-    brings a partition into the state that the fetcher saw then. throttle_ms: other than 0, a quota was used up; lacks:
-    called where records that it would read are missing.
+    """The moment of a captured Fetch response. partitions: those of the response; restore: sets a partition to the
+    state that the client saw then; throttle_ms: not 0 if a quota was used up; lacks: called if records that the fetch
+    should read are missing.
     """
 
     partitions: Sequence[Partition]
@@ -26,12 +26,12 @@ class CapturedMoment(NamedTuple):
 
 
 def draft_key(fetcher: int | str) -> Hashable:
-    """Return the key under which a fetch of KIP-227's draft waits: its fetcher, a replica or client id."""
+    """Return the key under which a fetch of KIP-227's draft waits. fetcher: a replica id or a client id."""
     return "draft", fetcher
 
 
 class DelayedFetch:
-    """One waiting fetch. missing: bytes that have to come before it is worth looking again."""
+    """A waiting fetch. missing: bytes that have to be written before the fetch reads again."""
 
     __slots__ = ("keys", "missing", "woken")
 
@@ -41,14 +41,14 @@ class DelayedFetch:
         self.woken = asyncio.Event()
 
     def arrive(self, size: int) -> None:
-        """Count `size` written bytes; 0 for another change, which ends the wait at once."""
+        """Count `size` written bytes; 0 is another change, which wakes the fetch at once."""
         self.missing -= size
         if size == 0 or self.missing <= 0:
             self.woken.set()
 
 
 class Purgatory:
-    """All waiting fetches of one node. events: how many changes there were, whether a fetch waited or not."""
+    """All waiting fetches of one node. events: the number of changes so far, with or without a waiting fetch."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -69,7 +69,7 @@ class Purgatory:
                     del self._watching[key]
 
     def arrive(self, key: Hashable, size: int) -> None:
-        """Notify the fetches under a key of `size` new bytes; 0: of another change."""
+        """Notify the fetches under a key of `size` written bytes, or of another change (0)."""
         self.events += 1
         for watch in tuple(self._watching.get(key, ())):
             watch.arrive(size)

@@ -1,7 +1,7 @@
-"""Records in a response without copying them: the codec encodes everything else, and leaves a slot for them.
+"""Records in a response without a copy: the codec encodes everything else and leaves slots for the records.
 
-Where records come from a file the codec gets a placeholder instead: 16 random bytes. The
-encoded body is cut at the placeholders; each with its length is replaced by the records and theirs.
+For records from a file the codec gets a placeholder of 16 random bytes. The encoded body is cut at the placeholders,
+and each of them with its length is replaced by the records with theirs.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from kcli.broker.response import EncodedBody, Lazy, Piece
 from kcli.core.codec.varints import write_unsigned
 
 SLOT = secrets.token_bytes(16)
-# Bytes. Shorter slices are read and copied: cheaper than a piece of their own.
+# Bytes. Slices up to this size are copied, as that costs less than a piece of their own.
 INLINE = 16 * 1024
 
 
 class RecordsSlots:
-    """The records fields of one response, in order. filled: what goes into the slots."""
+    """The records fields of one response, in order. filled: the records for the slots."""
 
     def __init__(self) -> None:
         self.filled: list[Lazy] = []
 
     def field(self, records: Lazy | None) -> bytes:
-        """Return the value of a records field: short records themselves, a slot for longer ones."""
+        """Return the value of a records field: the bytes of short records, a slot for longer ones."""
         if records is None or records.size == 0:
             return b""
         if records.size <= INLINE:
@@ -37,8 +37,8 @@ class RecordsSlots:
 def fill_slots(
     body: bytes, records: Iterable[Lazy], flexible: bool, value: dict[str, Any] | None = None
 ) -> EncodedBody:
-    """Replace each slot of the body by the next records. flexible: lengths are compact; value: the value that is
-    encoded.
+    """Replace each slot of an encoded body by the next records. flexible: lengths are compact; value: the decoded body,
+    which the result keeps.
     """
     pieces: list[Piece] = []
     start = 0
@@ -53,5 +53,5 @@ def fill_slots(
 
 
 def length_of(size: int, flexible: bool) -> bytes:
-    """Encode the length before a records field: int32, or an unsigned varint of one more."""
+    """Encode the length before a records field: an int32, or (flexible) an unsigned varint of length + 1."""
     return write_unsigned(size + 1) if flexible else size.to_bytes(4, "big")

@@ -1,8 +1,8 @@
-"""Tiered topics (KIP-405, as fetches see it): closed segments are copied to a second folder, then leave the first.
+"""Tiered topics (KIP-405, as far as clients can tell): closed segments are copied to a second folder.
 
-A topic with remote.storage.enable=true has each segment copied to `remote-storage/<partition>` beside its other folders
-when it is closed; the local copy goes by local.retention.ms and local.retention.bytes (-2: with retention itself). What
-is remote alone is read with the latency of remote.read.latency.ms, and one such partition a fetch (KAFKA-14915).
+With remote.storage.enable=true each closed segment is copied to `remote-storage/<partition>` beside the log folders.
+The local copy is deleted by local.retention.ms and local.retention.bytes (-2: together with the remote one). A segment
+that is only remote is read with the latency of remote.read.latency.ms, for one partition per fetch (KAFKA-14915).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def remote_folder(folder: Path) -> Path:
 
 
 def tier(log: Log, configs: TopicConfigs, now: int) -> None:
-    """Copy closed segments, and delete local copies beyond the retention time or size."""
+    """Copy closed segments, and delete local copies beyond local.retention.ms or local.retention.bytes. now: ms."""
     for each in log.segments[:-1]:
         if each.copy is None:
             copy(each, remote_folder(log.folder))
@@ -43,7 +43,7 @@ def local_size(log: Log) -> int:
 
 
 def copy(segment: Segment, folder: Path) -> None:
-    """Copy a segment's files; the .log last, as a copy without it does not count."""
+    """Copy a segment's files. The .log comes last, as a copy is valid only with it."""
     folder.mkdir(parents=True, exist_ok=True)
     for suffix in reversed(SUFFIXES):
         source = segment.path_of(suffix)

@@ -1,1 +1,1 @@
-"""Consumer groups of the classic and the new protocol: members, rebalances, committed offsets."""
+"""Consumer groups of the classic protocol and of KIP-848's: members, rebalances, committed offsets."""

@@ -1,4 +1,4 @@
-"""Error codes that the APIs of groups answer with."""
+"""Error codes in the responses of group APIs."""
 
 from __future__ import annotations
 

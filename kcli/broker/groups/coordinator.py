@@ -1,4 +1,4 @@
-"""All groups of a broker, of the classic protocol and of the new one, and their offsets."""
+"""All groups of a broker, of the classic protocol, of KIP-848's and share groups, with their offsets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ New = TypeVar("New", ConsumerGroup, ShareGroup)
 
 
 class Groups:
-    """The groups by id. note: gets a line for offsets on disk that can't be read."""
+    """The groups by id. note: called with a line about stored state that can't be read."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.configs, self.clock = controller.configs, controller.replicas.clock
@@ -38,7 +38,7 @@ class Groups:
         self._load()
 
     def _load(self) -> None:
-        """Read the groups' committed offsets, their members, and the state of share groups."""
+        """Load committed offsets, groups with members, and the state of share groups from their topics."""
         for group_id, place, committed, producer in self.store.load(self.members_log.take):
             known = self.get_or_make(group_id)
             offsets = known.offsets if producer < 0 else known.pending_offsets.setdefault(producer, {})
@@ -56,7 +56,7 @@ class Groups:
                 self.share_from(group, share.key, partition, share.start).restore(share.kept)
 
     def _made(self, group_id: str, kind: type[AnyGroup]) -> tuple[AnyGroup, float]:
-        """Restore a group with its committed offsets; return it with its session timeout."""
+        """Return a group of a kind to restore, with its session timeout in seconds (0 for a classic group)."""
         if kind is Group:
             return self.get_or_make(group_id), 0.0
         timeout = self.controller.group_number(group_id, f"{kind.type}.session.timeout.ms") / 1000
@@ -68,21 +68,21 @@ class Groups:
         return iter(self.by_id.values())
 
     def get(self, group_id: str) -> AnyGroup | None:
-        """Return the group of this id; None if there is none."""
+        """Return the group with this id; None if there is none."""
         return self.by_id.get(group_id)
 
     def get_or_make(self, group_id: str) -> AnyGroup:
-        """Return the group of this id; make an empty one if there is none."""
+        """Return the group with this id; create an empty classic group if there is none."""
         return self.by_id.get(group_id) or self._make_classic(group_id)
 
     def classic(self, group_id: str) -> Group | None:
-        """Return the group of this id where it is one of the classic protocol, else None."""
+        """Return the group with this id if it is a classic one, else None."""
         group = self.by_id.get(group_id)
         return group if isinstance(group, Group) else None
 
     def classic_to_join(self, group_id: str) -> Group | None:
-        """Return the group for a member that joins by the classic protocol; create it if there is none. An empty group
-        of the new protocol is converted. None: it has members of the new protocol.
+        """Return the group for a member that joins by the classic protocol; create it if there is none. An empty
+        consumer group is converted. None for a consumer group with members, or a share group.
         """
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -95,8 +95,8 @@ class Groups:
         return group or self._make_classic(group_id)
 
     def consumer_group(self, group_id: str, *, joins: bool) -> ConsumerGroup:
-        """Return a group of the new protocol. For a join it is created, or an empty classic group is converted.
-        Raises RefusedError if there is none, or its members speak the classic protocol.
+        """Return a consumer group. For a join it is created if needed, or a classic group is converted.
+        Raises RefusedError if there is none, or the classic group can't be converted.
         """
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -110,7 +110,7 @@ class Groups:
         return made if group is None else self._turned(group, made)
 
     def _upgrade(self, group: Group, made: ConsumerGroup) -> None:
-        """Move the members of a classic group to one of the new protocol. Raises RefusedError for others."""
+        """Move the members of a classic group to a consumer group. Raises RefusedError if that is not possible."""
         refused = f"Cannot upgrade classic group {group.id} to consumer group because"
         if self.policy not in ("upgrade", "bidirectional"):
             raise RefusedError("GROUP_ID_NOT_FOUND", f"{refused} online upgrade is disabled.")
@@ -128,11 +128,11 @@ class Groups:
 
     @property
     def policy(self) -> str:
-        """Return which groups with members may change their protocol."""
+        """Return the value of group.consumer.migration.policy in lower case."""
         return self.configs.text("group.consumer.migration.policy").lower()
 
     def _changed(self, group: ConsumerGroup) -> None:
-        """Keep a consumer group; where members of the classic protocol alone are left, it is a classic group again."""
+        """Store a consumer group. If only members of the classic protocol are left, turn it into a classic group."""
         if self.by_id.get(group.id) is not group:
             return
         stays = not group.members or any(each.classic is None for each in group.members.values())
@@ -155,7 +155,7 @@ class Groups:
         return self.known(group_id, ShareGroup)
 
     def share_from(self, group: ShareGroup, key: Key, partition: Partition, start: int) -> SharePartition:
-        """Share a partition with a group from an offset on."""
+        """Share a partition with a group from the offset `start` on."""
         replicas = self.controller.replicas
 
         def keep(share: SharePartition) -> None:
@@ -166,12 +166,12 @@ class Groups:
         return made
 
     def forget_shared(self, group: ShareGroup, topic_id: str) -> None:
-        """Forget how far a group is with a topic."""
+        """Delete a share group's state for a topic."""
         for key in group.forget(topic_id):
             self.share_log.write(group.id, key, None)
 
     def known(self, group_id: str, kind: type[New]) -> New:
-        """Return the group of this id and kind. Raises RefusedError if there is none, or one of another kind."""
+        """Return the group with this id and kind. Raises RefusedError if there is none, or it is of another kind."""
         group = self.by_id.get(group_id)
         if isinstance(group, kind):
             return group
@@ -193,15 +193,15 @@ class Groups:
     def commit(
         self, group: AnyGroup, offsets: Mapping[tuple[str, int], Committed], producer: tuple[int, int] | None = None
     ) -> None:
-        """Commit offsets. producer: id and epoch of the transaction that has to be committed first. Raises OSError,
-        with nothing committed.
+        """Commit offsets. producer: (id, epoch) of the producer whose transaction has to be committed first, None for
+        no transaction. Raises OSError; then nothing is committed.
         """
         self.store.write(group.id, offsets, producer)
         pending = group.offsets if producer is None else group.pending_offsets.setdefault(producer[0], {})
         pending.update(offsets)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """Apply or forget the offsets that were committed in a producer's transaction."""
+        """Apply or drop the offsets that were committed in a producer's transaction."""
         for group in self.by_id.values():
             offsets = group.pending_offsets.pop(producer_id, None)
             if offsets and commit:
@@ -215,7 +215,7 @@ class Groups:
         return True
 
     def drop(self, group: AnyGroup) -> None:
-        """Forget a group with its members and committed offsets. Raises OSError; then it is still on disk."""
+        """Delete a group with its members and committed offsets. Raises OSError; then its offsets are still on disk."""
         self.store.write(group.id, dict.fromkeys(group.offsets))
         self.members_log.forget(group.id)
         if isinstance(group, ShareGroup):
@@ -231,7 +231,7 @@ class Groups:
             group.offsets.pop(each, None)
 
     def forget_topic(self, topic: str, topic_id: str) -> None:
-        """Forget the offsets in a deleted topic, and how far it was shared."""
+        """Delete the offsets of a deleted topic, and its state in share groups."""
         if topic == self.store.topic.name:
             self.members_log.tables.clear()  # the written records are gone
         for group in self.by_id.values():
@@ -242,7 +242,7 @@ class Groups:
                 self.forget_shared(group, topic_id)
 
     def forget(self) -> None:
-        """Forget all groups, with their members and committed offsets."""
+        """Drop all groups with their members and committed offsets from memory."""
         self.close()
         self.by_id.clear()
         self.members_log.tables.clear()

@@ -1,18 +1,19 @@
 """A consumer group as a state machine (KIP-62, KIP-345, KIP-394; Kafka's ClassicGroup).
 
-    EMPTY        no members; offsets may be kept
-    PREPARING    somebody came, went or changed: members have to join again until all have, or the rebalance timeout
-    ends COMPLETING   all have joined a new generation; the leader's assignment is awaited
-    STABLE       everybody has an assignment; heartbeats
+    EMPTY        no members; there may be committed offsets
+    PREPARING    a member joined, left or changed; all have to join again within the rebalance timeout
+    COMPLETING   all have joined the new generation; the group waits for the leader's assignment
+    STABLE       all members have an assignment and send heartbeats
     DEAD         deleted
 
-* A join is answered when its round ends, a sync when the leader has sent the assignment. Both are futures here.
-* A member that neither heartbeats, joins, syncs nor commits for its session timeout is removed. One that waits for a
-  join or a sync is alive.
-* In PREPARING heartbeats are answered with REBALANCE_IN_PROGRESS: the member has to join again.
-* The protocol of a generation is the one most members prefer among those that all of them have.
-* A static member (group.instance.id) that comes again takes the place of its former self without a rebalance, unless
-  its subscription has changed. The former self is fenced.
+* A join gets its response when all members have joined, a sync when the leader has sent the assignment. Both are
+  futures here.
+* A member that sends no heartbeat, join, sync or commit within its session timeout is removed, unless it waits for the
+  response to a join or a sync.
+* In PREPARING heartbeats get REBALANCE_IN_PROGRESS, after which the member joins again.
+* The protocol of a generation is the one that most members prefer among those that all of them have.
+* A static member (group.instance.id) that joins again replaces its former member without a rebalance, unless its
+  subscription has changed. The former member is fenced.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from kcli.broker.groups.state import State
 
 
 class Group:
-    """One consumer group. offsets: committed ones, by (topic, partition); pending_offsets: those of open transactions,
-    by producer id. keep: called with each change of its members that a restart must know.
+    """A classic group. offsets: committed ones, by (topic, partition); pending_offsets: those of open transactions, by
+    producer id; static: member ids by instance id; pending: member ids that were given out and not used yet. keep:
+    called after each change that has to be stored. initial_delay: seconds.
     """
 
     type = "classic"
@@ -54,7 +56,7 @@ class Group:
     # --- members
 
     def check(self, member_id: str, instance_id: str | None, generation: int | None = None) -> int:
-        """Return the error for a request of this member; 0 if it may go on."""
+        """Return the error code for a request of this member; 0 for none."""
         if instance_id is not None and self.static.get(instance_id) not in (None, member_id):
             return FENCED
         if member_id not in self.members:
@@ -78,7 +80,7 @@ class Group:
             self.remove(member)
 
     def remove(self, member: Member) -> None:
-        """Remove a member that left, or was silent too long."""
+        """Remove a member that left or whose session expired."""
         self._drop(member)
         if self.state in (State.STABLE, State.COMPLETING):
             self.rebalance()
@@ -97,13 +99,13 @@ class Group:
             self.leader = None
 
     def expect(self, client_id: str, session_timeout: float) -> str:
-        """Return a new member id for a client that is to join with it (KIP-394)."""
+        """Return a new member id, with which the client has to join within its session timeout in seconds (KIP-394)."""
         member_id = new_member_id(client_id)
         self.pending[member_id] = self.clock.call_later(session_timeout, self.forget_pending, member_id)
         return member_id
 
     def forget_pending(self, member_id: str) -> None:
-        """Forget a member id that was given out and not used."""
+        """Drop a member id that was given out and not used."""
         timer = self.pending.pop(member_id, None)
         if timer is not None:
             timer.cancel()
@@ -112,7 +114,9 @@ class Group:
     # --- joining
 
     def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str = "") -> bool:
-        """Return whether a member with these protocols fits in with the others (`but` left aside)."""
+        """Return whether a member with these protocols has one in common with the others. but: the id of a member to
+        leave out.
+        """
         others = [each for each in self.members.values() if each.id != but]
         if not others:
             return bool(protocol_type and protocols)
@@ -120,7 +124,7 @@ class Group:
         return protocol_type == self.protocol_type and any(name in common for name, _ in protocols)
 
     def enter(self, member: Member, protocol_type: str) -> asyncio.Future[Reply]:
-        """Add a new member; everybody has to join again."""
+        """Add a new member, which starts a rebalance. Returns the future of the response to its join."""
         first = self.state is State.EMPTY
         self.protocol_type = protocol_type
         timer = self.pending.pop(member.id, None)
@@ -134,7 +138,7 @@ class Group:
         return waited
 
     def adopt(self, member: Member) -> None:
-        """Add a member that comes with its assignment."""
+        """Add a member that already has its assignment, without a rebalance."""
         self.members[member.id] = member
         if member.instance_id is not None:
             self.static[member.instance_id] = member.id
@@ -144,14 +148,14 @@ class Group:
     def restore(
         self, generation: int, protocol: tuple[str, str | None], leader: str | None, members: list[Member]
     ) -> None:
-        """Restore the group from its kept state. protocol: its type and name."""
+        """Restore the group from its stored state. protocol: (type, name)."""
         self.generation, self.leader = generation, leader
         self.protocol_type, self.protocol = protocol
         for each in members:
             self.adopt(each)
 
     def rejoin(self, member: Member, protocols: list[tuple[str, bytes]]) -> asyncio.Future[Reply]:
-        """Join a known member again, also because its last response was lost."""
+        """Join a known member again, also after its last response was lost. Returns the future of the response."""
         changed = protocols != member.protocols
         member.protocols = protocols
         self.touch(member)
@@ -166,7 +170,7 @@ class Group:
         return waited
 
     def replace(self, former: Member, member: Member) -> asyncio.Future[Reply]:
-        """Replace a static member that has come again."""
+        """Replace a static member that joins again by a new member. Returns the future of the response."""
         leader, same = self.leader, former.protocols == member.protocols
         assignment = former.assignment
         former.answer({"errorCode": FENCED, "memberId": former.id})
@@ -178,7 +182,8 @@ class Group:
         if self.state is State.STABLE and same:
             reply = joined(self, member)
             if leader == former.id:
-                # Named by its former id it takes itself for a follower, and the assignment stays as it is.
+                # Before v9 the leader field has the former id, so that the client acts as a follower and assigns
+                # nothing.
                 self.leader = member.id
                 skips = member.version >= 9
                 reply |= {"leader": member.id if skips else leader, "skipAssignment": skips}
@@ -204,8 +209,8 @@ class Group:
     # --- rounds
 
     def rebalance(self, delay: float | None = None) -> None:
-        """Begin a round of joins, unless one is under way; delay: how long to wait for more members of a new
-        group.
+        """Begin a rebalance, unless one is in progress. delay: seconds to wait for more members of a new group, None
+        for none.
         """
         if self.state is not State.PREPARING:
             for each in self.members.values():
@@ -232,7 +237,7 @@ class Group:
             self._end_round()
 
     def _end_round(self) -> None:
-        """Begin a new generation: all have joined, or their time is over."""
+        """Begin a new generation, after all members have joined or the rebalance timeout is over."""
         self._delayed = False
         if self._round is not None:
             self._round.cancel()
@@ -257,7 +262,7 @@ class Group:
         self._set_round(self._patience(), self._drop_silent)
 
     def _drop_silent(self) -> None:
-        """Remove the members that sent no sync in time."""
+        """Remove the members that sent no sync within the rebalance timeout."""
         self._round = None
         if self.state is not State.COMPLETING:
             return
@@ -270,7 +275,9 @@ class Group:
     # --- the assignment
 
     def synced(self, member: Member, assignments: Mapping[str, bytes]) -> asyncio.Future[Reply]:
-        """Return a member's assignment; the leader brings everybody's."""
+        """Return the future of the response to a sync. assignments: by member id, from the leader; empty from
+        others.
+        """
         self.touch(member)
         if self.state is State.STABLE:
             return self._done(assigned(self, member))
@@ -283,7 +290,7 @@ class Group:
         return waited
 
     def _assign(self, assignments: Mapping[str, bytes]) -> None:
-        """End the rebalance: give every member its assignment, and answer waiting syncs, the leader's first."""
+        """End the rebalance: set every member's assignment, and answer the waiting syncs, the leader's first."""
         self.state = State.STABLE
         if self._round is not None:
             self._round.cancel()
@@ -300,22 +307,22 @@ class Group:
             else:
                 followers.append((future, assigned(self, each)))
         self.keep(self)
-        # The leader hears first: programs that have seen a follower's assignment expect that the leader has its own.
+        # Programs that have seen a follower's assignment expect that the leader has its own.
         self.clock.loop.call_soon(answer_all, followers)
 
     # --- the rest
 
     def subscribes(self, topic: str) -> bool:
-        """Return whether members may subscribe to a topic: their metadata, which says so, is not read."""
+        """Return whether members may subscribe to a topic: True if there are any, as their metadata is not read."""
         return bool(self.members)
 
     def beat(self, member: Member) -> int:
-        """Note a heartbeat; return the error to answer it with."""
+        """Process a member's heartbeat; return its error code."""
         self.touch(member)
         return REBALANCING if self.state is State.PREPARING else 0
 
     def close(self) -> None:
-        """Cancel all timers of the group."""
+        """Cancel all timers and pending responses; the group is dead."""
         timers = [self._round, *self.pending.values(), *(each.timer for each in self.members.values())]
         for timer in timers:
             if timer is not None:
@@ -328,7 +335,7 @@ class Group:
 
 
 def answer_all(waiting: Iterable[tuple[asyncio.Future[Reply], Reply]]) -> None:
-    """Answer the members that wait still."""
+    """Answer the futures that are not done yet."""
     for future, reply in waiting:
         if not future.done():
             future.set_result(reply)

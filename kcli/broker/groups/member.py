@@ -1,4 +1,4 @@
-"""A member of a consumer group, and the choices that a group makes from its members."""
+"""A member of a classic group, and the choice of the group's protocol from its members."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ Reply = dict[str, Any]
 
 
 class Member:
-    """Timeouts in seconds. protocols: names with metadata, the preferred one first."""
+    """A member. Timeouts are in seconds. protocols: (name, metadata), the preferred one first; version: of
+    JoinGroup.
+    """
 
     def __init__(self, member_id: str, instance_id: str | None, client: tuple[str, str]) -> None:
         self.id, self.instance_id = member_id, instance_id
@@ -28,16 +30,16 @@ class Member:
         self.timer: Timer | None = None
 
     def metadata(self, protocol: str | None) -> bytes:
-        """Return the metadata that the member gave for a protocol, empty for one that it lacks."""
+        """Return the member's metadata for a protocol, b"" if it does not have that protocol."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     @property
     def waiting(self) -> bool:
-        """Return whether the member waits for the answer to a join or a sync."""
+        """Return whether the member waits for the response to a join or a sync."""
         return self.join is not None or self.sync is not None
 
     def answer(self, reply: Reply) -> None:
-        """Answer the join and the sync that it waits for."""
+        """Send a response to the join and the sync that the member waits for."""
         for future in (self.join, self.sync):
             if future is not None and not future.done():
                 future.set_result(reply)
@@ -50,7 +52,7 @@ def new_member_id(name: str) -> str:
 
 
 def choose_protocol(members: Iterable[Member]) -> str:
-    """Choose the protocol that most members prefer, among the common ones."""
+    """Choose the protocol that most members prefer among those that all have."""
     names = [[name for name, _ in each.protocols] for each in members]
     common = set.intersection(*(set(each) for each in names))
     votes = Counter(next(name for name in each if name in common) for each in names)
@@ -58,7 +60,7 @@ def choose_protocol(members: Iterable[Member]) -> str:
 
 
 def member_rows(members: Iterable[Member], protocol: str | None) -> list[Reply]:
-    """Return the members as the leader of a generation gets them."""
+    """Return the rows of members in the leader's JoinGroup response."""
     return [
         {"memberId": each.id, "groupInstanceId": each.instance_id, "metadata": each.metadata(protocol)}
         for each in members

@@ -1,4 +1,4 @@
-"""A group whose members send heartbeats: the base of consumer groups (KIP-848) and share groups (KIP-932)."""
+"""The base class of consumer groups (KIP-848) and share groups (KIP-932)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ class AnyMember(Protocol):
 
     @property
     def topics(self) -> Iterable[str]:
-        """Return the names of topics."""
+        """Return the names of the subscribed topics."""
 
 
 Member = TypeVar("Member", bound=AnyMember)
 
 
 class MemberGroup(Generic[Member]):
-    """epoch: of the subscriptions. keep: called with each change that a restart must know."""
+    """A group. epoch: it grows with each change of the members' subscriptions or their topics. keep: called after each
+    change that has to be stored.
+    """
 
     type: str
 
@@ -39,7 +41,7 @@ class MemberGroup(Generic[Member]):
         self._is_dead = False
 
     def subscribes(self, topic: str) -> bool:
-        """Return whether a member subscribes to a topic, by name."""
+        """Return whether a member subscribes to the topic of this name."""
         return any(topic in each.topics for each in self.members.values())
 
     def _known(self, member_id: str) -> Member:
@@ -49,14 +51,14 @@ class MemberGroup(Generic[Member]):
         return member
 
     def _admit(self, member: Member, most: int) -> Member:
-        """Take in a new member. Raises RefusedError if there are that many."""
+        """Add a new member and return it. Raises RefusedError if the group has `most` members already."""
         if len(self.members) >= most:
             said = f"The {self.type} group has reached its maximum capacity of {most} members."
             raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
         return self.members.setdefault(member.id, member)
 
     def _count_partitions(self) -> bool:
-        """Count the partitions of the topics that members subscribe to; return whether the counts have changed."""
+        """Update the partition counts of subscribed topics; return whether they have changed."""
         counts = self.topics.partition_counts({name for each in self.members.values() for name in each.topics})
         changed = counts != self._counts
         self._counts = counts

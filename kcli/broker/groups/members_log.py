@@ -1,8 +1,8 @@
-"""Groups with members on disk: records of `__consumer_offsets`, in Kafka's own form.
+"""Groups with members on disk: records of `__consumer_offsets` in Kafka's format.
 
-A group of the new protocols is a table of records: its epoch, and for each member its subscription, its target and its
-current assignment. A classic group is one record, with its latest generation. Changes of the table are written; deleted
-groups get tombstones.
+A consumer group or share group is a table of records: its epochs, and for each member its subscription, its target and
+its current assignment. A classic group is one record with its latest generation. Only changes of the table are written;
+a deleted group gets tombstones.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 
-# Types of records, as Kafka's CoordinatorRecordType numbers them: classic groups, consumer groups, then share groups.
+# Types of records by Kafka's CoordinatorRecordType: of classic groups, consumer groups, then share groups.
 CLASSIC = 2
 EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT = 3, 5, 6, 7, 8
 SHARE_MEMBER, SHARE_EPOCH, SHARE_TARGET_EPOCH, SHARE_TARGET, SHARE_CURRENT = range(10, 15)
 KINDS = frozenset([CLASSIC, EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, *range(SHARE_MEMBER, SHARE_CURRENT + 1)])
 
-VERSIONS = {CLASSIC: 3}  # of values, as Kafka 4 writes them; of the others 0
+VERSIONS = {CLASSIC: 3}  # of values in Kafka 4; 0 for other types
 
 Kept = Group | ConsumerGroup | ShareGroup
-MemberKey = tuple[int, str]  # a record's type, and its member ("": it is the group's)
+MemberKey = tuple[int, str]  # a record's type and its member's id, "" for a record of the whole group
 Fields = dict[str, Any]
 
 
 class MembersLog:
-    """Keeps groups in a topic. tables: the topic's values by group and key."""
+    """Stores groups in a topic. tables: the latest values by group id and record key."""
 
     def __init__(self, topic: StateTopic) -> None:
         self.topic = topic
         self.tables: dict[str, dict[bytes, bytes]] = {}
 
     def take(self, key: bytes, value: bytes | None) -> None:
-        """Take a record of the topic, as it is loaded; one of another kind is passed over. Raises InputError."""
+        """Add a loaded record of the topic to its table; records of other types are ignored. Raises InputError."""
         number = int.from_bytes(key[:2], "big")
         if number not in KINDS:
             return
@@ -55,7 +55,9 @@ class MembersLog:
             table[key] = value
 
     def load(self, make: Callable[[str, type[Kept]], tuple[Kept, float]]) -> None:
-        """Restore the groups that were taken. make: makes a group of this id and kind, with its session timeout."""
+        """Restore the groups of the loaded tables. make: returns a group of an id and kind, and its session timeout in
+        seconds.
+        """
         for group_id, table in self.tables.items():
             try:
                 rows = dict(decoded(table))
@@ -69,7 +71,7 @@ class MembersLog:
                 self.topic.note(f"{self.topic.name}: left out: group {group_id}: {error}")
 
     def save(self, group: Kept) -> None:
-        """Write the changes of a group. If the disk fails, log it: the next change is tried anew."""
+        """Write the changes of a group. An OSError is only logged; the next call writes them again."""
         if isinstance(group, Group):
             rows = {(CLASSIC, ""): classic_group_row(group, self.topic.replicas.now())}
         else:
@@ -77,7 +79,7 @@ class MembersLog:
         self._replace(group.id, {key_of(group.id, *place): value_of(place[0], each) for place, each in rows.items()})
 
     def forget(self, group_id: str) -> None:
-        """Write that a group is gone."""
+        """Write tombstones for all records of a group."""
         self._replace(group_id, {})
 
     def _replace(self, group_id: str, table: dict[bytes, bytes]) -> None:
@@ -130,7 +132,7 @@ def topic_rows(partitions: Iterable[Partition]) -> list[Fields]:
 
 
 def dated_rows(partitions: Iterable[Partition], since: Mapping[Partition, int]) -> list[Fields]:
-    """Return the rows of a member's partitions, with its epochs when they became its own (KIP-1251)."""
+    """Return the rows of a member's partitions with the epochs in which the member got them (KIP-1251)."""
     rows = topic_rows(partitions)
     for row in rows:
         row["assignmentEpochs"] = [since.get((row["topicId"], index), 0) for index in row["partitions"]]
@@ -138,7 +140,7 @@ def dated_rows(partitions: Iterable[Partition], since: Mapping[Partition, int]) 
 
 
 def dates_of(rows: Iterable[Fields]) -> dict[Partition, int]:
-    """Return the epochs of `dated_rows`, as far as they are kept."""
+    """Return the epochs in rows of `dated_rows`; rows without epochs add none."""
     return {
         (each["topicId"], index): epoch
         for each in rows
@@ -236,7 +238,7 @@ def classic_of(row: Fields | None) -> ClassicSide | None:
 
 
 def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[MemberKey, Fields]) -> None:
-    """Restore a consumer group from its records. Raises ValueError if they make no sense."""
+    """Restore a consumer group from its records. Raises ValueError for an unknown member state."""
     assert isinstance(group, ConsumerGroup)
     members, target = [], {}
     for (number, member_id), fields in rows.items():

@@ -1,4 +1,4 @@
-"""Committed offsets on disk: records of `__consumer_offsets`, in Kafka's own form."""
+"""Committed offsets on disk: records of `__consumer_offsets` in Kafka's format."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ VALUE_VERSION = 3
 
 
 class Commit(NamedTuple):
-    """An offset that a group committed for a (topic, partition); None: it was forgotten.
+    """An offset that a group committed for a (topic, partition). committed: None if the offset was deleted.
 
-    producer: id of the open transaction's producer; -1: the commit is final.
+    producer: the producer id of the open transaction; -1 if the commit is final.
     """
 
     group: str
@@ -33,8 +33,8 @@ class Commit(NamedTuple):
 
 
 class OffsetStore:
-    """The topic that keeps committed offsets, made with the first commit. note: called with a line for unreadable
-    records.
+    """The topic that stores committed offsets; it is created at the first write. note: called with a line about each
+    unreadable record.
     """
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
@@ -43,15 +43,15 @@ class OffsetStore:
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
     def place(self, group: str) -> Key:
-        """Return the partition that keeps a group's offsets, as a transaction names it."""
+        """Return (topic, index) of the partition that stores a group's offsets, as in a transaction."""
         return CONSUMER_OFFSETS, self.topic.partition(group).index
 
     def write(
         self, group: str, offsets: Mapping[Key, Committed | None], producer: tuple[int, int] | None = None
     ) -> None:
-        """Append committed offsets; None: tombstones. Raises OSError.
+        """Append committed offsets, tombstones for None. Raises OSError.
 
-        producer: id and epoch of the transaction's producer
+        producer: (id, epoch) of the transaction's producer, None outside of a transaction.
         """
         if not offsets:
             return
@@ -79,9 +79,9 @@ class OffsetStore:
         return VALUE_VERSION.to_bytes(2, "big") + self.value.write(value)
 
     def load(self, other: Callable[[bytes, bytes | None], None]) -> Iterator[Commit]:
-        """Yield the commits in the order in which they took effect; at last those of open transactions.
+        """Yield the stored commits in the order in which they took effect; those of open transactions come last.
 
-        other: gets key and value of records of other kinds; InputError: it can't read them
+        other: called with key and value of other records; may raise InputError.
         """
         open_: dict[tuple[int, int], list[Commit]] = {}
         for partition, batch, records in self.topic.load():
@@ -107,13 +107,13 @@ class OffsetStore:
             yield from (each._replace(producer=producer) for each in left)
 
     def decode(self, key: bytes, value: bytes | None) -> Commit:
-        """Decode the commit of a record. Raises InputError if it can't be read."""
+        """Decode the commit in a record. Raises InputError if it can't be decoded."""
         name = self.key.read(key, 2)[0]
         return Commit(name["group"], (name["topic"], name["partition"]), self.decode_value(value))
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:
-        """Decode the offset in a record value, None for a tombstone. Raises InputError if it can't be read."""
+        """Decode the offset in a record value, None for a tombstone. Raises InputError if it can't be decoded."""
         if data is None:
             return None
         value = messages.data("OffsetCommitValue", int.from_bytes(data[:2], "big")).read(data, 2)[0]

@@ -1,4 +1,4 @@
-"""The states of a consumer group; see `kcli.broker.groups.group`."""
+"""The states of groups; see `kcli.broker.groups.group`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """With the names that Kafka shows."""
+    """The states by Kafka's names."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"

@@ -1,4 +1,4 @@
-"""Changes to the cluster (Kafka's controller): topics, partitions, configs, leaders. The metadata log has them all."""
+"""Changes of topics, partitions, configs and leaders (Kafka's controller). Each is written to the metadata log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kcli.broker.partition import NOBODY, Partition, Topic
 from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 
-# Internal topics: the prefix of the configs for their partitions and replicas, and their own configs.
+# Internal topics: the prefix of the broker configs for their partitions and replicas, and their topic configs.
 INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact"}),
     TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
@@ -27,8 +27,8 @@ INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 class Controller:
-    """node_ids: of the cluster's nodes; the first is the active controller. mention: writes a line to the broker's log,
-    the first time only.
+    """The controller. node_ids: of the cluster; the first that runs is the active controller. mention: writes a line to
+    the broker's log, the first time only.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Controller:
         self.node_ids, self.mention = list(node_ids), mention
         self.elections = Elections(self.node_ids)
         self._unregistered: set[int] = set()
-        self.making: set[str] = set()  # topics on their first use
+        self.making: set[str] = set()  # topics that are about to be created automatically
         self.configs, self.topics, self.metadata, self.replicas = configs, topics, metadata, replicas
         # Configs of groups and of subscriptions to client metrics, by resource type and name.
         self.resources = metadata.resource_configs
@@ -67,7 +67,7 @@ class Controller:
         configs: Mapping[str, str] = MappingProxyType({}),
         topic_id: str | None = None,
     ) -> Topic:
-        """Create a topic. Raises InputError if Kafka takes no such name.
+        """Create a topic. Raises InputError if Kafka does not allow the name.
 
         replicas: the node ids of each partition's replicas, the leader first.
         """
@@ -91,7 +91,7 @@ class Controller:
         return self.create_topic(name, self.assign(count, copies), configs)
 
     def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
-        """Return replicas for so many new partitions, the leaders in turn over the nodes that run."""
+        """Return the replicas of so many new partitions. The running nodes lead in turn."""
         copies = min(replication or self.configs.int("default.replication.factor"), len(self.node_ids))
         ids = [each for each in self.node_ids if each in self.running] or self.node_ids
         rest = [each for each in self.node_ids if each not in ids]
@@ -120,7 +120,7 @@ class Controller:
     # --- configs
 
     def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
-        """Set configs of a topic; None removes one, so that the broker's default holds again."""
+        """Set configs of a topic; None removes one, so that the broker's default applies again."""
         kept = {name: text for name, text in topic.configs.own.items() if name not in changes}
         given = {name: text for name, text in changes.items() if text is not None}
         self.topics.reconfigure(topic, kept | given)
@@ -128,7 +128,7 @@ class Controller:
         self.metadata.configured(ConfigResource.TOPIC, topic.name, changes)
 
     def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set configs of a broker ("": of all), or remove them with None; topics without their own value follow."""
+        """Set configs of a broker ("" for all); None removes one. They apply to topics without a value of their own."""
         for key, text in changes.items():
             self.configs.set(key, text, name)
         self.mention_unread(BROKER_CONFIGS, changes)
@@ -137,7 +137,9 @@ class Controller:
         self.metadata.configured(ConfigResource.BROKER, name, changes)
 
     def keep_min_in_sync(self) -> None:
-        """Give all brokers one min.insync.replicas, and none its own, where the feature of eligible leaders is on."""
+        """Set min.insync.replicas for all brokers and remove it from single ones, if eligible leader replicas are
+        on.
+        """
         if not self.metadata.features.get(ELR):
             return
         dynamic = self.configs.dynamic
@@ -147,13 +149,13 @@ class Controller:
             self.configure_broker(name, {MIN_IN_SYNC: None})
 
     def mention_unread(self, known: Mapping[str, Config], names: Iterable[str]) -> None:
-        """Write a line to the broker's log for each config without an effect here, the first time only."""
+        """Log a line for each config without an effect here, the first time only."""
         for name in names:
             if name in known and not known[name].read:
                 self.mention(f"config {name} has no effect here")
 
     def configure_resource(self, kind: int, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set configs of a group or a subscription to client metrics, or remove them with None."""
+        """Set configs of a group or a subscription to client metrics; None removes one."""
         kept = {key: text for key, text in self.resources.get((kind, name), {}).items() if key not in changes}
         kept |= {key: text for key, text in changes.items() if text is not None}
         if kept:
@@ -163,11 +165,11 @@ class Controller:
         self.metadata.configured(kind, name, changes)
 
     def group_config(self, group_id: str, name: str) -> str | None:
-        """Return a group's own config, None where it has none."""
+        """Return a group's own value of a config, None if it has none."""
         return self.resources.get((ConfigResource.GROUP, group_id), {}).get(name)
 
     def group_number(self, group_id: str, name: str) -> int:
-        """Return a group's own number, by default the broker's config of that name after `group.`."""
+        """Return a numeric config of a group: its own value, else that of the broker config `group.NAME`."""
         own = self.group_config(group_id, name)
         return int(own) if own is not None else self.configs.int(f"group.{name}")
 
@@ -185,7 +187,9 @@ class Controller:
             self.replicas.changed(partition)
 
     def reassign(self, wanted: Mapping[Partition, tuple[int, ...]]) -> None:
-        """Give partitions other replicas. A leader that is not among them hands over to the first."""
+        """Replace the replicas of partitions. If a leader is not among the new ones, the first of them becomes
+        leader.
+        """
         for partition, replicas in wanted.items():
             partition.replicas, partition.lagging, partition.elr = replicas, NOBODY, ()
         self.metadata.reassigned(wanted)
@@ -195,13 +199,13 @@ class Controller:
     # --- nodes
 
     def node_stopped(self, node_id: int) -> None:
-        """Move the leadership of a stopped node to other nodes."""
+        """Fence a stopped node: other nodes lead its partitions."""
         self.running.discard(node_id)
         self.metadata.fenced(node_id, fenced=True)
         self.settle_all()
 
     def node_started(self, node_id: int) -> None:
-        """Take a node into the in-sync replicas of its partitions again."""
+        """Register a started node as unfenced: it joins the in-sync replicas of its partitions again."""
         self.running.add(node_id)
         self._unregistered.discard(node_id)
         self.metadata.fenced(node_id, fenced=False)
@@ -209,21 +213,21 @@ class Controller:
 
     @property
     def registered(self) -> set[int]:
-        """Return the ids of the nodes that are part of the cluster."""
+        """Return the ids of the registered nodes."""
         return set(self.node_ids) - self._unregistered
 
     def unregister(self, node_id: int) -> None:
-        """Forget a node, until it starts again; one that runs registers again at once."""
+        """Remove a node's registration until it starts again; a running node registers again at once."""
         self.metadata.unregistered(node_id)
         if node_id not in self.running:
             self._unregistered.add(node_id)
 
     def settle_all(self) -> None:
-        """Bring the in-sync replicas and leaders of all partitions up to date."""
+        """Update the in-sync replicas and leaders of all partitions."""
         self.settle(each for topic in self.topics for each in topic.partitions)
 
     def settle(self, partitions: Iterable[Partition]) -> None:
-        """Bring the in-sync replicas and leaders of partitions up to date."""
+        """Update the in-sync replicas and leaders of partitions by the nodes that run."""
         leaders = {each: each.leader for each in partitions}
         changed = {each: leader for each, leader in leaders.items() if self.elections.settle(each)}
         if changed:

@@ -1,4 +1,4 @@
-"""The coordinator of a group or a transactional id: the leader of the partition that keeps its state."""
+"""The coordinator of a group or a transactional id: the leader of the partition that stores its state."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ NOT_COORDINATOR, NOT_AVAILABLE = error_code("NOT_COORDINATOR"), error_code("COOR
 
 
 class Coordinators:
-    """shared: every node coordinates everything, as where a broker is rebuilt from a capture."""
+    """Finds coordinators. shared: every node coordinates everything, as in a broker that is rebuilt from a capture."""
 
     def __init__(self, controller: Controller, *, shared: bool = False) -> None:
         self.controller, self.shared = controller, shared
 
     def of_group(self, group_id: str) -> int:
-        """Return the node id of a group's coordinator, -1 where there is none now."""
+        """Return the node id of a group's coordinator, -1 if there is none now."""
         return self.node(CONSUMER_OFFSETS, group_id)
 
     def of_transaction(self, name: str) -> int:
-        """Return the node id of a transactional id's coordinator, -1 where there is none now."""
+        """Return the node id of a transactional id's coordinator, -1 if there is none now."""
         return self.node(TRANSACTION_STATE, name)
 
     def node(self, topic: str, key: str) -> int:
-        """Return the leader of the partition of a state topic that a key belongs to; the topic is created for it."""
+        """Return the leader of a key's partition in a state topic, which is created if needed."""
         if self.shared:
             return self.controller.id
         found = self.controller.topics.by_name.get(topic) or self.controller.auto_create_topic(topic)
         return found.partitions[partition_for(key, len(found.partitions))].leader
 
     def group_refusal(self, node_id: int, group_id: str) -> int:
-        """Return the error code of a request to this node about a group; 0: it is the coordinator."""
+        """Return the error code if a node is not a group's coordinator, else 0."""
         return self.refusal(node_id, CONSUMER_OFFSETS, group_id)
 
     def transaction_refusal(self, node_id: int, name: str) -> int:
-        """Return the error code of a request to this node about a transactional id; 0: it is the coordinator."""
+        """Return the error code if a node is not a transactional id's coordinator, else 0."""
         return self.refusal(node_id, TRANSACTION_STATE, name)
 
     def refusal(self, node_id: int, topic: str, key: str) -> int:
-        """Return the error code of a request to this node about a key; 0: it is the coordinator."""
+        """Return the error code if a node is not the coordinator of a key in a state topic, else 0."""
         if self.shared or self.controller.node_ids == [node_id]:
             return 0
         leader = self.node(topic, key)

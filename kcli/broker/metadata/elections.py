@@ -1,10 +1,11 @@
 """Leaders and in-sync replicas while nodes stop and start (KIP-966; Kafka's ReplicationControlManager).
 
-* A node that stops leaves the in-sync replicas. Where fewer than min.insync.replicas are left it stays eligible (ELR):
-  it has everything that was committed.
-* A partition without a leader gets the first of its in-sync replicas that runs, else of the eligible ones; with
-  unclean.leader.election.enable any that runs; else it has none until one of them starts.
-* All nodes share a partition's log, so that a replica that starts is in sync at once, where there is a leader.
+* A node that stops leaves the in-sync replicas. If fewer than min.insync.replicas are left, it becomes an eligible
+  leader replica (ELR), as it has all committed records.
+* A new leader is the first running in-sync replica, else the first running eligible one, else (with
+  unclean.leader.election.enable) the first running replica. If there is none, the partition has no leader until one of
+  them starts.
+* All nodes share a partition's log, so that a replica is in sync as soon as it runs, if there is a leader.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from kcli.schemas.field_codes import NO_LEADER
 
 
 class Elections:
-    """running: the ids of the nodes that run."""
+    """Chooses leaders and in-sync replicas. running: the ids of the nodes that run."""
 
     def __init__(self, node_ids: Iterable[int]) -> None:
         self.running = set(node_ids)
 
     def settle(self, partition: Partition) -> bool:
-        """Bring a partition's in-sync replicas and its leader up to date. Returns whether anything changed."""
+        """Update a partition's in-sync replicas and its leader. Returns whether anything changed."""
         before = partition.isr, partition.elr, partition.leader
         for node in before[0]:
             if node not in self.running:
@@ -34,14 +35,14 @@ class Elections:
         return before != (partition.isr, partition.elr, partition.leader)
 
     def leave(self, partition: Partition, node: int) -> None:
-        """Take a node out of the in-sync replicas."""
+        """Remove a node from the in-sync replicas."""
         partition.lagging |= {node}
         wanted = min(partition.topic.configs.min_in_sync, len(partition.replicas))
         if len(partition.isr) < wanted:
             partition.elr = (*partition.elr, node)
 
     def elect(self, partition: Partition) -> None:
-        """Give a partition another leader, or none. A new leader begins a new epoch."""
+        """Elect a partition's leader, or none. A change begins a new leader epoch."""
         leader = next((each for each in partition.isr if each in self.running), NO_LEADER)
         if leader == NO_LEADER:
             able = partition.replicas if partition.topic.configs.unclean else partition.elr
@@ -55,7 +56,7 @@ class Elections:
             partition.unsettled = True
 
     def rejoin(self, partition: Partition) -> None:
-        """Take the replicas that run into the in-sync ones again."""
+        """Add the running replicas to the in-sync ones again."""
         partition.lagging -= self.running
         wanted = min(partition.topic.configs.min_in_sync, len(partition.replicas))
         if len(partition.isr) >= wanted:

@@ -1,6 +1,6 @@
-"""The features of a cluster (KIP-584): which levels this broker supports, and which are finalized.
+"""The features of a cluster (KIP-584): the levels that this broker supports, and the rules of finalized levels.
 
-The metadata log keeps the finalized ones (FeatureLevelRecord).
+The metadata log has the finalized levels (FeatureLevelRecord).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kcli.schemas.model import release_order
 from kcli.schemas.ranges import Range
 
 METADATA, ELR = "metadata.version", "eligible.leader.replicas.version"
-# metadata.version 4.0-IV3: every record type that the broker writes is in it. Below 7 is no KRaft.
+# metadata.version 4.0-IV3, which has every record type that the broker writes. Levels below 7 are without KRaft.
 METADATA_LEVEL = 25
 SUPPORTED: Mapping[str, Range] = {
     ELR: Range(0, 1),
@@ -22,7 +22,7 @@ SUPPORTED: Mapping[str, Range] = {
     "share.version": Range(0, 1),
     "transaction.version": Range(0, 2),
 }
-# A new cluster's. Level 0: the feature is off.
+# The finalized levels of a new cluster. At level 0 a feature is off.
 INITIAL: Mapping[str, int] = {
     METADATA: METADATA_LEVEL,
     ELR: 1,
@@ -30,7 +30,7 @@ INITIAL: Mapping[str, int] = {
     "share.version": 1,
     "transaction.version": 2,
 }
-# The first release of each (Kafka's Feature), and the highest metadata.version of those before METADATA_LEVEL's.
+# The first release with each feature (Kafka's Feature), and the highest metadata.version of each release before 4.0.
 SINCE: Mapping[str, str] = {
     ELR: "4.0",
     "group.version": "4.0",
@@ -45,7 +45,9 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 @lru_cache(maxsize=32)
 def supported_by(release: str | None) -> Mapping[str, Range]:
-    """Return the supported levels by feature: of this broker, or those of them that a release of Kafka had."""
+    """Return the supported levels by feature. release: only the features and metadata versions of that Kafka
+    release.
+    """
     if release is None:
         return SUPPORTED
     made = {name: each for name, each in SUPPORTED.items() if release_order(SINCE[name]) <= release_order(release)}
@@ -55,7 +57,9 @@ def supported_by(release: str | None) -> Mapping[str, Range]:
 
 
 def update_fault(supported: Mapping[str, Range], finalized: Mapping[str, int], name: str, level: int, kind: int) -> str:
-    """Return why a feature can't have this level, "" where it can. kind: UPGRADE or one of the downgrades."""
+    """Return why a feature's level can't be changed to this one, "" if it can. kind: UPGRADE or one of the
+    downgrades.
+    """
     said = f"Invalid update version {level} for feature {name}."
     levels = supported.get(name)
     if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
@@ -75,7 +79,9 @@ def update_fault(supported: Mapping[str, Range], finalized: Mapping[str, int], n
 
 
 def rows(supported: Mapping[str, Range], finalized: Mapping[str, int]) -> Iterable[dict[str, object]]:
-    """Make the rows of finalized features as ApiVersions has them: at the highest level that is supported, at most."""
+    """Return the rows of finalized features for ApiVersions. Levels above the highest supported one are lowered to
+    it.
+    """
     levels = {name: min(level, supported[name].hi) for name, level in finalized.items() if name in supported}
     return [
         {"name": name, "maxVersionLevel": level, "minVersionLevel": level}

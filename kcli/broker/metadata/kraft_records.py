@@ -1,4 +1,4 @@
-"""Records of the metadata log, as KRaft writes them (KIP-631), of the broker's own changes."""
+"""Records of the metadata log in KRaft's format (KIP-631), and those that the broker writes for its changes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Row = tuple[str, int, dict[str, Any]]
 
 @cache
 def keys() -> dict[str, int]:
-    """Return the API key of each type of metadata record, by its name."""
+    """Return the API keys of metadata records by name."""
     return {name: key for key, name in catalog(None).records("metadata").items()}
 
 
 def encode(name: str, version: int, value: dict[str, Any]) -> bytes:
-    """Encode a record's value: the frame's version, the record's type and version, the record."""
+    """Encode a record's value: the frame version, the record's API key and version, and its fields."""
     head = bytes([FRAME_VERSION]) + write_unsigned(keys()[name]) + write_unsigned(version)
     return head + messages.data(name, version).write(value)
 
 
 def decode(data: bytes) -> tuple[str, dict[str, Any]]:
-    """Decode a record's name and value. Raises InputError for one that is no metadata record."""
+    """Decode a record's value into its name and fields. Raises InputError if it is no metadata record."""
     names = catalog(None).records("metadata")
     if len(data) < 3 or data[0] != FRAME_VERSION or data[1] not in names or data[1] > 0x7F:
         raise InputError("no metadata record")
@@ -60,7 +60,7 @@ def partition_records(partitions: Iterable[Partition]) -> list[Row]:
 
 
 def settled_record(partition: Partition, *, moved: bool) -> Row:
-    """Make a PartitionChangeRecord of a partition's in-sync and eligible replicas. moved: its leader is another."""
+    """Make a PartitionChangeRecord of a partition's in-sync and eligible replicas. moved: its leader has changed."""
     value = place_of(partition) | {"isr": list(partition.isr), "eligibleLeaderReplicas": list(partition.elr)}
     return ("PartitionChangeRecord", 2, value | ({"leader": partition.leader} if moved else {}))
 

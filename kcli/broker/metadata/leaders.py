@@ -1,4 +1,4 @@
-"""The current leader of a partition, in answers to clients that asked another broker (KIP-951)."""
+"""The current leader of a partition in error responses of a broker that is not the leader (KIP-951)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kcli.schemas.apikeys import FETCH, PRODUCE
 from kcli.schemas.errors import error_code
 
 HINTED = frozenset([error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH")])
-# The first version that has them.
+# The first versions whose responses have the leader's fields.
 SINCE = {PRODUCE: 10, FETCH: 16}
 
 
 class Hints:
-    """The leaders named in one response, and the endpoints of their brokers, each once."""
+    """The leaders in one response, with the endpoints of their brokers."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -23,14 +23,14 @@ class Hints:
         self.leaders: set[int] = set()
 
     def about(self, partition: Partition, code: int) -> dict[str, Any]:
-        """Return the leader for a partition's row; nothing for other errors, or when no broker leads it."""
+        """Return the field with the leader for a partition's row; {} for other errors, or if there is no leader."""
         if not self.wanted or code not in HINTED or partition.leader < 0:
             return {}
         self.leaders.add(partition.leader)
         return {"currentLeader": partition.current_leader}
 
     def endpoints(self) -> dict[str, Any]:
-        """Return the endpoints of the leaders named in the response."""
+        """Return the field with the endpoints of the leaders in the response; {} if there are none."""
         if not self.leaders:
             return {}
         rows = self.request.endpoints()

@@ -1,6 +1,6 @@
-"""The cluster's metadata as a log of records, in `__cluster_metadata-0` and in KRaft's own form (KIP-500).
+"""The cluster's metadata as a log of records in KRaft's format, `__cluster_metadata-0` (KIP-500).
 
-Topics, partitions, configs, leaders and producer ids come from the records; a restart replays them.
+A restart replays the records, which have topics, partitions, configs, leaders, producer ids and security settings.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LAST_EPOCH = (1 << 31) - 1
 
 
 class Registered(Protocol):
-    """A node, and where it listens."""
+    """A node with its host and listeners."""
 
     @property
     def id(self) -> int: ...
@@ -52,7 +52,9 @@ class Registered(Protocol):
 
 
 class MetadataLog:
-    """next_producer_id: the first id of the next block; brokers take a block at a time (KIP-730)."""
+    """The metadata log. next_producer_id: the first id of the next block of producer ids (KIP-730); features: the
+    finalized levels.
+    """
 
     def __init__(
         self, controller_id: int, directory: DataDir, configs: Configs, replicas: Replicas, note: Callable[[str], None]
@@ -66,7 +68,7 @@ class MetadataLog:
         latest = self.snapshots.latest
         self.epoch = min(max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1, LAST_EPOCH)
         if latest is not None and self.log.end_offset < latest.end_offset:
-            # The log was lost behind its snapshot: it goes on where that one ends (as KafkaRaftLog truncates to it).
+            # The end of the log was lost. It continues at the end of its snapshot, as in KafkaRaftLog.
             self.log.begin_at(latest.end_offset)
         topic = Topic(topics, NAME, TOPIC_ID, configs.of_topic({"cleanup.policy": "snapshot"}))
         self.partition = topics.hide(topic, self.log, controller_id, self.epoch)
@@ -77,7 +79,7 @@ class MetadataLog:
         self._ids: Iterator[int] = iter(())
 
     def write(self, records: Iterable[Row]) -> None:
-        """Append (name, version, value) records."""
+        """Append records, and take a snapshot if one is due."""
         rows = list(records)
         now = self.replicas.now()
         for start in range(0, len(rows), RECORDS_IN_BATCH):
@@ -88,7 +90,7 @@ class MetadataLog:
             self.replicas.changed(self.partition)
 
     def register(self, nodes: Iterable[Registered]) -> None:
-        """Write the registration of every node, with its listeners; the first time also the feature level."""
+        """Write the registration of every node with its listeners; in an empty log first the feature levels."""
         records: list[Row] = []
         if self.log.end_offset == 0:
             records += feature_records(INITIAL)
@@ -115,7 +117,7 @@ class MetadataLog:
         self.write(partition_records(partitions))
 
     def configured(self, kind: int, name: str, configs: Mapping[str, str | None]) -> None:
-        """Write configs that were set, or with None deleted."""
+        """Write the changed configs of a resource; None for deleted ones."""
         self.write(config_records(kind, name, configs))
 
     def topic_removed(self, topic: Topic) -> None:
@@ -130,7 +132,7 @@ class MetadataLog:
         )
 
     def finalize(self, levels: Mapping[str, int]) -> None:
-        """Write new levels of features; 0 takes one back."""
+        """Write and apply new levels of features; 0 turns one off."""
         self.features.update(levels)
         self.write(feature_records(levels))
 
@@ -143,17 +145,17 @@ class MetadataLog:
             self.write(rows)
 
     def unregistered(self, node_id: int) -> None:
-        """Write that a node is not part of the cluster any more."""
+        """Write an UnregisterBrokerRecord."""
         self.write([("UnregisterBrokerRecord", 0, {"brokerId": node_id, "brokerEpoch": 0})])
 
     def settled(self, partitions: Mapping[Partition, int]) -> None:
-        """Write PartitionChangeRecords with the in-sync replicas of partitions, and their leaders where these are
-        others than before. partitions: with the leaders before.
+        """Write PartitionChangeRecords with the in-sync replicas of partitions, and the leaders that have changed.
+        partitions: with their former leaders.
         """
         self.write(settled_record(each, moved=each.leader != before) for each, before in partitions.items())
 
     def fenced(self, node_id: int, *, fenced: bool) -> None:
-        """Write that a node stopped, or runs again."""
+        """Write a BrokerRegistrationChangeRecord that fences a stopped node, or unfences a started one."""
         value = {"brokerId": node_id, "brokerEpoch": 0, "fenced": 1 if fenced else -1}
         self.write([("BrokerRegistrationChangeRecord", 0, value)])
 
@@ -163,7 +165,7 @@ class MetadataLog:
         self.write(("PartitionChangeRecord", 0, place_of(each) | {"isr": to, "replicas": to}) for each, to in now)
 
     def new_producer_id(self) -> int:
-        """Return a producer id that was never given out."""
+        """Return a new producer id; write a ProducerIdsRecord when a block is used up."""
         taken = next(self._ids, None)
         if taken is None:
             first = self.next_producer_id
@@ -175,7 +177,7 @@ class MetadataLog:
         return taken
 
     def replay(self) -> None:
-        """Apply the latest snapshot and the records behind it."""
+        """Apply the latest snapshot and the records after it."""
         replay = MetadataReplay(self.topics, self.configs, self.security, self.note)
         latest = self.snapshots.latest
         if latest is not None:

@@ -1,4 +1,4 @@
-"""Applies the records of the metadata log: topics, partitions, leaders, configs and producer ids as they say."""
+"""Applies the records of the metadata log to topics, partitions, leaders, configs, features and producer ids."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LAST_PRODUCER_ID = 1 << 62
 
 
 class MetadataReplay:
-    """next_producer_id: the first id of the next block. note: called with a line for each file of which records were
-    left out.
+    """Applies records. next_producer_id: the first id of the next block. note: called with a line about each file with
+    records that were left out.
 
     Records that can't be read or applied are left out.
     """
@@ -40,7 +40,7 @@ class MetadataReplay:
         self.resource_configs: dict[tuple[int, str], dict[str, str]] = {}
 
     def replay_file(self, path: Path, data: bytes, start: int) -> None:
-        """Apply the records of a segment or snapshot, from an offset on."""
+        """Apply the records of a segment or snapshot from the offset `start` on."""
         damages: list[Damage] = []
         left_out: list[str] = []
         for batch in scan(data, damages=damages):
@@ -58,7 +58,7 @@ class MetadataReplay:
             self.note(f"{path}: left out: {count}, the first: {left_out[0]}")
 
     def replay_record(self, record: Record, left_out: list[str]) -> None:
-        """Apply one record; left_out gets a line when it can't be read or applied."""
+        """Apply one record. If it can't be decoded or applied, append a line to `left_out`."""
         try:
             name, value = decode(record.value or b"")
             self.apply(name, value)
@@ -66,7 +66,7 @@ class MetadataReplay:
             left_out.append(f"record {record.offset}: {error}")
 
     def apply(self, name: str, value: Mapping[str, Any]) -> None:
-        """Apply a record. Raises KcliError if it makes no sense."""
+        """Apply a record. Raises KcliError if it is invalid."""
         if name in APPLY:
             APPLY[name](self, value)
         elif name == "RemoveTopicRecord":
@@ -83,11 +83,11 @@ class MetadataReplay:
             self.security.apply(name, value)
 
     def set_feature(self, value: Mapping[str, Any]) -> None:
-        """Take over a FeatureLevelRecord."""
+        """Apply a FeatureLevelRecord."""
         self.features[value["name"]] = value["featureLevel"]
 
     def add_topic(self, value: Mapping[str, Any]) -> None:
-        """Apply a TopicRecord. Raises InputError if its name is unlawful or the topic exists."""
+        """Apply a TopicRecord. Raises InputError if its name is invalid or the topic exists."""
         topics = self.topics
         if not topics.by_name.keys().isdisjoint([value["name"]]) or topics.get(value["topicId"]) is not None:
             raise InputError(f"topic {value['name']!r} ({value['topicId']}) is there already")
@@ -96,7 +96,9 @@ class MetadataReplay:
         topics.add(value["name"], value["topicId"], {}, ())
 
     def remove_topic(self, value: Mapping[str, Any]) -> str:
-        """Forget a topic. Returns its name. Its files went when it was deleted, or go when its name is used again."""
+        """Apply a RemoveTopicRecord; return the topic's name, "" for an unknown topic. Its files were deleted with it,
+        or are when its name is used again.
+        """
         topics = self.topics
         topic = topics.by_id.pop(value["topicId"], None)
         if topic is None:
@@ -105,7 +107,7 @@ class MetadataReplay:
         return topic.name
 
     def add_partition(self, value: Mapping[str, Any]) -> None:
-        """Apply a PartitionRecord. Raises InputError if it leaves a gap, or has no replica."""
+        """Apply a PartitionRecord. Raises InputError if its index leaves a gap, or it has no replica."""
         topic = self.topics.by_id.get(value["topicId"])
         if topic is not None and value["partitionId"] > len(topic.partitions):
             raise InputError(f"partition {value['partitionId']} of {topic.name}: {len(topic.partitions)} expected")
@@ -118,7 +120,7 @@ class MetadataReplay:
             in_sync(made, value)
 
     def move(self, value: Mapping[str, Any]) -> None:
-        """Apply a PartitionChangeRecord: other replicas, another leader."""
+        """Apply a PartitionChangeRecord: changed replicas, in-sync replicas, leader."""
         topic = self.topics.by_id.get(value["topicId"])
         partition = topic.partition(value["partitionId"]) if topic is not None else None
         if partition is None:
@@ -131,13 +133,13 @@ class MetadataReplay:
             partition.epoch += 1
 
     def set_producer_id(self, value: Mapping[str, Any]) -> None:
-        """Apply a ProducerIdsRecord. Raises InputError for an impossible id."""
+        """Apply a ProducerIdsRecord. Raises InputError for an invalid id."""
         if not 0 <= value["nextProducerId"] < LAST_PRODUCER_ID:
             raise InputError(f"next producer id {value['nextProducerId']}: 0 or more expected")
         self.next_producer_id = value["nextProducerId"]
 
     def configure_topics(self) -> None:
-        """Give the topics the configs that the records left them."""
+        """Set the topics' configs, after all records were applied."""
         topics = self.topics
         for name, configs in self.topic_configs.items():
             if name in topics.by_name and configs:
@@ -154,7 +156,7 @@ APPLY: Mapping[str, Callable[[MetadataReplay, Mapping[str, Any]], None]] = {
 
 
 def in_sync(partition: Partition, value: Mapping[str, Any]) -> None:
-    """Take over the in-sync and eligible replicas of a record that has some."""
+    """Set a partition's in-sync and eligible replicas, if the record has them."""
     if value.get("isr") is not None:
         partition.lagging = frozenset(partition.replicas) - frozenset(value["isr"])
     if value.get("eligibleLeaderReplicas") is not None:
@@ -162,7 +164,7 @@ def in_sync(partition: Partition, value: Mapping[str, Any]) -> None:
 
 
 def configure(own: dict[str, str], value: Mapping[str, Any]) -> None:
-    """Set a config, or take it back."""
+    """Set a config by a ConfigRecord, or remove it."""
     if value["value"] is None:
         own.pop(value["name"], None)
     else:

@@ -1,4 +1,4 @@
-"""The rules that a new topic has to follow (Kafka's ReplicationControlManager), for requests and for programs."""
+"""The rules for new topics (Kafka's ReplicationControlManager)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BY_DEFAULT = -1
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic that is wanted. partitions, replication: -1 for the broker's default.
+    """A topic to create. partitions, replication: -1 for the broker's default.
 
-    assignment: by partition, the node ids of its replicas, the leader first; empty: the controller's choice.
+    assignment: by partition, the node ids of its replicas, the leader first; empty if the controller chooses.
     """
 
     name: str
@@ -39,14 +39,16 @@ class NewTopics:
         self.alike = {name.replace(".", "_"): name for name in names if "." in name or "_" in name}
 
     def check(self, new: NewTopic) -> list[tuple[int, ...]]:
-        """Return the replicas of the new topic's partitions."""
+        """Check a new topic; return the replicas of its partitions. Raises RefusedError."""
         self.check_name(new.name)
         assignment = self.assign(new)
         check_topic_configs(self.configs, new.configs)
         return assignment
 
     def check_name(self, name: str) -> None:
-        """Refuse a name that Kafka refuses, is taken, or differs from a taken one only in '.' and '_'."""
+        """Refuse a name that is invalid, taken, or differs from a taken one only in '.' and '_'. Raises
+        RefusedError.
+        """
         if fault := name_fault(name):
             raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
         if name == CLUSTER_METADATA:
@@ -58,7 +60,7 @@ class NewTopics:
             raise RefusedError("INVALID_TOPIC_EXCEPTION", f"{name} differs from {other} only in '.' and '_'")
 
     def assign(self, new: NewTopic) -> list[tuple[int, ...]]:
-        """Return the replicas as they are given, or by count and replication factor. Raises RefusedError."""
+        """Return the replicas by the assignment, or by partition count and replication factor. Raises RefusedError."""
         if new.assignment:
             return self.given(new)
         nodes, configs = self.controller.node_ids, self.configs
@@ -72,7 +74,7 @@ class NewTopics:
         return self.controller.assign(count, copies)
 
     def given(self, new: NewTopic) -> list[tuple[int, ...]]:
-        """Return the replicas as they are given. Raises RefusedError."""
+        """Return the replicas by the assignment. Raises RefusedError."""
         nodes = set(self.controller.node_ids)
         if new.partitions != BY_DEFAULT or new.replication != BY_DEFAULT:
             raise RefusedError("INVALID_REQUEST", "an assignment comes without numbers of partitions and copies")
@@ -85,13 +87,13 @@ class NewTopics:
 
 
 def refuse_excess(partitions: int) -> None:
-    """Refuse a request that makes so many partitions, if Kafka does. Raises RefusedError."""
+    """Refuse a request for more than MOST_AT_ONCE new partitions. Raises RefusedError."""
     if partitions > MOST_AT_ONCE:
         raise RefusedError("POLICY_VIOLATION", "Excessively large number of partitions per request.")
 
 
 def check_topic_configs(configs: Configs, own: Mapping[str, str]) -> None:
-    """Refuse configs of a topic that mean nothing, have no such value, or contradict each other.
+    """Refuse a topic's own configs if one is unknown or invalid, or if they contradict each other.
 
     Raises RefusedError.
     """

@@ -1,7 +1,7 @@
 """Routes of requests: the versions of each API that this broker serves (`kcli.broker.apis`), and their handlers.
 
-What else a dialect defines is served, too: a new version of an API by the API's handler, a new API by defaults; rules
-(`answers`) come before both.
+APIs and versions that only a dialect defines are served, too: a new version of an API by the API's handler, a new API
+by responses with default values. Rules that answer requests (`mock_rules`) come first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kcli.schemas.ranges import NONE, Range
 
 
 class Route(NamedTuple):
-    """The route of a request: its API in that version, and the handler of it."""
+    """The route of a request: its API in one version, and the handler."""
 
     api: ApiVersion
     handle: Handler
@@ -32,10 +32,10 @@ class Route(NamedTuple):
 def route(
     api_key: int, version: int, dialect: str | None, release: str | None, answers: AnswerRules | None = None
 ) -> Route:
-    """Return the route of a request. Raises HangUpError if the broker lacks the API or version: Kafka closes the
-    connection then.
+    """Return the route of a request. Raises HangUpError if the broker lacks the API or version, as Kafka closes the
+    connection then. ApiVersions has a route in any version.
 
-    release: serve only the versions that brokers of that Kafka release had. answers: rules that come first.
+    release: serve only the versions of that Kafka release's brokers. answers: rules that come first.
     """
     versions = offered(dialect, release, answers).get(api_key)
     if versions is not None and version in versions:
@@ -54,8 +54,8 @@ def route(
 
 @lru_cache(maxsize=32)
 def offered(dialect: str | None, release: str | None, answers: AnswerRules | None = None) -> Mapping[int, Range]:
-    """Return the served versions by API key: all that are implemented or that rules answer, limited to those of a
-    release's brokers, and those that the dialect defines.
+    """Return the served versions by API key: those that are implemented or that rules answer, limited to those of a
+    release's brokers, plus those that only the dialect defines.
     """
     tables = catalog(dialect)
     ruled = (tables.api(key) for key in (answers.apis if answers is not None else ()))
@@ -65,7 +65,7 @@ def offered(dialect: str | None, release: str | None, answers: AnswerRules | Non
         theirs = catalog(None).release_versions(release)
         common = {key: overlap(ours, theirs[key]) for key, ours in made.items() if key in theirs}
         made = {key: each for key, each in common.items() if each}
-    # APIs that only a dialect has.
+    # Draft APIs that have handlers.
     drafts = [(key, each) for key, some in DRAFTS.items() if key not in APIS for each in some]
     made |= {key: each.versions for key, each in drafts if draft_of(key, each.versions.lo, dialect) is each}
     for key, versions in tables.drafted.items():
@@ -76,7 +76,7 @@ def offered(dialect: str | None, release: str | None, answers: AnswerRules | Non
 
 
 def extended(mine: Range, drafted: Range) -> Range:
-    """Extend versions by those of a draft where they are adjacent: a broker names one range."""
+    """Extend versions by those of a draft if they are adjacent, as ApiVersions has one range per API."""
     if not mine or drafted.lo > mine.hi + 1:
         return mine or drafted
     return Range(mine.lo, max(mine.hi, drafted.hi))
@@ -89,7 +89,7 @@ def handler_of(api_key: int, version: int, dialect: str | None) -> Handler:
     known = api_key in APIS
     if known and version not in catalog(dialect).drafted.get(api_key, NONE):
         return APIS[api_key].handle
-    from kcli.broker.mock_rules import default_answer, guarded  # here, as few brokers have a draft
+    from kcli.broker.mock_rules import default_answer, guarded  # imported here, as few brokers have a draft
 
     return guarded(APIS[api_key].handle) if known else default_answer
 

@@ -1,4 +1,4 @@
-"""Work after a write to partitions (Kafka's ReplicaManager): waiting fetches are notified, old segments go."""
+"""Work after writes to partitions (Kafka's ReplicaManager): fetches are notified, logs are compacted and retained."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from kcli.broker.partition import Partition, Topic
 from kcli.broker.storage.log import Log
 from kcli.errors import UsageError
 
-# Gets a partition, and how many bytes were appended; 0: something else about it changed.
+# Called with a partition and the number of appended bytes, 0 for another change.
 Listener = Callable[[Partition, int], None]
 
 
 class Replicas:
-    """The replicas of all nodes: one log a partition, which its leader serves. now: the time, in ms since 1970."""
+    """The partitions' logs, which all nodes share. now: returns the time in ms since 1970."""
 
     def __init__(self, topics: Topics, clock: Clock, now: Callable[[], int]) -> None:
         self.topics, self.clock, self.now = topics, clock, now
         self.listeners: list[Listener] = []
 
     def appended(self, partition: Partition, size: int) -> None:
-        """Notify fetches that `size` bytes of records were appended."""
+        """Notify waiting fetches that `size` bytes of records were appended; copy closed segments of tiered topics."""
         if size and partition.topic.configs.tiered and partition.opened is not None:
             tier(partition.opened, partition.topic.configs, self.now())
         for notify in self.listeners:
             notify(partition, size)
 
     def changed(self, partition: Partition) -> None:
-        """Notify fetches that the leader, the first offset or something else of a partition changed."""
+        """Notify waiting fetches that a partition changed in another way: its leader, its first offset."""
         self.appended(partition, 0)
 
     def compact(self, topic: Topic | None = None) -> None:
-        """Clean the logs of compacted topics, or of one of them, at once, active segments included.
+        """Clean now the logs of one compacted topic or of all, with their active segments.
 
         Raises UsageError if the topic is not compacted.
         """
@@ -51,7 +51,9 @@ class Replicas:
                         pass
 
     def clean(self) -> Iterator[None]:
-        """Clean the logs that are dirty enough (min.cleanable.dirty.ratio, max.compaction.lag.ms), step by step."""
+        """Clean the logs that are dirty enough (min.cleanable.dirty.ratio, max.compaction.lag.ms); yield after each
+        step.
+        """
         for partition, log in list(self.topics.opened_logs()):
             if partition.topic.configs.compacted and self.needs_cleaning(partition, log):
                 yield from self.cleaning(partition, log)
@@ -65,7 +67,7 @@ class Replicas:
         return is_dirty(log, dirty, configs.dirty_ratio, self.now(), configs.compaction_lags[1])
 
     def cleaning(self, partition: Partition, log: Log) -> Iterator[None]:
-        """Clean one log, step by step."""
+        """Clean one log, and yield after each step."""
         configs = partition.topic.configs
         if configs.tiered:
             return
@@ -79,7 +81,7 @@ class Replicas:
             self.topics.cleaned(partition, work.end)
 
     def retain(self) -> None:
-        """Delete the segments that the retention configs let go."""
+        """Delete the segments beyond retention.ms and retention.bytes, in opened logs."""
         for partition, log in list(self.topics.opened_logs()):
             if partition.topic.configs.tiered:
                 tier(log, partition.topic.configs, self.now())

@@ -1,7 +1,7 @@
-"""Snapshots of the metadata log (KIP-630): when one is made, and which records the log can drop then.
+"""Snapshots of the metadata log (KIP-630): when one is taken, and which records of the log it replaces.
 
-A snapshot holds the state after all records before its end offset. With a snapshot the log begins there: the response
-to a fetch below it names the snapshot to fetch instead.
+A snapshot has the state after all records before its end offset, so that the log can begin there. The response to a
+fetch below the log's start has the id of the snapshot to fetch instead.
 
 Configs: metadata.log.max.record.bytes.between.snapshots and metadata.log.max.snapshot.interval.ms (Apache's),
 controller.snapshot.minimum.records (0: ignored) and max.replication.lag.ms (the KIP's).
@@ -32,7 +32,7 @@ LAST_OFFSET, LAST_EPOCH = (1 << 63) - 1, (1 << 31) - 1
 class MetadataSnapshots:
     """The `.checkpoint` files in the metadata log's folder.
 
-    now: the clock, in ms since 1970; note: gets a line for each file that is left out.
+    now: returns the time in ms since 1970; note: called with a line about each file that is left out.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class MetadataSnapshots:
 
     @property
     def ids(self) -> list[SnapshotId]:
-        """Return the ids of snapshots that can be read, oldest first."""
+        """Return the ids of the snapshots that can be read, the oldest first."""
         names = (parse_snapshot_name(path.name) for path in files_in(self.folder, ".checkpoint"))
         ids = (name.id for name in names if name is not None and name.exact and name.state == "ready")
         lawful = (each for each in ids if each.end_offset < LAST_OFFSET and each.epoch < LAST_EPOCH)
@@ -58,12 +58,12 @@ class MetadataSnapshots:
 
     @property
     def latest(self) -> SnapshotId | None:
-        """The newest snapshot, None where there is none."""
+        """The newest snapshot, None if there is none."""
         return self.ids[-1] if self.ids else None
 
     @property
     def earliest(self) -> SnapshotId | None:
-        """The oldest snapshot, None where there is none."""
+        """The oldest snapshot, None if there is none."""
         return self.ids[0] if self.ids else None
 
     def path(self, wanted: SnapshotId) -> Path:
@@ -71,7 +71,9 @@ class MetadataSnapshots:
         return self.folder / wanted.file_name
 
     def slice(self, wanted: SnapshotId, position: int, most: int) -> tuple[Slice, int] | None:
-        """Return bytes of a snapshot's file and its whole size; None if there is no such file."""
+        """Return at most `most` bytes of a snapshot's file from `position` on, and the file's size; None for no
+        file.
+        """
         path = self.path(wanted)
         if not path.exists():
             return None
@@ -79,7 +81,7 @@ class MetadataSnapshots:
         return Slice(LogFile(path), position, max(0, min(most, size - position))), size
 
     def policy(self) -> Policy:
-        """Return when to take a snapshot, by the configs."""
+        """Return the policy of taking snapshots by the configs."""
         return Policy(
             self.configs.int("controller.snapshot.minimum.records") or None,
             self.configs.int("metadata.log.max.record.bytes.between.snapshots"),
@@ -88,7 +90,7 @@ class MetadataSnapshots:
         )
 
     def written(self, records: int, size: int) -> None:
-        """Count the bytes written to the log, and take a snapshot when it is due."""
+        """Count records and bytes that were written to the log, and take a snapshot if it is due."""
         self.records += records
         self.size += size
         age = int((time.monotonic() - self.taken) * 1000)
@@ -96,14 +98,16 @@ class MetadataSnapshots:
             try:
                 self.take()
             except KcliError as error:
-                # The log holds records other than metadata: it goes on without a snapshot.
+                # The log has records that can't be loaded. The broker continues without a snapshot.
                 self.note(f"{self.folder}: no snapshot: {error}")
                 self.records = self.size = 0
                 self.taken = time.monotonic()
 
     def take(self) -> SnapshotId | None:
-        """Take a snapshot of everything up to the log's end, where the log then begins; None if nothing is new."""
-        # Here, as a broker that starts needs neither.
+        """Take a snapshot up to the log's end and return its id; then drop the records that it has. None if the latest
+        snapshot ends there already. Raises KcliError if the log can't be loaded.
+        """
+        # Imported here, as a broker needs neither to start.
         from kcli.snapshots.reading.load import Loader
         from kcli.snapshots.writing.write import write_snapshot
 
@@ -128,11 +132,11 @@ class MetadataSnapshots:
         return made
 
     def may_begin_at(self) -> int:
-        """Return the furthest offset at which the log may begin: all before it is in a snapshot."""
+        """Return the last offset at which the log may begin, as all records before it are in a snapshot."""
         return advance(self.policy(), log_begin=self.log.start_offset, snapshots=self.ids, replicas={})
 
     def forget(self) -> None:
-        """Truncate the log up to the latest snapshot's end, and delete older snapshots. No node replicates it here."""
+        """Delete the log's records before `may_begin_at`, and the snapshots that are no longer needed then."""
         log, ids = self.log, self.ids
         begin = self.may_begin_at()
         log.delete_before(begin)
@@ -141,7 +145,7 @@ class MetadataSnapshots:
 
 
 def is_whole(data: bytes) -> bool:
-    """Return whether the data is a snapshot from its header to its footer, with right checksums."""
+    """Return whether the data is a complete snapshot: with header, footer and valid checksums."""
     damages: list[Damage] = []
     batches = list(scan(data, damages=damages))
     ends = batches and batches[0].is_control and batches[-1].is_control

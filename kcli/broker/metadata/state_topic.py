@@ -1,4 +1,4 @@
-"""The compacted topics in which coordinators keep their state: offsets of groups, and transactions."""
+"""The internal topics in which coordinators store their state: groups, offsets, transactions, share groups."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kcli.errors import InputError
 from kcli.records.batches import Batch, Record, scan
 from kcli.records.builder import build_batch
 
-Row = tuple[bytes, bytes | None]  # key and value; None: a tombstone
+Row = tuple[bytes, bytes | None]  # (key, value), None for a tombstone
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """Return which partition keeps a group's or transaction's state: Java's String.hashCode, without its sign, modulo
-    the partitions.
+    """Return the index of the partition that stores the state of a group or transactional id: Java's String.hashCode
+    without its sign, modulo the number of partitions.
     """
     code = 0
     units = key.encode("utf-16-be")
@@ -27,29 +27,29 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 class StateTopic:
-    """An internal topic, made with the first write. note: called with a line for unreadable records."""
+    """An internal topic, which is created at the first write. note: called with a line about unreadable records."""
 
     def __init__(self, controller: Controller, name: str, note: Callable[[str], None]) -> None:
         self.controller, self.topics, self.replicas = controller, controller.topics, controller.replicas
         self.name, self.note = name, note
 
     def partition(self, key: str) -> Partition:
-        """Return the partition that keeps the state of a group or transaction."""
+        """Return the partition that stores the state of a group or transactional id; create the topic if needed."""
         topic = self.topics.by_name.get(self.name)
         if topic is None:
             topic = self.controller.auto_create_topic(self.name)
         return topic.partitions[partition_for(key, len(topic.partitions))]
 
     def write(self, key: str, rows: Sequence[Row], **producer: Any) -> None:
-        """Append rows. producer: as `build_batch` takes it. Raises OSError."""
+        """Append rows as one batch to the partition of a key. producer: arguments of `build_batch`. Raises OSError."""
         partition, now = self.partition(key), self.replicas.now()
         batch = build_batch([(now, *row, ()) for row in rows], **producer)
         partition.made_log().append(stored(batch), partition.epoch)
         self.replicas.appended(partition, len(batch))
 
     def load(self) -> Iterator[tuple[int, Batch, list[Record]]]:
-        """Yield partition, batch and records in the order written. Unreadable ones are left out, with one line for each
-        segment.
+        """Yield (partition index, batch, records) in the order in which they were written. Unreadable batches are left
+        out, with one line per segment.
         """
         topic = self.topics.by_name.get(self.name)
         for partition in topic.partitions if topic is not None else ():

@@ -21,24 +21,24 @@ from kcli.errors import KcliError
 START_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
-# Files in a log folder of Kafka's besides partitions.
+# Files in Kafka's log folder besides partitions.
 OWN_FILES = frozenset(
     [".lock", ".kafka_cleanshutdown", "meta.properties", "bootstrap.checkpoint", "lost+found", REMOTE]
 )
 
 
 def new_topic_id() -> str:
-    """Make a random id in Kafka's text form; like Kafka's, it begins with no dash."""
+    """Make a random UUID in Kafka's base64 form; as in Kafka, it does not begin with a dash."""
     while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
         continue
     return text
 
 
 class Topics:
-    """All topics, by name and by id; their logs live under `folder`.
+    """All topics by name and by id, with their logs in `folder`.
 
-    clean: the folder was left by an orderly stop; lasting: there may be a next start. A partition's folder is made with
-    its first record. note: gets a line for each thing in the folder that is left out.
+    clean: the last shutdown was clean; lasting: the folder stays after the broker. A partition's folder is created with
+    its first record. note: called with a line about each entry of the folder that is left out.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class Topics:
         self.pool = FilePool(lasting=lasting)
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[str, Topic] = {}
-        # The metadata log, by name and by id: it can be fetched, but is in no list.
+        # The metadata log, by name and by id. It can be fetched, but is not listed among topics.
         self.hidden: dict[str, Topic] = {}
         self.unopened = {path.name for path in folder.iterdir() if path.is_dir()}
         self.start_offsets = self._offsets_in(START_CHECKPOINT)
-        # The first offset of each compacted log that was never cleaned.
+        # The first offset of each compacted log that was not cleaned yet.
         self.cleaner_offsets = self._offsets_in(CLEANER_CHECKPOINT)
         self.on_delete: Callable[[Topic], None] = lambda topic: None
 
@@ -73,22 +73,22 @@ class Topics:
         return iter(self.by_name.values())
 
     def get(self, name_or_id: str) -> Topic | None:
-        """Return the topic of this name or id; None if there is none."""
+        """Return the topic with this name or id; None if there is none."""
         return self.by_name.get(name_or_id) or self.by_id.get(name_or_id)
 
     def find(self, key: Key, by_id: bool = False) -> Partition | None:
-        """Return the partition of a topic's name (or id) and an index; None if there is none."""
+        """Return the partition with this topic name (or id) and index; None if there is none."""
         topic = (self.by_id if by_id else self.by_name).get(key[0]) or self.hidden.get(key[0])
         return topic.partition(key[1]) if topic is not None else None
 
     def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the number of partitions of the topics with these names, by topic id. Missing topics are left out."""
+        """Return the partition counts of topics with these names, by topic id. Unknown topics are left out."""
         found = (topic for name in names if (topic := self.by_name.get(name)) is not None)
         return {topic.id: len(topic.partitions) for topic in found}
 
     def add(self, name: str, topic_id: str, own: Mapping[str, str], replicas: Iterable[tuple[int, ...]]) -> Topic:
-        """Add a topic with a partition for each tuple of replicas; the first of them leads. Raises InputError for a bad
-        name.
+        """Add a topic with a partition for each tuple of replicas, the leader first. own: its configs. Raises
+        InputError for an invalid name.
         """
         topic = Topic(self, name, topic_id, self.configs.of_topic(own))
         self.by_name[name] = self.by_id[topic_id] = topic
@@ -96,12 +96,14 @@ class Topics:
         return topic
 
     def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
-        """Add a partition for each tuple of replicas; the first of them leads."""
+        """Add a partition for each tuple of replicas, the leader first."""
         for each in replicas:
             topic.partitions.append(Partition(topic, len(topic.partitions), each[0], each))
 
     def hide(self, topic: Topic, log: Log, leader: int, epoch: int) -> Partition:
-        """Add a topic of one partition that is in no list, with a log owned by another part."""
+        """Add a topic with one partition that is not listed, with a log that the caller opened. Returns the
+        partition.
+        """
         partition = Partition(topic, 0, leader, (leader,))
         partition.epoch, partition._log = epoch, log
         topic.partitions.append(partition)
@@ -109,7 +111,7 @@ class Topics:
         return partition
 
     def remove(self, topic: Topic) -> None:
-        """Forget a topic and delete its files."""
+        """Remove a topic and delete its files."""
         del self.by_name[topic.name], self.by_id[topic.id]
         for each in topic.partitions:
             if each.opened is not None or each.folder_name in self.unopened:
@@ -128,7 +130,7 @@ class Topics:
         self.on_delete(topic)
 
     def reconfigure(self, topic: Topic, own: Mapping[str, str]) -> None:
-        """Give a topic these configs of its own. Raises UsageError for an unknown config or value."""
+        """Replace a topic's own configs."""
         topic.configs = self.configs.of_topic(own)
         for each in topic.partitions:
             if each.opened is not None:
@@ -137,7 +139,7 @@ class Topics:
     # --- logs
 
     def tell_strays(self) -> None:
-        """Report entries of the folder that belong to no topic; they stay where they are."""
+        """Log a line about each entry of the folder that belongs to no topic. It is not deleted."""
         known = {each.folder_name for topic in (*self, *self.hidden.values()) for each in topic.partitions}
         for path in sorted(self.folder.iterdir()):
             if path.name not in known | OWN_FILES and not path.name.endswith(("-checkpoint", ".tmp")):
@@ -159,7 +161,7 @@ class Topics:
         start = self.start_offsets.get((partition.topic.name, partition.index), 0)
         folder = self.folder / partition.folder_name
         if read_topic_id(folder) not in (None, partition.topic.id):
-            # A topic of this name was deleted, and the broker killed before its files were.
+            # A topic of this name was deleted, and the broker was killed before its files were.
             shutil.rmtree(folder)
             return self.make_log(partition)
         remote = remote_folder(folder) if partition.topic.configs.tiered else None
@@ -167,7 +169,7 @@ class Topics:
         return open_log(folder, self.pool, settings, start, clean=self.clean, remote=remote, note=self.note)
 
     def make_log(self, partition: Partition) -> Log:
-        """Make a partition's log. Raises OSError."""
+        """Create a partition's log. Raises OSError."""
         folder = self.folder / partition.folder_name
         log = Log.create(folder, self.pool, partition.topic.configs.settings)
         if self.pool.lasting:
@@ -175,14 +177,14 @@ class Topics:
         return log
 
     def delete_records(self, partition: Partition, offset: int) -> None:
-        """Delete the records before `offset`, also for the next start."""
+        """Delete the records before `offset`, and write the checkpoint for the next start. Raises OSError."""
         log = partition.made_log()
         log.delete_before(offset)
         self.start_offsets[partition.topic.name, partition.index] = log.start_offset
         self.write_start_offsets()
 
     def cleaned(self, partition: Partition, first_dirty: int) -> None:
-        """Keep up to where a log was cleaned, also for the next start. Raises OSError."""
+        """Set the first offset of a log that was not cleaned, also in the checkpoint. Raises OSError."""
         self.cleaner_offsets[partition.topic.name, partition.index] = first_dirty
         if self.pool.lasting:
             write_offsets(self.folder / CLEANER_CHECKPOINT, self.cleaner_offsets)
@@ -192,14 +194,14 @@ class Topics:
         write_offsets(self.folder / START_CHECKPOINT, self.start_offsets)
 
     def opened_logs(self) -> Iterator[tuple[Partition, Log]]:
-        """Yield the partitions with open logs, and these logs."""
+        """Yield the partitions whose logs are open, with the logs."""
         for topic in self.by_name.values():
             for partition in topic.partitions:
                 if partition.opened is not None:
                     yield partition, partition.opened
 
     def close(self) -> None:
-        """Close all logs in good order."""
+        """Close all logs, with their indexes and checkpoints written."""
         for _, log in self.opened_logs():
             log.close()
         self.pool.close()

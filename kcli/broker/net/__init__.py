@@ -1,1 +1,1 @@
-"""Connections of the embedded broker: listening, receiving, queueing, sending."""
+"""Connections of the embedded broker: they listen, receive and queue requests, and send responses."""

@@ -1,7 +1,7 @@
-"""One client's connection: answers requests in order, one after the other.
+"""A client's connection, which answers requests one after the other, in order.
 
-A request that is answered at once is answered without a task; one that waits (a long poll, a group's join) holds up
-those behind it, as in Kafka.
+Most requests are answered at once, without a task. One that waits (a long poll, a join) delays those after it, as in
+Kafka.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from kcli.grammar.request_start import HEAD
 if TYPE_CHECKING:
     from kcli.broker.control.control import Control
 
-# Longest wait for a client that has closed its side to read its response.
+# The longest wait for the response to a client that has closed its side of the connection.
 HALF_CLOSED_SECONDS = 5.0
 
 
 class Server(Services, Protocol):
-    """The broker, as its connections need it."""
+    """The parts of the broker that its connections use."""
 
     @property
     def faults(self) -> Faults:
@@ -47,26 +47,26 @@ class Server(Services, Protocol):
 
     @property
     def intake(self) -> Intake[Connection]:
-        """The memory account of waiting requests."""
+        """The limit on memory of waiting requests."""
         ...
 
     @property
     def gate(self) -> Gate:
-        """Counts open connections."""
+        """The limit on open connections."""
         ...
 
     @property
     def security(self) -> Security:
-        """TLS and logins."""
+        """The TLS contexts, logins and quotas."""
         ...
 
     @property
     def control(self) -> Control | None:
-        """Return the control that keeps, counts and intercepts requests; None without any."""
+        """The control that keeps, counts and intercepts requests; None if there is none."""
         ...
 
     def complain(self, text: str) -> None:
-        """Write a line about a client to the broker's log, unless there were too many."""
+        """Log a line about a client, unless there were too many."""
         ...
 
 
@@ -85,7 +85,7 @@ class ServingNode(Node, Protocol):
 
     @property
     def buffers(self) -> ReadBuffers:
-        """Return the memory that all connections of the node read into."""
+        """The buffers that all connections of the node read into."""
         ...
 
     @property
@@ -99,13 +99,13 @@ class ServingNode(Node, Protocol):
         ...
 
     def disconnect(self, connection: Connection) -> None:
-        """Forget a connection that has ended, and what ends with it."""
+        """Remove a connection that has ended, with its share sessions."""
         ...
 
 
 class Connection(asyncio.BufferedProtocol):
-    """listener: the one that the client connected to; dialect: the message definitions that both sides agreed on;
-    software: the client's name and version.
+    """A connection. listener: the name of the listener; dialect: the message definitions that both sides agreed on,
+    None for Apache's; software: the client's (name, version); login: None after a login, or if none is required.
     """
 
     def __init__(self, node: ServingNode, listener: ListenerOptions) -> None:
@@ -128,11 +128,11 @@ class Connection(asyncio.BufferedProtocol):
     # --- called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin (asyncio.BaseProtocol)."""
+        """Set the connection up (asyncio.BaseProtocol)."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.writer = ResponseWriter(self.node.loop, transport)
-        self.peer = (transport.get_extra_info("peername") or self.peer)[:2]  # it may have gone already
+        self.peer = (transport.get_extra_info("peername") or self.peer)[:2]  # None if it has disconnected
         if (tls := transport.get_extra_info("ssl_object")) is not None:
             self._is_encrypted = True
         self.node.connections.add(self)
@@ -140,7 +140,7 @@ class Connection(asyncio.BufferedProtocol):
             self._recognize(tls.getpeercert(True))
 
     def _recognize(self, certificate: bytes | None) -> None:
-        """Take the client for whom its certificate names."""
+        """Set the client's principal by its certificate; close the connection if that has none."""
         try:
             self._principal = self.broker.security.principal(self.listener, certificate)
         except UsageError as error:
@@ -151,7 +151,7 @@ class Connection(asyncio.BufferedProtocol):
         return self.queue.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Queue the complete requests, and answer those that need not wait."""
+        """Queue the complete requests, and answer those that do not have to wait."""
         self.last_used = self.broker.clock.time()
         try:
             self.queue.receive(nbytes)
@@ -167,25 +167,25 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """Stop writing: the client reads too slowly."""
+        """Pause writing, as the client reads too slowly (asyncio.BaseProtocol)."""
         self.writer.pause()
 
     def resume_writing(self) -> None:
-        """Write again: the client reads."""
+        """Resume writing, as the client reads again (asyncio.BaseProtocol)."""
         self.writer.resume()
         if self._task is None:
             self._answer_waiting()
 
     def eof_received(self) -> bool:
-        """Keep the connection half open: the client sends no more, but may wait for responses."""
+        """Return whether to keep the connection half open: the client sends no more, but may wait for a response."""
         self._wake()
-        if self._task is None or self._is_encrypted:  # TLS has no half of a connection
+        if self._task is None or self._is_encrypted:  # TLS connections can't be half-closed
             return False
         self.node.loop.call_later(HALF_CLOSED_SECONDS, self.abort)
         return True
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Cancel the requests in progress."""
+        """Release everything, and cancel the request in progress (asyncio.BaseProtocol)."""
         self._transport = None
         if self._muted is not None:
             self._muted.cancel()
@@ -204,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
             self._woken.set()
 
     def on_half_closed(self, woken: asyncio.Event) -> None:
-        """Set this event, too, when the client ends its side."""
+        """Set this event when the client closes its side of the connection."""
         self._woken = woken
         if self.half_closed.is_set():
             woken.set()
@@ -220,7 +220,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._task is not None
 
     def mute(self, seconds: float) -> None:
-        """Answer this client's next requests only after so many seconds (KIP-219)."""
+        """Answer this client's next requests only after so many seconds, by a quota (KIP-219)."""
         if self._muted is not None:
             self._muted.cancel()
         self._muted = self.broker.clock.call_later(seconds, self._unmute)
@@ -233,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- ending
 
     def hang_up(self, why: str) -> None:
-        """Close at once, and write why to the broker's log."""
+        """Close at once, and log the reason."""
         self.broker.complain(f"{self.name}: closed: {why}")
         self.abort()
 
@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def principal(self) -> str:
-        """As whom the client goes on: "User:alice"."""
+        """The client's principal, such as "User:alice"."""
         return self._principal if self.login is None else f"User:{self.login.user}"
 
     @property
@@ -272,7 +272,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- answering
 
     def _answer_waiting(self) -> None:
-        """Answer queued requests, up to the first that has to wait, and while the client reads responses."""
+        """Answer queued requests up to the first that has to wait, as long as the client reads responses."""
         while self.queue and self._transport is not None:
             if not self.writer.is_writable or self._muted is not None or self._is_refused():
                 return
@@ -305,7 +305,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def _is_refused(self) -> bool:
-        """Return whether the login failed: the connection ends, late enough to make guesses slow."""
+        """Return whether the login failed. If so, the connection is closed after a delay, which makes guesses slow."""
         if self.login is None or not self.login.failed:
             return False
         if self._ending is None:
@@ -314,7 +314,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _log_in(self, frame: bytes | memoryview) -> None:
-        """Take a message of a login as it was before SaslAuthenticate: the message alone."""
+        """Process a SASL message in a frame of its own, as in logins before SaslAuthenticate."""
         assert self.login is not None
         step = self.login.step(bytes(frame))
         if step.error:
@@ -333,7 +333,7 @@ class Connection(asyncio.BufferedProtocol):
         return frame
 
     def _account(self) -> None:
-        """Report how much is held for this client; where all hold too much, whoever holds most is closed."""
+        """Report the memory of this client's requests. If all connections hold too much, close the one with most."""
         held = self.queue.held
         if not held and not self._counted:
             return
@@ -343,8 +343,8 @@ class Connection(asyncio.BufferedProtocol):
             hog.hang_up("it holds most of the memory for requests, and more is needed")
 
     def _read(self, frame: bytes | memoryview) -> tuple[Request, Handler]:
-        """Return the request in a frame, and its handler. Raises HangUpError or DecodeError if the broker can't take
-        it.
+        """Return the request in a frame, and its handler. Raises HangUpError if the broker refuses it, and
+        DecodeError.
         """
         if len(frame) < HEAD.size:
             raise HangUpError(
@@ -371,7 +371,7 @@ class Connection(asyncio.BufferedProtocol):
             if plan is not None:
                 await plan.send(self, pieces)
             elif pieces:
-                await asyncio.sleep(0)  # what one event answers for several clients is made for all, then sent to all
+                await asyncio.sleep(0)  # so that responses of several clients to one event are sent together
                 await self.writer.send_pieces(pieces)
         except Exception as error:  # noqa: BLE001  a bug in one handler ends one connection, with its traceback
             self._fail(error)
@@ -381,7 +381,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answer_waiting()
 
     def _fail(self, error: Exception) -> None:
-        """End the connection after a request without an answer, as Kafka does; show a bug with its traceback."""
+        """Close the connection after a request that can't be answered, as in Kafka; print the traceback of a bug."""
         if isinstance(error, (HangUpError, DecodeError)):
             self.hang_up(str(error))
             return

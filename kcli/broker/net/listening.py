@@ -1,7 +1,7 @@
-"""A node's listening sockets, and how many connections a broker takes: as many as leave files to its logs.
+"""A node's listening sockets, and the limit on a broker's connections, which leaves enough open files to its logs.
 
-Where no more fit, nothing is accepted until one ends: clients wait in the system's queue, as before Kafka's Acceptor
-when max.connections is reached. asyncio's own server tries again for each connection that waits, with a traceback each.
+At the limit no connection is accepted until one ends, and clients wait in the system's queue, as with Kafka's
+max.connections. asyncio's own server would try again and print a traceback for each waiting connection.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import ssl
 from collections.abc import Callable
 
 BACKLOG = 1024
-# Connections taken before others have their turn.
+# Connections that are accepted before the event loop continues.
 AT_ONCE = 64
-# Files besides connections and segments: the interpreter's, checkpoints while they are written, answers on their way.
+# Open files besides connections and segments: the interpreter's, checkpoints that are written, responses that are sent.
 RESERVED = 64
 FEWEST = 8
-# How long to wait where files ran out all the same.
+# The wait before the next try if files ran out all the same.
 RETRY_SECONDS = 0.5
 OUT_OF_FILES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
 
 
 def most_connections(files: int) -> int:
-    """Return how many connections may be open at once beside the files of so many segments."""
+    """Return how many connections may be open at once. files: the limit on open segment files."""
     granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if granted == resource.RLIM_INFINITY:
         return 1 << 31
@@ -33,7 +33,9 @@ def most_connections(files: int) -> int:
 
 
 class Gate:
-    """Counts the connections of all nodes of a broker. note: gets a line when no more fit."""
+    """Counts and limits the connections of all nodes of a broker. note: called with a line when the limit is
+    reached.
+    """
 
     def __init__(self, limit: int, note: Callable[[str], None]) -> None:
         self.limit, self.note = limit, note
@@ -56,7 +58,7 @@ class Gate:
         self.held += 1
 
     def set_limit(self, limit: int) -> None:
-        """Change how many connections may be open. Open ones stay."""
+        """Change the limit. Open connections stay open."""
         self.limit = limit
         self._resume_waiting()
 
@@ -73,8 +75,8 @@ class Gate:
 
 
 class Listener:
-    """host: None for every address of the machine; port: 0 for a free one. Raises OSError if the address can't be
-    bound.
+    """Listens on a port. host: None for every address of the machine; port: 0 for a free one. made: returns the
+    protocol of a new connection. Raises OSError if the address can't be bound.
 
     tls: returns the TLS context of a new connection, None without TLS; failed: called with the client and the reason of
     a failed handshake. admits: returns whether an address may connect; other connections are closed.
@@ -106,7 +108,7 @@ class Listener:
             self._loop.add_reader(each, self._accept, each)
 
     def pause(self) -> None:
-        """Accept nothing for now."""
+        """Accept no connections until `resume`."""
         for each in self._sockets:
             self._loop.remove_reader(each)
 
@@ -120,9 +122,7 @@ class Listener:
         self._sockets = []
 
     def _accept(self, listening: socket.socket) -> None:
-        """Accept a number of connections. Stops listening for a while where as many as may are open, or files have run
-        out.
-        """
+        """Accept a number of connections. Pauses at the limit until one ends, or for a while if files have run out."""
         for _ in range(AT_ONCE):
             if self.gate.is_full:
                 self.pause()
@@ -155,13 +155,13 @@ class Listener:
         except OSError as error:
             accepted.close()
             self.gate.leave()
-            if client is not None:  # it was there
+            if client is not None:  # None if the client disconnected before
                 self.failed(client, error)
 
 
 def open_sockets(host: str | None, port: int) -> list[socket.socket]:
     """Open a listening socket for each address of a host, all with one port. Raises OSError."""
-    # As bytes: text is taken for a name of any script, and the tables for that (IDNA) take 3 ms to load.
+    # As bytes, because for text Python loads the tables of IDNA, which takes 3 ms.
     name = host.encode() if host is not None and host.isascii() else host
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     made: list[socket.socket] = []

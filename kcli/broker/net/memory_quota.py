@@ -1,7 +1,7 @@
-"""The limit on memory of requests not answered yet, in all connections of a broker together.
+"""The limit on the memory of unanswered requests in all connections of a broker.
 
-A client may send a frame of socket.request.max.bytes up to its last byte, on as many connections as it likes. Kafka's
-queued.max.request.bytes makes all others wait then; here the connection is closed that holds most.
+A client may send a frame of socket.request.max.bytes except for its last byte, on any number of connections. With
+Kafka's queued.max.request.bytes all other clients wait then; here the connection that holds most is closed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ C = TypeVar("C", bound=Hashable)
 
 # Bytes.
 LIMIT = 256 << 20
-# Bytes that every connection may hold without being counted.
+# Bytes up to which a connection is not counted.
 SMALL = 64 << 10
 
 
 class Intake(Generic[C]):
-    """limit: bytes that all connections together may hold; one alone may hold more."""
+    """Counts bytes by connection. limit: bytes for all connections together; a single one may hold more."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = limit
@@ -26,7 +26,7 @@ class Intake(Generic[C]):
         self._held: dict[C, int] = {}
 
     def hold(self, connection: C, size: int) -> C | None:
-        """Count the bytes that a connection holds now. Return the one to close where all together hold too much."""
+        """Set the bytes that a connection holds. Returns the connection to close if all together hold too much."""
         self.forget(connection)
         if size:
             self._held[connection] = size

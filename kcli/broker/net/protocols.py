@@ -17,7 +17,7 @@ ADVERTISED = re.compile(r"([A-Za-z0-9_-]+)://([^/:,\[\]]+|\[[^\],]+\]):(\d{1,5})
 
 
 class ListenerOptions(NamedTuple):
-    """A listener: its name, the number of its protocol, and its port; 0: any free one."""
+    """A listener. protocol: its index in PROTOCOLS; port: 0 for any free one."""
 
     name: str
     protocol: int
@@ -35,7 +35,7 @@ class ListenerOptions(NamedTuple):
 
 
 def read_listeners(texts: Iterable[str]) -> list[ListenerOptions]:
-    """Read listeners: "SSL", "SSL:9093", with a name of their own "INTERNAL=SSL:9093". Raises UsageError."""
+    """Parse listeners such as "SSL", "SSL:9093", or with a name "INTERNAL=SSL:9093". Raises UsageError."""
     made: dict[str, ListenerOptions] = {}
     for text in texts:
         found = LISTENER.fullmatch(text)
@@ -51,7 +51,7 @@ def read_listeners(texts: Iterable[str]) -> list[ListenerOptions]:
 
 
 def read_advertised(text: str) -> dict[str, tuple[str, int]]:
-    """Read advertised.listeners: host and port by the listener's name. Raises ValueError."""
+    """Parse advertised.listeners; return (host, port) by the listener's name. Raises ValueError."""
     made = {}
     for each in filter(None, (part.strip() for part in text.split(","))):
         found = ADVERTISED.fullmatch(each)
@@ -62,7 +62,8 @@ def read_advertised(text: str) -> dict[str, tuple[str, int]]:
 
 
 def advertised(text: str, listeners: Iterable[ListenerOptions]) -> Mapping[str, tuple[str, int]]:
-    """Return the addresses of advertised.listeners by listener; a broker with one listener calls it as it likes.
+    """Return (host, port) of advertised.listeners by listener. If there is one listener and one address, any name will
+    do.
 
     Raises UsageError if an address belongs to no listener.
     """
@@ -75,5 +76,5 @@ def advertised(text: str, listeners: Iterable[ListenerOptions]) -> Mapping[str, 
 
 
 def protocol_map(listeners: Iterable[ListenerOptions]) -> str:
-    """Return listener.security.protocol.map of these listeners."""
+    """Return the value of listener.security.protocol.map for these listeners."""
     return ",".join(f"{each.name}:{PROTOCOLS[each.protocol]}" for each in listeners)

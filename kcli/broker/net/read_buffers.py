@@ -1,16 +1,16 @@
-"""Reusable read buffers of the connections of a node or a proxy: new pages of memory cost more than the copy into
+"""Reusable read buffers for the connections of a node or a proxy. New memory pages would cost more than the copy into
 them.
 """
 
 from __future__ import annotations
 
 SCRATCH = 256 * 1024
-MOST_SPARE = 32 << 20  # bytes that wait to be used again
+MOST_SPARE = 32 << 20  # bytes of free buffers
 
 
 class ReadBuffers:
-    """scratch: for reads that are consumed at once. Incomplete frames have buffers of their own, lent from here. most:
-    bytes of free buffers that are kept.
+    """The buffers. scratch: for reads that are consumed at once; incomplete frames have buffers of their own, lent from
+    here. most: bytes of free buffers to keep.
     """
 
     def __init__(self, most: int = MOST_SPARE) -> None:
@@ -20,7 +20,7 @@ class ReadBuffers:
         self._size = 0
 
     def lend(self) -> bytearray | None:
-        """Lend a buffer of any size; None if there is none."""
+        """Lend a free buffer, of any size; None if there is none."""
         if not self._spare:
             return None
         buffer = self._spare.pop()
@@ -28,7 +28,7 @@ class ReadBuffers:
         return buffer
 
     def give_back(self, buffer: bytearray) -> None:
-        """Take back a buffer that is not read any more."""
+        """Take back a buffer that nobody reads any more."""
         if self._size + len(buffer) <= self.most:
             self._spare.append(buffer)
             self._size += len(buffer)

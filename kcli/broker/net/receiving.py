@@ -1,9 +1,9 @@
-"""The receiving side of a server's connection: frames out of a stream of bytes, with memory that grows only by what
-came.
+"""The receiving side of a server's connection: it splits the bytes into frames, in memory that grows with received
+bytes.
 
-All connections of a server read into one scratch buffer, since the event loop hands each read over at once: an idle
-connection holds no buffer. A length field is not believed: a long frame's buffer doubles as its bytes
-arrive, unless one is there that an earlier frame had.
+All connections of a server read into one scratch buffer, since each read is consumed at once. So an idle connection
+holds no buffer. A length field is not trusted: a long frame's buffer doubles as its bytes arrive, unless a free buffer
+of an earlier frame is larger.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from kcli.broker.net.read_buffers import ReadBuffers
 
-LONG = 64 * 1024  # bytes; frames from here on are received in place, in a buffer of their own
-FIRST = 256 * 1024  # of that buffer, before more has come
+LONG = 64 * 1024  # bytes; frames from this size on are received into a buffer of their own
+FIRST = 256 * 1024  # bytes; the first size of that buffer
 
 
 class TooLongError(Exception):
@@ -24,7 +24,9 @@ class TooLongError(Exception):
 
 
 class FrameBuffer:
-    """One frame of `size` bytes, received in place. have: bytes that came before; room: memory to begin with."""
+    """A frame of `size` bytes that is received in place. have: the bytes received so far; room: a buffer to start
+    with.
+    """
 
     __slots__ = ("data", "filled", "size")
 
@@ -36,7 +38,7 @@ class FrameBuffer:
 
     @property
     def came(self) -> memoryview:
-        """The bytes that came so far."""
+        """The bytes received so far."""
         return memoryview(self.data)[: self.filled]
 
     def buffer(self) -> memoryview:
@@ -44,12 +46,12 @@ class FrameBuffer:
         return memoryview(self.data)[self.filled : self.size]
 
     def take(self, count: int) -> bool:
-        """Return whether `count` more bytes complete the frame; a full buffer grows."""
+        """Count received bytes, and enlarge a full buffer; return whether the frame is complete."""
         self.filled += count
         if self.filled == self.size:
             return True
         if self.filled == len(self.data):
-            # The event loop still holds a view of the old buffer: a new one, not a resize.
+            # The event loop still holds a view of the buffer, so that it can't be resized.
             grown = bytearray(min(self.size, 2 * self.filled))
             grown[: self.filled] = self.data
             self.data = grown
@@ -57,7 +59,9 @@ class FrameBuffer:
 
 
 class FrameReader:
-    """One connection's place in the stream. buffers: shared with all others; limit: socket.request.max.bytes."""
+    """Splits one connection's bytes into frames. buffers: shared by all connections; limit:
+    socket.request.max.bytes.
+    """
 
     __slots__ = ("_long", "_rest", "buffers", "limit")
 
@@ -68,12 +72,12 @@ class FrameReader:
 
     @property
     def held(self) -> int:
-        """Bytes of a frame that is not whole yet."""
+        """The number of received bytes of an incomplete frame."""
         return len(self._rest) if self._long is None else self._long.filled
 
     @property
     def allocated(self) -> int:
-        """Bytes of memory that it takes."""
+        """The bytes of memory of an incomplete frame."""
         return len(self._rest) if self._long is None else min(len(self._long.data), self._long.size)
 
     def buffer(self) -> memoryview:
@@ -81,13 +85,13 @@ class FrameReader:
         return self.buffers.scratch if self._long is None else self._long.buffer()
 
     def take(self, count: int) -> Iterator[bytes | memoryview]:
-        """Yield the frames, without lengths, that `count` more bytes complete. Raises TooLongError."""
+        """Yield the frames, without their lengths, that `count` more received bytes complete. Raises TooLongError."""
         if self._long is not None:
             if self._long.take(count):
                 whole, self._long = self._long.came, None
                 yield whole
             return
-        # What came is copied once only, into its frame; the scratch buffer is read again after that.
+        # Received bytes are copied only once, into their frame; then the scratch buffer is used again.
         came = self.buffers.scratch[:count]
         data = memoryview(self._rest + came) if self._rest else came
         self._rest = b""

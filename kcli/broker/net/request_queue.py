@@ -1,4 +1,4 @@
-"""The requests of one client that wait for their turn, and the memory that they take."""
+"""The requests of one client that wait to be answered, and their memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kcli.broker.net.memory_quota import SMALL
 from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.broker.net.receiving import FrameReader
 
-# What may wait behind the request that is being answered; then the socket is not read any more.
+# The most requests and bytes that may wait; beyond them the socket is not read any more.
 MOST, MOST_BYTES = 128, 4 << 20
 
 
 class RequestQueue:
-    """Complete requests in order, and the received part of the next. buffers: to read into; limit: bytes."""
+    """Complete requests in order, and the received part of the next one. limit: bytes of a request."""
 
     def __init__(self, buffers: ReadBuffers, limit: int) -> None:
         self._reader = FrameReader(buffers, limit)
@@ -28,7 +28,7 @@ class RequestQueue:
         return self._reader.buffer()
 
     def receive(self, count: int) -> None:
-        """Queue the requests that these bytes in the buffer complete.
+        """Queue the requests that `count` more bytes in the buffer complete.
 
         Raises TooLongError if one is longer than the limit.
         """
@@ -37,32 +37,32 @@ class RequestQueue:
             self._bytes += len(frame)
 
     def take(self) -> bytes | memoryview:
-        """Take the oldest request. Raises IndexError if there is none."""
+        """Remove and return the oldest request. Raises IndexError if there is none."""
         frame = self._waiting.popleft()
         self._bytes -= len(frame)
         return frame
 
     def free(self, frame: bytes | memoryview) -> None:
-        """Free the memory of a request that was decoded: nothing of it is read any more."""
+        """Give the buffer of a decoded request back, as nothing reads it any more."""
         if isinstance(frame, memoryview) and isinstance(frame.obj, bytearray):
             self._reader.buffers.give_back(frame.obj)
 
     def clear(self) -> None:
-        """Forget all requests."""
+        """Remove all requests."""
         self._waiting.clear()
 
     @property
     def held(self) -> int:
-        """Bytes of memory that it takes; 0 where that is too little to count."""
+        """The bytes of memory of all requests; 0 if they are too few to count (SMALL)."""
         held = self._bytes + self._reader.allocated
         return held if held > SMALL else 0
 
     @property
     def is_full(self) -> bool:
-        """Return whether no more should be read for now."""
+        """Return whether to stop reading."""
         return len(self._waiting) > MOST or self._bytes > MOST_BYTES
 
     @property
     def has_room(self) -> bool:
-        """Return whether reading can go on."""
+        """Return whether to resume reading."""
         return self._bytes <= MOST_BYTES // 2

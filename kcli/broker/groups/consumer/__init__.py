@@ -1,1 +1,1 @@
-"""Consumer groups in the new protocol (KIP-848): the coordinator assigns, members follow by heartbeats."""
+"""Consumer groups of KIP-848's protocol: the coordinator assigns partitions, and members learn them by heartbeats."""

@@ -1,7 +1,7 @@
-"""The coordinator's assignors of partitions to members (KIP-848's uniform and range).
+"""The coordinator's assignors: KIP-848's uniform and range.
 
-Both get the subscribed topics of each member, and their numbers of partitions; `uniform` also gets the target
-assignment before, and changes it no more than the balance requires.
+Both get the subscribed topics of each member, the partition counts of topics, and the previous target assignment.
+`uniform` changes the previous assignment only as far as the balance requires; `range` ignores it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Assignor = Callable[[Subscriptions, Mapping[str, int], Mapping[str, frozenset[Pa
 def by_range(
     members: Subscriptions, counts: Mapping[str, int], before: Mapping[str, frozenset[Partition]]
 ) -> Assignment:
-    """Assign each topic's partitions in ranges to the members in order, the first ones with one more."""
+    """Assign each topic's partitions as ranges to its subscribers, ordered by id; the first ones get one more."""
     made: dict[str, list[Partition]] = {member: [] for member in members}
     for topic, subscribers in subscribers_of(members):
         share, more = divmod(counts.get(topic, 0), len(subscribers))
@@ -32,7 +32,7 @@ def by_range(
 def uniform(
     members: Subscriptions, counts: Mapping[str, int], before: Mapping[str, frozenset[Partition]]
 ) -> Assignment:
-    """Assign partitions as evenly as subscriptions allow, moving few."""
+    """Assign partitions as evenly as subscriptions allow, with few moves from the assignment `before`."""
     lawful = {(topic, index): None for topic, count in counts.items() for index in range(count)}
     taken: set[Partition] = set()
     made: dict[str, list[Partition]] = {}
@@ -42,7 +42,7 @@ def uniform(
         taken.update(made[member])
     able = dict(subscribers_of(members))
     free = [each for each in lawful if each not in taken and each[0] in able]
-    # Those that few members may have, first.
+    # Partitions with the fewest possible members come first.
     for each in sorted(free, key=lambda one: len(able[one[0]])):
         made[min(able[each[0]], key=lambda member: len(made[member]))].append(each)
     balance(made, able)
@@ -50,7 +50,7 @@ def uniform(
 
 
 def balance(made: dict[str, list[Partition]], able: Mapping[str, Sequence[str]]) -> None:
-    """Move partitions from the member with most to the one with least, as long as that evens them out."""
+    """Move partitions from members with most to those with fewest, until no move makes them more even."""
     while True:
         for member in sorted(made, key=lambda one: -len(made[one])):
             found = better_place(made, able, member)
@@ -66,7 +66,7 @@ def balance(made: dict[str, list[Partition]], able: Mapping[str, Sequence[str]])
 def better_place(
     made: Mapping[str, list[Partition]], able: Mapping[str, Sequence[str]], member: str
 ) -> tuple[Partition, str] | None:
-    """Return a partition of a member, and who should have it; None: it has none too many."""
+    """Return a partition of a member and the member that should have it; None if no move makes them more even."""
     topics = dict.fromkeys(topic for topic, _ in made[member])
     others = {topic: min(able[topic], key=lambda one: len(made[one])) for topic in topics}
     fewest = min(others.items(), key=lambda each: len(made[each[1]]), default=None)
@@ -76,7 +76,7 @@ def better_place(
 
 
 def subscribers_of(members: Subscriptions) -> Iterator[tuple[str, list[str]]]:
-    """Yield each topic with the members that subscribe to it, in their order."""
+    """Yield each topic with its subscribers, both in order of their ids."""
     found: dict[str, list[str]] = {}
     for member in sorted(members):
         for topic in members[member]:

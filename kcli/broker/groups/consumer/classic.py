@@ -1,8 +1,9 @@
-"""Members of the classic protocol in a consumer group: groups change their protocol while members are in them.
+"""Members of the classic protocol in a group of KIP-848's, and the change of a group with members to the other
+protocol.
 
-As Kafka's GroupMetadataManager does: the first member of the new protocol turns a group of consumers into a consumer
-group, and their joins and syncs are answered from its assignments; when the last of the new protocol goes, the group is
-a classic one again, whose members join anew.
+As in Kafka's GroupMetadataManager, the first member of KIP-848's protocol turns a classic group of consumers into a
+consumer group, which answers the joins and syncs of classic members by its assignments. When the last member of
+KIP-848's protocol leaves, the group becomes a classic one again, whose members join again.
 """
 
 from __future__ import annotations
@@ -26,26 +27,28 @@ RACKS_SINCE = 3
 
 
 def subscription_of(protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
-    """Return the subscription in a consumer's metadata. Raises InputError if it can't be read."""
+    """Return the ConsumerProtocolSubscription of a member's preferred protocol, with its version.
+    Raises InputError if it can't be decoded.
+    """
     opened = open_data("ConsumerProtocolSubscription", protocols[0][1] if protocols else b"")
     fields: dict[str, Any] = opened.codec.read(protocols[0][1], opened.start)[0]
     return fields | {"version": opened.version}
 
 
 def named(partitions: Iterable[Partition], topics: Topics) -> list[dict[str, Any]]:
-    """Return partitions by their topics' names; topics that are gone are left out."""
+    """Return rows of partitions with topic names; deleted topics are left out."""
     rows = ((topics.by_id.get(topic), indexes) for topic, indexes in by_topic(partitions).items())
     return [{"topic": topic.name, "partitions": indexes} for topic, indexes in rows if topic is not None]
 
 
 def partitions_named(rows: Iterable[dict[str, Any]], topics: Topics) -> frozenset[Partition]:
-    """Return the partitions of rows with their topics' names."""
+    """Return the partitions in rows with topic names; unknown topics are left out."""
     found = ((topics.by_name.get(each["topic"]), each["partitions"]) for each in rows)
     return frozenset((topic.id, index) for topic, indexes in found if topic is not None for index in indexes)
 
 
 def assignment_bytes(member: ConsumerMember, topics: Topics) -> bytes:
-    """Encode a member's partitions as the assignment that consumers send each other."""
+    """Encode a member's partitions as a ConsumerProtocolAssignment, in the version of its subscription."""
     version = min(subscription_of(member.classic.protocols)["version"], RACKS_SINCE) if member.classic else 0
     codec = messages.data("ConsumerProtocolAssignment", version)
     fields = {"assignedPartitions": named(member.assigned, topics), "userData": None}
@@ -56,9 +59,9 @@ def assignment_bytes(member: ConsumerMember, topics: Topics) -> bytes:
 
 
 def move_to(made: ConsumerGroup, group: Group, session_timeout: float) -> None:
-    """Move the members of a classic group to a new consumer group.
+    """Move the members of a classic group to a consumer group. session_timeout: seconds, for the others.
 
-    Raises InputError if a subscription can't be read.
+    Raises InputError if a member's subscription or assignment can't be decoded.
     """
     members = [as_consumer(group, each, made.topics) for each in group.members.values()]
     for each in group.members.values():
@@ -89,9 +92,9 @@ def as_consumer(group: Group, member: Member, topics: Topics) -> ConsumerMember:
 
 
 def move_back(made: Group, group: ConsumerGroup) -> None:
-    """Move the members of a consumer group, which all speak the classic protocol, to a classic one: they join anew.
+    """Move the members of a consumer group, which all use the classic protocol, to a classic group, where they rejoin.
 
-    Their epoch goes on as its generation, so that they can commit until they have joined.
+    The generation is the group's target epoch, so that they can commit until they have joined.
     """
     for each in group.members.values():
         if each.classic is None:
@@ -109,14 +112,14 @@ def move_back(made: Group, group: ConsumerGroup) -> None:
 
 
 def identity_fault(group: ConsumerGroup, member_id: str, instance_id: str | None) -> int:
-    """Return the error code where there is no such member, of either protocol; else 0."""
+    """Return the error code if there is no such member, of either protocol; else 0."""
     if instance_id is not None and group.static.get(instance_id) not in (None, member_id):
         return FENCED
     return 0 if member_id in group.members else UNKNOWN_MEMBER
 
 
 def fault_of(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> int:
-    """Return the error code for a classic member's request; 0: it may go on."""
+    """Return the error code for a classic member's request; 0 for none."""
     if code := identity_fault(group, member_id, instance_id):
         return code
     member = group.members[member_id]
@@ -126,21 +129,21 @@ def fault_of(group: ConsumerGroup, member_id: str, instance_id: str | None, epoc
 
 
 def must_join(group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """Return whether a classic member has to join again to get on with its assignment."""
+    """Return whether a classic member has to join again to get its next assignment."""
     if member.state is MemberState.UNREVOKED or member.epoch < group.epoch:
         return True
     return member.state is MemberState.UNRELEASED and group.is_released(member)
 
 
 def joined(member: ConsumerMember) -> Reply:
-    """Make the response to a join: without a leader, as the coordinator assigns."""
+    """Make the response to a join. It has no leader, as the coordinator assigns the partitions."""
     protocol = member.classic.protocols[0][0] if member.classic is not None else ""
     reply = {"errorCode": 0, "generationId": member.epoch, "protocolType": PROTOCOL_TYPE, "protocolName": protocol}
     return reply | {"memberId": member.id, "leader": "", "members": []}
 
 
 def synced(group: ConsumerGroup, member: ConsumerMember) -> Reply:
-    """Make the reply to a sync."""
+    """Make the response to a sync."""
     group.alive(member)
     if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED:
         group.expect_join(member)
@@ -151,7 +154,7 @@ def synced(group: ConsumerGroup, member: ConsumerMember) -> Reply:
 
 
 def beaten(group: ConsumerGroup, member: ConsumerMember) -> int:
-    """Note a heartbeat; return the error code to answer it with."""
+    """Process a classic member's heartbeat; return its error code."""
     group.alive(member)
     if not must_join(group, member):
         return 0

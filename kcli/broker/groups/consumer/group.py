@@ -1,10 +1,11 @@
-"""A consumer group in the new protocol (KIP-848; Kafka's ConsumerGroup and GroupMetadataManager).
+"""A consumer group of KIP-848's protocol (Kafka's ConsumerGroup and GroupMetadataManager).
 
-* A change of the members' subscriptions, or of the topics' partitions, starts a new group epoch; the coordinator
-  computes its target assignment at once.
-* A heartbeat's response names the partitions to revoke; a member gets new partitions once no other member has them.
-* A member that is silent for its session timeout, or does not give back within its rebalance timeout, is fenced.
-* A static member that leaves for now (epoch -2) keeps its partitions for as long as its session lasts.
+* A change of the members' subscriptions or of the topics' partitions starts a new group epoch. The coordinator computes
+  the target assignment at once.
+* A heartbeat's response has the partitions that the member may keep; it gets new ones once no other member has them.
+* A member is removed if it sends no heartbeat within the session timeout, or does not give up revoked partitions within
+  its rebalance timeout.
+* A static member that leaves temporarily (epoch -2) keeps its partitions until its session expires.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ JOINING = 0
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A heartbeat. None: as before. owned: partitions that the member has, by topic id and index."""
+    """A heartbeat. None: as in the last one. client: (id, host). owned: the member's partitions, (topic id, index)."""
 
     member_id: str
     epoch: int
@@ -50,7 +51,7 @@ class Beat:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the member says everything: it wants to hear everything, too."""
+        """Return whether the heartbeat has all fields; then the response has the assignment."""
         return self.rebalance_timeout is not None and self.owned is not None and self.subscribes
 
     @property
@@ -61,7 +62,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class GroupLimits:
-    """Seconds and counts by the configs."""
+    """The limits by the configs, times in seconds."""
 
     session_timeout: float = 45.0
     most_members: int = (1 << 31) - 1
@@ -69,7 +70,7 @@ class GroupLimits:
 
 
 class ConsumerGroup(MemberGroup[ConsumerMember]):
-    """target_epoch: the epoch of the target assignment."""
+    """A consumer group. target_epoch: the epoch of the target assignment; static: member ids by instance id."""
 
     type = protocol_type = "consumer"
 
@@ -85,7 +86,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
 
     @property
     def state(self) -> State:
-        """Return the group's state, as Kafka shows it."""
+        """Return the group's state (Kafka's ConsumerGroupState)."""
         if self._is_dead:
             return State.DEAD
         if not self.members:
@@ -99,15 +100,16 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
 
     @property
     def assignor(self) -> str:
-        """Return the assignor that most members prefer."""
+        """Return the name of the assignor that most members prefer."""
         return self._assignor or "uniform"
 
     # --- requests
 
     def beat(self, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> tuple[ConsumerMember, bool]:
-        """Take a heartbeat of a member that stays or comes; return it, and whether it is to hear its assignment.
+        """Process a heartbeat of a member that joins or stays. Returns the member, and whether the response has its
+        assignment.
 
-        may_read: whether a pattern may take a topic. Raises RefusedError.
+        may_read: returns whether the client may see a topic that a pattern matches. Raises RefusedError.
         """
         epochs = self.epoch, self.target_epoch
         member = self._find(beat, limits)
@@ -126,14 +128,16 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         return member, beat.epoch == JOINING or beat.is_full or member.assigned != before
 
     def leave(self, beat: Beat, limits: GroupLimits) -> None:
-        """Take the last heartbeat of a member: it goes, or with epoch -2 is away for now. Raises RefusedError."""
+        """Process the last heartbeat of a member: it is removed, or (epoch -2) temporarily away. Raises
+        RefusedError.
+        """
         member = self._known(beat.member_id)
         if beat.instance_id is not None and self._static(beat.instance_id) is not member:
             raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
         if beat.epoch == LEFT_FOR_NOW:
             self._release(member.revoking)
             member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
-            member.since = dict.fromkeys(member.assigned, 0)  # its successor has them from the start
+            member.since = dict.fromkeys(member.assigned, 0)  # as if its successor had always had them
             self._wait(member, limits)
             self.keep(self)
         else:
@@ -142,7 +146,10 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
     def check(
         self, member_id: str, instance_id: str | None, epoch: int, committed: Iterable[Partition] | None = None
     ) -> str:
-        """Return the name of the error for a commit of offsets, or a fetch of them (None), "" where the member may."""
+        """Return the name of the error for a member that commits offsets or fetches them; "" for none.
+
+        committed: the partitions of a commit, None for a fetch.
+        """
         if epoch < 0 and not member_id and instance_id is None:
             return ""
         member = self.members.get(member_id)
@@ -187,7 +194,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         return made
 
     def _replace(self, former: ConsumerMember, beat: Beat) -> ConsumerMember:
-        """Replace a static member that has come again."""
+        """Replace a static member that joins again by a new member with its partitions."""
         former.close()
         made = ConsumerMember(beat.member_id, beat.instance_id, assigned=former.assigned, since=former.since)
         made.subscription, made.matched = former.subscription, former.matched
@@ -202,7 +209,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         return self.members.get(self.static.get(instance_id, ""))
 
     def remove(self, member: ConsumerMember) -> None:
-        """Remove a member, and free its partitions."""
+        """Remove a member and release its partitions."""
         member.close()
         if self.members.get(member.id) is not member:
             return
@@ -222,7 +229,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
     def restore(
         self, epochs: tuple[int, int], members: Iterable[ConsumerMember], target: Assignment, session_timeout: float
     ) -> None:
-        """Restore the group from its kept state. epochs: the group's and the target assignment's."""
+        """Restore the group from its stored state. epochs: (the group's, the target assignment's); timeout: seconds."""
         (self.epoch, self.target_epoch), self.target = epochs, target
         for each in members:
             self.members[each.id] = each
@@ -267,7 +274,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         return frozenset(each.name for each in self.topics if takes(each.name) and may_read(each.name))
 
     def _match(self, may_read: Callable[[str], bool]) -> None:
-        """Look which topics the members' patterns take."""
+        """Update the topics that match the members' patterns."""
         patterns = {each.subscription.pattern for each in self.members.values()} - {""}
         matched = {pattern: self._matching(pattern, may_read) for pattern in patterns}
         for each in self.members.values():
@@ -300,7 +307,9 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
                 del self._owners[each]
 
     def _wait(self, member: ConsumerMember, limits: GroupLimits) -> None:
-        """Fence a member after its session timeout, or if it keeps revoked partitions beyond its rebalance timeout."""
+        """Set the timers that remove a member: by its session timeout, and its rebalance timeout while it has to
+        revoke.
+        """
         self.alive(member, limits.session_timeout)
         if member.state is not MemberState.UNREVOKED:
             if member.rebalance is not None:
@@ -310,37 +319,41 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
             member.rebalance = self.clock.call_later(member.rebalance_timeout, self.remove, member)
 
     def alive(self, member: ConsumerMember, seconds: float = 0.0) -> None:
-        """Restart a member's session timer: of these seconds, or its own where it speaks the classic protocol."""
+        """Restart a member's session timer: of `seconds`, or of its own timeout if it uses the classic protocol."""
         if member.session is not None:
             member.session.cancel()
         own = member.classic.session_timeout if member.classic is not None else seconds
         member.session = self.clock.call_later(own, self.remove, member)
 
     def expect_join(self, member: ConsumerMember) -> None:
-        """Remove a member of the classic protocol that does not join again within its rebalance timeout."""
+        """Set the timer that removes a classic member if it does not join again within its rebalance timeout."""
         if member.rebalance is None:
             member.rebalance = self.clock.call_later(member.rebalance_timeout, self.remove, member)
 
     def is_released(self, member: ConsumerMember) -> bool:
-        """Return whether no other member has a partition of a member's target."""
+        """Return whether no other member has any of the partitions that a member's target adds."""
         return not any(self._owners[each] for each in self.target.get(member.id, NOTHING) - member.assigned)
 
     def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str) -> bool:
-        """Return whether a classic member with these protocols fits in with the others (`but` left aside)."""
+        """Return whether a classic member with these protocols has one in common with the others. but: the id of a
+        member to leave out.
+        """
         others = [each.classic.protocols for each in self.members.values() if each.classic and each.id != but]
         common = set.intersection(*({name for name, _ in each} for each in others)) if others else None
         names = {name for name, _ in protocols}
         return protocol_type == self.protocol_type and bool(names if common is None else names & common)
 
     def close(self) -> None:
-        """Give up all timers."""
+        """Cancel all timers."""
         for each in self.members.values():
             each.close()
         self._is_dead = True
 
 
 def check_epoch(member: ConsumerMember, beat: Beat) -> None:
-    """Refuse a heartbeat that is not of a member's epoch, unless its last answer was lost. Raises RefusedError."""
+    """Refuse a heartbeat with another epoch than the member's, unless the last response was lost. Raises
+    RefusedError.
+    """
     if beat.epoch == member.epoch or beat.epoch == JOINING:
         return
     lost = beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned

@@ -1,4 +1,4 @@
-"""A member of a consumer group in the new protocol, and its steps from its partitions to those it is assigned."""
+"""A member of a consumer group of KIP-848's protocol, and its steps from its partitions to the target assignment."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class MemberState(IntEnum):
 
 @dataclass(slots=True)
 class Subscription:
-    """The subscription of a member. names: topics; pattern: a regular expression of RE2's;
-    assignor: "": the group's.
+    """The subscription of a member. names: of topics; pattern: a regular expression (RE2), "" for none; assignor: ""
+    for the group's.
     """
 
     names: frozenset[str] = frozenset()
@@ -34,8 +34,8 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class ClassicSide:
-    """The side of a member that only those of the classic protocol have. session_timeout: seconds; protocols: names
-    with metadata, the preferred one first.
+    """The data of a member of the classic protocol. session_timeout: seconds; protocols: (name, metadata), the
+    preferred one first.
     """
 
     session_timeout: float
@@ -44,8 +44,8 @@ class ClassicSide:
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
-    """assigned: its partitions; revoking: those it has to give up; since: its epoch when it got each. Epoch
-    -2: a static member that is away. classic: its state if it speaks the classic protocol.
+    """A member. assigned: its partitions; revoking: those that it has to give up; since: its epoch when it got each;
+    epoch: -2 for a static member that is temporarily away; classic: set if it uses the classic protocol.
     """
 
     id: str
@@ -68,22 +68,22 @@ class ConsumerMember:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Return the names of its subscribed topics: by name, and by its pattern."""
+        """Return the names of the subscribed topics, by name and by pattern."""
         return self.subscription.names | self.matched
 
     @property
     def current(self) -> tuple[object, ...]:
-        """Return how far it is with its assignment."""
+        """Return the state that changes with the member's assignment, to compare."""
         return self.epoch, self.previous_epoch, self.state, self.assigned, self.revoking, self.classic
 
     def may_commit(self, epoch: int, partitions: Iterable[Partition]) -> bool:
-        """Return whether it may commit offsets of these in an earlier epoch: one in which it had them already
-        (KIP-1251), for it may not know of a later one yet.
+        """Return whether the member may commit offsets of these partitions with an earlier epoch: it may if it already
+        had them then, as it may not know of its present epoch yet (KIP-1251).
         """
         return 0 <= epoch < self.epoch and all(self.since.get(each, self.epoch) <= epoch for each in partitions)
 
     def close(self) -> None:
-        """Give up its timers."""
+        """Cancel the member's timers."""
         for timer in (self.session, self.rebalance):
             if timer is not None:
                 timer.cancel()
@@ -96,9 +96,10 @@ class ConsumerMember:
         owned: frozenset[Partition] | None,
         is_free: Callable[[Partition], bool],
     ) -> None:
-        """Take the next step towards a target assignment of an epoch (Kafka's CurrentAssignmentBuilder).
+        """Move the member one step towards a target assignment (Kafka's CurrentAssignmentBuilder). epoch: the target's.
 
-        owned: partitions that the member reports, None: as before. is_free: whether no other member has a partition.
+        owned: the partitions that the member reports, None if it reports none. is_free: returns whether no member has a
+        partition.
         """
         if self.state is MemberState.STABLE and self.epoch == epoch:
             return
@@ -117,5 +118,5 @@ class ConsumerMember:
         self._date()
 
     def _date(self) -> None:
-        """Keep the epoch since which it has each partition."""
+        """Update the epochs in which the member got its partitions."""
         self.since = {each: self.since.get(each, self.epoch) for each in self.assigned | self.revoking}
