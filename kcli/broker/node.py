@@ -1,4 +1,4 @@
-"""One broker of the cluster: its listeners, its connections, the fetch sessions and long polls it holds."""
+"""A node of the cluster: its listeners, connections, fetch sessions and waiting fetches."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kcli.sessions.broker import BrokerSessions
     from kcli.sessions.draft import DraftBroker
 
-MOST_SPARE = 8 << 20  # bytes that wait for the next long request
+MOST_SPARE = 8 << 20  # bytes of free buffers for long requests
 
 
 class Node:
-    """A node of the cluster. id: its node.id; host: where it listens; listeners: by name, with their ports.
+    """A node of the cluster. id: its node.id; host: the address that it listens on; listeners: by name, with ports.
 
-    broker: what all nodes share. It must run inside an event loop.
+    broker: the services that all nodes share. A node must be made in a running event loop.
     """
 
     def __init__(self, broker: Server, node_id: int, host: str, listeners: Iterable[ListenerOptions]) -> None:
@@ -45,12 +45,12 @@ class Node:
 
     @property
     def port(self) -> int:
-        """Return the port of its first listener."""
+        """The port of the first listener."""
         return next(iter(self.listeners.values())).port
 
     @property
     def sessions(self) -> BrokerSessions:
-        """Its fetch sessions, from the first fetch on."""
+        """The node's fetch sessions, created at the first use."""
         if self._sessions is None:
             from kcli.sessions.broker import BrokerSessions
             from kcli.sessions.cache import FetchSessionCache
@@ -61,7 +61,7 @@ class Node:
 
     @property
     def drafts(self) -> DraftBroker:
-        """Its fetch sessions of KIP-227's third draft, which few clients speak."""
+        """The node's fetch sessions of KIP-227's third draft, created at the first use."""
         if self._drafts is None:
             from kcli.sessions.draft import DraftBroker
 
@@ -69,7 +69,7 @@ class Node:
         return self._drafts
 
     async def start(self) -> None:
-        """Listen. Raises NetworkError if a port is taken, or the host is not an address of this machine."""
+        """Start to listen. Raises NetworkError if a port is taken, or the host is not an address of this machine."""
         gate, contexts = self.broker.gate, self.broker.security.tls
         for each in self.listeners.values():
             made, tls = partial(Connection, self, each), partial(contexts.of, each.name)
@@ -101,7 +101,7 @@ class Node:
         self._open = []
 
     def disconnect(self, connection: Connection) -> None:
-        """Forget a connection that has ended, and its share sessions."""
+        """Remove a connection that has ended, with its share sessions."""
         self.connections.discard(connection)
         self.share_sessions.disconnect(connection)
 
@@ -118,12 +118,12 @@ class Node:
         self.purgatory.arrive(key, size)
 
     def set_log_levels(self, levels: Mapping[str, str | None]) -> None:
-        """Set the levels of loggers; None: that of the root."""
+        """Set the levels of loggers, by name; None for the root's level."""
         for name, level in levels.items():
             self.log_levels[name] = level or self.log_levels[ROOT]
 
     def evict_sessions(self) -> int:
-        """Evict every fetch session, as if others had needed their slots. Returns how many there were."""
+        """Evict all fetch sessions and wake all waiting fetches. Returns the number of sessions."""
         evicted = list(self.sessions.cache)
         for each in evicted:
             self.sessions.cache.remove(each)
@@ -131,7 +131,7 @@ class Node:
         return len(evicted)
 
     def close_idle(self, seconds: float) -> None:
-        """End connections that were not used for this long."""
+        """Close the connections that were idle for so many seconds."""
         oldest = self.broker.clock.time() - seconds
         for each in tuple(self.connections):
             if each.last_used < oldest and not each.busy:

@@ -10,7 +10,7 @@ from kcli.schemas.acl_codes import Operation, Resource
 
 Op = Operation
 CONFIGS = (Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS)
-# All that Kafka knows of each type.
+# The operations of each resource type in Kafka.
 OPERATIONS: Mapping[Resource, tuple[Operation, ...]] = {
     Resource.TOPIC: (Op.READ, Op.WRITE, Op.CREATE, Op.DELETE, Op.ALTER, Op.DESCRIBE, *CONFIGS),
     Resource.GROUP: (Op.READ, Op.DELETE, Op.DESCRIBE, *CONFIGS),
@@ -20,8 +20,8 @@ NOT_ASKED = -(1 << 31)
 
 
 def allowed(request: Request, field: str, kind: Resource, name: str = CLUSTER_NAME) -> int:
-    """Return the bits of the operations that the client is authorized for, if the request's field asks for them. Those
-    of the cluster need the permission to describe it.
+    """Return the bits of the operations that the client is authorized for: NOT_ASKED if the request's field is false,
+    0 for the cluster if the client may not describe it. field: "" if the API always returns them.
     """
     if not request.body.get(field, field == ""):
         return NOT_ASKED

@@ -1,4 +1,4 @@
-"""A topic and its partitions: the leader of each, and its log once it is needed."""
+"""A topic and its partitions, each with its leader, and with its log, which is opened at the first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcli.topic_names import INTERNAL, folder_prefix
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
-# The text that Kafka gives along with UNKNOWN_TOPIC_OR_PARTITION.
+# Kafka's message for UNKNOWN_TOPIC_OR_PARTITION.
 NOT_HOSTED = "This server does not host this topic-partition."
 STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 
@@ -26,13 +26,15 @@ Key = tuple[str, int]
 
 
 class LogOwner(Protocol):
-    """Opens and makes the logs of partitions (`topics.Topics`). unopened: folders of logs that are not open yet."""
+    """Opens and creates the logs of partitions (`topics.Topics`). unopened: names of the folders of logs that are not
+    open yet.
+    """
 
     unopened: set[str]
 
     @property
     def hidden(self) -> Container[str]:
-        """Names and ids of topics that are in no list."""
+        """The names and ids of topics that are not listed."""
         ...
 
     def open(self, partition: Partition) -> Log:
@@ -40,13 +42,13 @@ class LogOwner(Protocol):
         ...
 
     def make_log(self, partition: Partition) -> Log:
-        """Make a partition's log. Raises OSError."""
+        """Create a partition's log. Raises OSError."""
         ...
 
 
 class VisibleOffsets(NamedTuple):
-    """The offsets of a log that fetchers see: high watermark, last stable offset, first offset, and the end, for
-    followers.
+    """The offsets of a log in Fetch responses. high: the high watermark; stable: the last stable offset; start: the
+    first offset; end: the end of reads by followers.
     """
 
     high: int
@@ -56,13 +58,14 @@ class VisibleOffsets(NamedTuple):
 
 
 class Partition:
-    """One partition: its leader, and its log (None until the first write).
+    """A partition. leader: a node id; epoch: the leader epoch; log: None until the first write.
 
-    visible: the readable part of the log where some is held back; None: all of it. fault: why its log can't be read
-    lagging: replicas that are not in sync; elr: the eligible leader replicas among them (KIP-966)
-    refused: the error that every fetch of it gets, 0 for none; unseen: offsets of records that the captured log had,
-    and this one lacks; breaks: offsets at which a read ends, as at the end of a segment, rising; unsettled: its leader
-    moved, or a fault refused a batch, while this broker ran, so a producer's second batch can come before the first
+    visible: the offsets that a rebuilt capture shows, None for those of the log; fault: why the log can't be read, ""
+    if it can; lagging: replicas that are not in sync; elr: the eligible leader replicas among them (KIP-966);
+    refused: the error code of every request that needs the leader, 0 for none; unseen: offsets of records that the
+    captured log had and this one lacks; breaks: offsets at which a read ends, as at the end of a segment, ascending;
+    unsettled: while this broker ran, the leader moved or a fault refused a batch, so that a producer's second batch may
+    arrive before its first.
     """
 
     __slots__ = (
@@ -102,29 +105,29 @@ class Partition:
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """Return the in-sync replicas, in the order of the replicas."""
+        """The in-sync replicas, in the order of the replicas."""
         return tuple(each for each in self.replicas if each not in self.lagging) if self.lagging else self.replicas
 
     @property
     def current_leader(self) -> dict[str, int]:
-        """The leader as responses name it (CurrentLeader, LeaderIdAndEpoch)."""
+        """The leader's id and epoch as a row of responses (CurrentLeader, LeaderIdAndEpoch)."""
         return {"leaderId": self.leader, "leaderEpoch": self.epoch}
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether the partition is that of the metadata log, which is in no list of topics."""
+        """Return whether this is the metadata log's partition, whose topic is not listed."""
         return self.topic.name in self.topic.owner.hidden
 
     @property
     def folder_name(self) -> str:
-        """The name of its log's folder."""
+        """The name of the log's folder."""
         return f"{self.topic.folder_prefix}{self.index}"
 
     @property
     def log(self) -> Log | None:
-        """The log, opened when it is first asked for; None: there is none, the partition is empty.
+        """The log, which is opened at the first use; None if there is none, so that the partition is empty.
 
-        Raises OSError if it can't be read.
+        Raises OSError if the log can't be read.
         """
         if self.fault:
             raise OSError(errno.EIO, self.fault)
@@ -133,7 +136,7 @@ class Partition:
         return self._log
 
     def made_log(self) -> Log:
-        """Return the log; make it if there is none."""
+        """Return the log; create it if there is none. Raises OSError."""
         log = self.log
         if log is None:
             log = self._log = self.topic.owner.make_log(self)
@@ -141,12 +144,12 @@ class Partition:
 
     @property
     def opened(self) -> Log | None:
-        """The log if it is open, else None."""
+        """The log if it is open already, else None."""
         return self._log
 
     @property
     def is_offline(self) -> bool:
-        """Return whether its log can't be read (as in a log directory of Kafka's that failed)."""
+        """Return whether the log can't be read, as after the failure of a log directory in Kafka."""
         try:
             return self.log is None and bool(self.fault)
         except OSError:
@@ -160,38 +163,40 @@ class Partition:
 
     @property
     def end_offset(self) -> int:
-        """The offset that the next record gets. Raises OSError as `log` does."""
+        """The offset of the next record. Raises OSError as `log` does."""
         log = self.log
         return log.end_offset if log is not None else 0
 
     @property
     def last_stable_offset(self) -> int:
-        """Return the offset below which every transaction has ended. Raises OSError as `log` does."""
+        """The offset below which every transaction has ended. Raises OSError as `log` does."""
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 
     def shown(self, log: Log) -> VisibleOffsets:
-        """Return the offsets of its log that fetchers see."""
+        """Return the offsets of the log in Fetch responses."""
         if self.visible is not None:
             return self.visible
         end = log.end_offset
         return VisibleOffsets(end, log.producers.last_stable_offset(end), log.start_offset, end)
 
     def break_at(self, offset: int) -> None:
-        """End reads at this offset."""
+        """Let reads end at this offset."""
         at = bisect_left(self.breaks, offset)
         if self.breaks[at : at + 1] != [offset]:
             self.breaks.insert(at, offset)
 
     def end_of_read(self, offset: int, limit: int) -> int:
-        """Return where a read from this offset on ends, at the limit or before it."""
+        """Return the end of a read from this offset on: the limit, or a break before it."""
         at = bisect_right(self.breaks, offset)
         return min(limit, self.breaks[at]) if at < len(self.breaks) else limit
 
     def refusal(self, node_id: int, epoch: int) -> int:
-        """Return the error for a request to this node that knows of that leader epoch (-1: of none); 0 if it leads.
+        """Return the error code of a request to a node that does not lead, or for another leader epoch (-1 for none); 0
+        if there is none.
 
-        A node that holds a replica checks the epoch first, as Kafka's do.
+
+        As in Kafka, a node with a replica checks the epoch first.
         """
         if self.refused:
             return self.refused
@@ -205,7 +210,7 @@ class Partition:
 
 
 class Topic:
-    """internal: only the broker itself writes to it. Raises InputError if Kafka takes no topic of this name."""
+    """A topic. internal: it is one of Kafka's internal topics. Raises InputError if Kafka does not allow the name."""
 
     def __init__(self, owner: LogOwner, name: str, topic_id: str, configs: TopicConfigs) -> None:
         self.folder_prefix = folder_prefix(name)
@@ -214,12 +219,12 @@ class Topic:
         self.internal = name in INTERNAL
 
     def partition(self, index: int) -> Partition | None:
-        """Return the partition of this index; None if there is none."""
+        """Return the partition with this index; None if there is none."""
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
 def by_topic(keys: Iterable[Key]) -> dict[str, list[int]]:
-    """Group the indexes of partitions by topic, both rising."""
+    """Group the indexes of partitions by topic, both in ascending order."""
     made: dict[str, list[int]] = {}
     for topic, index in sorted(keys):
         made.setdefault(topic, []).append(index)

@@ -1,4 +1,4 @@
-"""Regular expressions that clients send: RE2's, as in Kafka. Their time is linear in the text (google-re2)."""
+"""Regular expressions in requests. As in Kafka they are RE2's, which take linear time (google-re2)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ MOST_MEMORY = 8 << 20
 
 
 def regular(pattern: str | None) -> Callable[[str], bool]:
-    """Return a function that says whether a text as a whole fits a pattern; without one everything does.
+    """Return a function that returns whether a whole text matches a pattern; without a pattern every text does.
 
-    Raises InputError if the pattern is no regular expression of RE2's. Raises UsageError if google-re2 is not
-    installed.
+    Raises InputError if the pattern is no regular expression of RE2, and UsageError if google-re2 is not installed.
     """
     if not pattern:
         return lambda text: True

@@ -1,4 +1,4 @@
-"""A decoded request, and the protocols of all that its handler can reach."""
+"""A decoded request, and the protocols of the services that its handler uses."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """The sender of a request. dialect: the one both sides agreed on; software: the client's name and version.
-    listener: the one that it connected to. login: None on listeners without SASL.
+    """The sender of a request. dialect: the message definitions that both sides agreed on, None for Apache's; software:
+    the client's (name, version); listener: the name of the listener; login: None on listeners without SASL.
     """
 
     dialect: str | None
@@ -46,7 +46,7 @@ class Client(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the client as "address:port"."""
+        """The client as "address:port"."""
 
     @property
     def host(self) -> str:
@@ -54,7 +54,7 @@ class Client(Protocol):
 
     @property
     def principal(self) -> str:
-        """Return the client's principal ("User:alice")."""
+        """The client's principal, such as "User:alice"."""
 
     @property
     def local_host(self) -> str:
@@ -64,23 +64,23 @@ class Client(Protocol):
         """Answer this client's next requests only after so many seconds."""
 
     def on_half_closed(self, woken: asyncio.Event) -> None:
-        """Set this event, too, when the client ends its side."""
+        """Set this event when the client closes its side of the connection."""
 
 
 class Node(Protocol):
-    """The broker node that serves a request: its fetch sessions, and the fetches that wait in it."""
+    """The node that serves a request."""
 
     @property
     def id(self) -> int:
-        """Its node.id."""
+        """The node.id."""
 
     @property
     def sessions(self) -> BrokerSessions:
-        """Its fetch sessions (KIP-227)."""
+        """The fetch sessions (KIP-227)."""
 
     @property
     def drafts(self) -> DraftBroker:
-        """Its fetch sessions of the KIP's third draft."""
+        """The fetch sessions of KIP-227's third draft."""
 
     @property
     def purgatory(self) -> Purgatory:
@@ -88,21 +88,21 @@ class Node(Protocol):
 
     @property
     def share_sessions(self) -> ShareSessions:
-        """Return the node's share sessions (KIP-932)."""
+        """The share sessions (KIP-932)."""
 
     @property
     def listeners(self) -> Mapping[str, ListenerOptions]:
-        """Return where it listens, by the listener's name."""
+        """The listeners by name, with their ports."""
 
     @property
     def log_levels(self) -> dict[str, str]:
-        """Return the levels of its loggers, by name."""
+        """The levels of loggers, by name."""
 
     def set_log_levels(self, levels: Mapping[str, str | None]) -> None:
-        """Set the levels of loggers; None: that of the root."""
+        """Set the levels of loggers, by name; None for the root's level."""
 
     def evict_sessions(self) -> int:
-        """Evict every fetch session; returns how many there were."""
+        """Evict all fetch sessions; return their number."""
 
 
 class FaultRules(Protocol):
@@ -110,14 +110,14 @@ class FaultRules(Protocol):
 
     @property
     def rules(self) -> Sequence[object]:
-        """The rules, empty when no fault is wanted."""
+        """The rules, empty if there are none."""
 
     def error(self, request: Request, topic: str, partition: int, among: frozenset[int] | None) -> int:
         """Return the error code of the first rule that fires, 0 for none."""
 
 
 class AnswerRules(Protocol):
-    """Rules that answer requests (`answers`)."""
+    """Rules that answer requests (`mock_rules`)."""
 
     def __hash__(self) -> int: ...
 
@@ -126,11 +126,11 @@ class AnswerRules(Protocol):
         """The keys of the APIs that rules answer."""
 
     def before(self, api_key: int, version: int, handle: Handler) -> Handler:
-        """Return a handler that looks for a rule, and lets `handle` answer where there is none."""
+        """Return a handler that answers by the first matching rule, and calls `handle` if there is none."""
 
 
 class Services(Protocol):
-    """The services of a broker to the handlers of all its nodes."""
+    """The services of a broker for the handlers of all its nodes."""
 
     @property
     def configs(self) -> Configs:
@@ -138,19 +138,19 @@ class Services(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """Return the broker's clock."""
+        """The broker's clock."""
 
     @property
     def topics(self) -> Topics:
-        """Topics, partitions and their logs."""
+        """The topics with their partitions and logs."""
 
     @property
     def replicas(self) -> Replicas:
-        """Notifies waiting fetches."""
+        """The logs' replicas, which notify waiting fetches."""
 
     @property
     def controller(self) -> Controller:
-        """Makes changes to the cluster."""
+        """The controller, which changes topics, configs and leaders."""
 
     @property
     def groups(self) -> Groups:
@@ -162,7 +162,7 @@ class Services(Protocol):
 
     @property
     def coordinators(self) -> Coordinators:
-        """Return the nodes that coordinate groups and transactions."""
+        """The coordinators of groups and transactions."""
 
     @property
     def metadata(self) -> MetadataLog:
@@ -170,7 +170,7 @@ class Services(Protocol):
 
     @property
     def security(self) -> Security:
-        """Return who may do what."""
+        """The authorizer, logins, quotas and TLS contexts."""
 
     @property
     def faults(self) -> FaultRules:
@@ -186,15 +186,15 @@ class Services(Protocol):
 
     @property
     def dialect(self) -> str | None:
-        """The dialect spoken with clients that speak it too."""
+        """The message definitions for clients that use them, None for Apache's."""
 
     @property
     def release(self) -> str | None:
-        """The Kafka release whose versions are served; None: all."""
+        """The Kafka release whose API versions are served, None for all."""
 
     @property
     def hints(self) -> bool:
-        """Return whether errors name the current leader (KIP-951)."""
+        """Return whether error responses have the current leader (KIP-951)."""
 
     @property
     def session_shards(self) -> int:
@@ -213,12 +213,12 @@ class Services(Protocol):
         """Return the nodes' addresses for a client that reached the broker by this host and listener."""
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """Return the event that a fetch must wait for before it reads; None without any."""
+        """Return an event that a fetch waits for before it reads, None for no wait."""
 
 
 class Request:
-    """One request. body: as MessageCodec.read returns it; api: its API in its version, with the codecs. kept: its entry
-    in the journal, None without a journal.
+    """A request. body: as decoded by MessageCodec.read; api: the API in the request's version; kept: its entry in the
+    journal, None without a journal.
     """
 
     __slots__ = ("api", "body", "client", "client_id", "correlation_id", "kept", "node", "services", "version")
@@ -260,12 +260,12 @@ class Request:
 
     @property
     def controller(self) -> Controller:
-        """Creates, changes and deletes topics, and moves leaders."""
+        """The controller, which changes topics, configs and leaders."""
         return self.services.controller
 
     @property
     def replicas(self) -> Replicas:
-        """Notifies waiting fetches of writes."""
+        """The logs' replicas, which notify waiting fetches of writes."""
         return self.services.replicas
 
     @property
@@ -278,49 +278,49 @@ class Request:
         return self.services.now()
 
     def endpoints(self) -> list[dict[str, Any]]:
-        """Return the nodes of the cluster, at addresses that this client can reach."""
+        """Return the rows of the running nodes, with addresses that this client can reach."""
         return self.services.endpoints(self.client.local_host, self.client.listener)
 
     def fault(self, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
-        """Return the error code for the whole request, or for a partition in it: of a fault rule, or because the client
-        may not do that; 0: none.
+        """Return the error code for the whole request, or for a topic or partition in it: that of a fault rule, or of a
+        missing permission; 0 for none.
 
-        among: consider only these codes.
+        among: the only codes of fault rules to look for, None for all.
         """
         faults = self.services.faults
         code = faults.error(self, topic, partition, among) if faults.rules else 0
         return code or (self.denial(Resource.TOPIC, topic) if topic else self.denial(Resource.CLUSTER, CLUSTER_NAME))
 
     def group_refusal(self, group_id: str) -> int:
-        """Return the error code where the client may not use a group, or this node does not coordinate it; 0: none."""
+        """Return the error code if the client may not use a group, or this node does not coordinate it; 0 for none."""
         code = self.denial(Resource.GROUP, group_id)
         return code or self.services.coordinators.group_refusal(self.node.id, group_id)
 
     def denial_of_group(self, group_id: str | None) -> int:
-        """Return the error code where the client may not use a group; 0: it may."""
+        """Return the error code if the client may not use a group; 0 for none."""
         return self.denial(Resource.GROUP, group_id) if group_id else 0
 
     def transaction_refusal(self, name: str) -> int:
-        """Return the error code where the client may not use a transactional id, or this node does not coordinate it;
-        0: none.
+        """Return the error code if the client may not use a transactional id, or this node does not coordinate it; 0
+        for none.
         """
         code = self.denial(Resource.TRANSACTIONAL_ID, name)
         return code or self.services.coordinators.transaction_refusal(self.node.id, name)
 
     def denial(self, kind: Resource, name: str) -> int:
-        """Return the error code if the client lacks the API's permission for a resource; 0: it has it."""
+        """Return the error code if the client lacks the permission that the API needs for a resource; 0 for none."""
         if self.services.security.authorizer is None:
             return 0
         operation = operation_of(self.api.key, kind)
         return 0 if operation is None or self.may(operation, kind, name) else DENIED[kind]
 
     def may(self, operation: Operation, kind: Resource = Resource.CLUSTER, name: str = CLUSTER_NAME) -> bool:
-        """Return whether the client may do something, by default with the cluster."""
+        """Return whether the client is authorized for an operation on a resource, by default the cluster."""
         authorizer = self.services.security.authorizer
         return authorizer is None or authorizer.allows(self.client.principal, self.client.host, operation, kind, name)
 
     def may_with_any(self, operation: Operation, kind: Resource) -> bool:
-        """Return whether the client may do something with some resource of a type."""
+        """Return whether the client is authorized for an operation on any resource of a type."""
         authorizer = self.services.security.authorizer
         who = self.client.principal, self.client.host
         return authorizer is None or authorizer.allows_any(*who, operation, kind)
@@ -333,7 +333,7 @@ class Request:
         return list(dict.fromkeys(name for name in names if name))
 
     def places(self) -> Iterator[tuple[str, int]]:
-        """Yield the (topic, partition) pairs that the request names; partition -1: the topic as a whole."""
+        """Yield the (topic, partition) pairs that the request names; partition -1 for a whole topic."""
         for topic in (*(self.body.get("topics") or ()), *(self.body.get("topicData") or ())):
             if not isinstance(topic, dict):
                 continue
@@ -349,7 +349,8 @@ class Request:
     ) -> dict[str, Any]:
         """Make a response with the request's topics and partitions, in order.
 
-        field: holds a topic's name. answer: makes a partition's row of (request, topic's name, its row there).
+        field: the name of the field with a topic's name. answer: returns a partition's row from the request, the
+        topic's name and the partition's row in the request.
         """
         return {
             "topics": [
@@ -368,5 +369,5 @@ Handler = Callable[[Request], Outcome]
 
 
 def index_of(row: dict[str, Any]) -> int:
-    """Return a partition's index, under whichever name the API has it."""
+    """Return a partition's index in a row of any API, -1 if it has none."""
     return next((int(row[name]) for name in INDEX_FIELDS if name in row), -1)

@@ -1,4 +1,4 @@
-"""Configs of resources other than topics and brokers: groups, subscriptions to client metrics, loggers of a broker."""
+"""Configs of groups, of subscriptions to client metrics, and of a broker's loggers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.schemas.field_codes import ConfigResource
 
 LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
 ROOT = "root"
-# As in the log4j2.yaml that Kafka comes with.
+# The loggers in Kafka's log4j2.yaml.
 LOGGER_NAMES = (
     "kafka",
     "kafka.authorizer.logger",
@@ -42,14 +42,14 @@ MATCHES = frozenset(
 
 
 def share_reset(text: str) -> str:
-    """Parse where a share group begins. Raises ValueError if it is none of Kafka's ways."""
+    """Check share.auto.offset.reset. Raises ValueError for an invalid value."""
     if text not in ("earliest", "latest") and reset_duration(text) is None:
         raise ValueError("earliest, latest or by_duration:PnDTnHnMn.nS expected")
     return text
 
 
 def reset_duration(text: str) -> int | None:
-    """Return the ms of `by_duration:PnDTnHnMn.nS`, as Java's Duration reads it; None for other texts and negative
+    """Return the ms of `by_duration:PnDTnHnMn.nS`, parsed like Java's Duration; None for other texts and negative
     durations.
     """
     found = DURATION.fullmatch(text)
@@ -62,7 +62,7 @@ def reset_duration(text: str) -> int | None:
 
 
 def of_group(name: str, kind: ConfigType, broker_name: str = "") -> Config:
-    """Make a config of groups, which follows the broker's `group.NAME` where there is one."""
+    """Make a config of groups, whose default is the broker config `group.NAME` (or `broker_name`) if there is one."""
     followed = broker_name or f"group.{name}"
     default = BROKER[followed].default if followed in BROKER else ""
     return Config(name, default, kind, followed if followed in BROKER else "")
@@ -98,7 +98,7 @@ TABLES: Mapping[int, Mapping[str, Config]] = {ConfigResource.GROUP: GROUP, Confi
 
 
 def check_group(configs: Configs, name: str, text: str) -> None:
-    """Check a group's configs: known names, and values in the range that the broker's configs allow.
+    """Check a config of a group: its name and value, and the limits in the broker's configs.
 
     Raises RefusedError.
     """
@@ -116,7 +116,7 @@ def check_group(configs: Configs, name: str, text: str) -> None:
 
 
 def check_metrics(name: str, text: str) -> None:
-    """Check the configs of a subscription to client metrics (KIP-714). Raises RefusedError."""
+    """Check a config of a subscription to client metrics (KIP-714). Raises RefusedError."""
     if name not in METRICS:
         raise RefusedError("INVALID_REQUEST", f"Unknown client metrics configuration: {name}")
     if name == "interval.ms":
@@ -130,7 +130,7 @@ def check_metrics(name: str, text: str) -> None:
 
 
 def check_logger(name: str, text: str | None) -> None:
-    """Check the names of a logger and its level. Raises RefusedError."""
+    """Check the name of a logger and its new level, None for the root's. Raises RefusedError."""
     if name not in LOGGER_NAMES:
         raise RefusedError("INVALID_CONFIG", f"Logger {name} does not exist!")
     if text is None and name == ROOT:

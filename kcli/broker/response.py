@@ -1,4 +1,4 @@
-"""Results of a handler: a value for the codec, or an encoded body with records from files in it."""
+"""Results of a handler: a response's body as a value for the codec, or encoded, with records from files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 
 class Lazy(Protocol):
-    """Bytes made while they are sent: a slice of a file, or its converted form."""
+    """Bytes that are read or converted while they are sent, such as a slice of a file."""
 
     @property
     def size(self) -> int:
-        """The number of bytes that it yields in all."""
+        """The number of all bytes."""
         ...
 
     def __iter__(self) -> Iterator[bytes]: ...
@@ -21,13 +21,11 @@ Piece = bytes | Lazy
 
 
 class HangUpError(Exception):
-    """The broker closes the connection and sends no response; the text says why."""
+    """The broker closes the connection without a response. The text is the reason."""
 
 
 class EncodedBody:
-    """The body of a response in pieces, to be sent one after the other. value: the body before encoding, for the
-    journal.
-    """
+    """The encoded body of a response in pieces. value: the body before encoding, for the journal."""
 
     __slots__ = ("pieces", "value")
 
@@ -35,6 +33,6 @@ class EncodedBody:
         self.pieces, self.value = pieces, value
 
 
-# The body as a value or in pieces; None: there is no response (Produce with acks=0).
+# The body as a value or in pieces; None if there is no response (Produce with acks 0).
 Answer = dict[str, Any] | EncodedBody | None
 Outcome = Answer | Awaitable[Answer]

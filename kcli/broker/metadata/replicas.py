@@ -94,7 +94,7 @@ def retain(log: Log, configs: TopicConfigs, now: int) -> bool:
     """Delete segments that are too old or too many, from the oldest on (Kafka's UnifiedLog.deleteOldSegments). Returns
     whether any went.
 
-    The active one goes, too, with all its records; a new one begins at the log's end then.
+    The active segment is deleted, too, if all its records are beyond; then a new one begins at the log's end. now: ms.
     """
     if not configs.deletes:
         return False

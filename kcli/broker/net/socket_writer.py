@@ -1,8 +1,7 @@
-"""Writes large responses, bytes and slices of files, straight to the socket, as fast as it accepts them.
+"""Writes large responses, of bytes and slices of files, directly to the socket, as fast as it accepts them.
 
-The event loop's transport buffers unsent bytes, and its own sendfile costs 0.2 ms for each slice; a response to a
-consumer has dozens of them. So each slice is one system call on the socket; the loop only reports when a full socket
-has room again.
+The event loop's transport would buffer unsent bytes, and its sendfile costs 0.2 ms for each of the dozens of slices in
+a Fetch response. Here each slice is one system call, and the event loop only reports when a full socket has room again.
 """
 
 from __future__ import annotations
@@ -15,35 +14,35 @@ from collections.abc import Sequence
 from kcli.broker.response import HangUpError, Piece
 from kcli.broker.storage.segment import Slice
 
-# Other connections have their turn after so many bytes, even where the client takes more at once.
+# Bytes after which other connections get their turn, even if the socket accepts more.
 SHARE = 8 << 20
-# As many buffers as one system call takes.
+# The most buffers in one system call.
 MOST_PARTS = 64
-# Slices from here on go from the file to the socket by the kernel (sendfile).
+# Bytes. Slices from this size on are sent by sendfile.
 DIRECT = 64 * 1024
 MORE = getattr(socket, "MSG_MORE", 0)
 
 
 class Outlet:
-    """The sending side of a connected socket, beside a transport that has nothing to send at that time."""
+    """The sending side of a connected socket, used while the socket's transport has nothing to send."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
         self.loop = loop
-        # The loop watches a descriptor for one user only: this is a second one of the same socket.
+        # The event loop watches a descriptor for only one user, so that this is a duplicate.
         self._socket = socket.socket(fileno=os.dup(number))
         self._socket.setblocking(False)
         self._room: asyncio.Future[None] | None = None
         self._sent = 0
 
     def close(self) -> None:
-        """Close the socket; a waiting write gets a ConnectionError."""
+        """Close the duplicate; a waiting write raises ConnectionError."""
         if self._room is not None and not self._room.done():
             self._room.set_exception(ConnectionAbortedError())
         self._forget_room()
         self._socket.close()
 
     async def send(self, parts: Sequence[bytes], *, more: bool = False) -> None:
-        """Send all parts. more: further bytes follow, which can share a packet. Raises ConnectionError if either side
+        """Send all parts. more: more bytes follow, which can share a packet. Raises ConnectionError if either side
         closed the connection.
         """
         views = [memoryview(part) for part in parts if part]
@@ -61,8 +60,8 @@ class Outlet:
                 views[0] = views[0][done:]
 
     async def send_file(self, piece: Slice) -> int:
-        """Send a slice; return how many bytes: fewer only where the file ends. Raises ConnectionError as `send`;
-        OSError if the system can't send such files.
+        """Send a slice; return the number of sent bytes, which is smaller only if the file ends early. Raises
+        ConnectionError like `send`, and OSError if the system can't send such files.
         """
         sent, number = 0, piece.file.fileno()
         while sent < piece.size:
@@ -109,9 +108,9 @@ class Outlet:
 
 
 async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
-    """Send adjacent bytes in one go, long slices by the kernel, other pieces a chunk at a time.
+    """Send pieces: adjacent bytes in one system call, long slices by sendfile, others chunk by chunk.
 
-    Raises ConnectionError if the client is gone, HangUpError if a file is shorter than it was.
+    Raises ConnectionError if the connection was closed, and HangUpError if a file has become shorter.
     """
     ready: list[bytes] = []
     for each in pieces:
@@ -124,15 +123,15 @@ async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
             if await send_file(outlet, each):
                 continue
         for chunk in each:
-            # The last chunk is sent without MORE: only that flushes the bytes that the system holds back.
+            # The last chunk is sent without MORE, because the system holds bytes back until then.
             await outlet.send(ready, more=True)
             ready = [chunk]
     await outlet.send(ready)
 
 
 async def send_file(outlet: Outlet, piece: Slice) -> bool:
-    """Send a slice, and return whether the system can send from such a file. Raises HangUpError if it is shorter than
-    it was.
+    """Send a slice by sendfile; return False if the system can't send from such a file. Raises HangUpError if the file
+    has become shorter.
     """
     try:
         sent = await outlet.send_file(piece)

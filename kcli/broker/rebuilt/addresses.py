@@ -1,4 +1,6 @@
-"""The addresses of the brokers in a capture: from metadata, coordinators, hints and registrations."""
+"""The addresses of the brokers in a capture, from responses with metadata, coordinators and leaders, and from broker
+registrations.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Addresses:
         return api_key in ROWS
 
     def take(self, api_key: int, request: Message, response: Message) -> None:
-        """Add the addresses of an exchange."""
+        """Add the addresses in an exchange."""
         for node, host, port in ROWS[api_key](request, response) if api_key in ROWS else ():
             if node < 0:
                 continue
@@ -35,16 +37,18 @@ class Addresses:
             self._by_port.setdefault(port, set()).add(node)
 
     def node(self, server: str) -> int | None:
-        """Return the broker at "address:port". If brokers are listed by name: the only broker with that port."""
+        """Return the id of the broker at "address:port", else of the only broker with that port (brokers may be listed
+        by host name); None if it is unknown.
+        """
         if server in self._by_address:
             return self._by_address[server]
         same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)
         return next(iter(same)) if len(same) == 1 else None
 
     def assign(self, servers: Iterable[str]) -> None:
-        """Give a node id to each of these addresses that no node is known to have; where one node is known, it is its.
+        """Assign new node ids to those of these addresses that belong to no known node, unless there is only one node.
 
-        Two addresses that nothing connects are two brokers, each with sessions of its own.
+        Unknown addresses count as different brokers, each with sessions of its own.
         """
         unknown = sorted(server for server in set(servers) if self.node(server) is None)
         if len(self.nodes) == 1 or (not self.nodes and len(unknown) == 1):

@@ -1,14 +1,13 @@
-"""A rebuilt broker on the captured clock: the state of each partition at every moment of the capture.
+"""A rebuilt broker by the time of the capture: each partition has the state of the captured one at that time.
 
-A fetch waits until its captured answer is due (`release`). Then the broker gets the state in which the captured one
-made that answer, and looks up, limits and encodes like at any other time. Its state is:
+A fetch waits until its captured response is due (`release`). Then the broker is set to the state in which the captured
+broker made that response, and reads, limits and encodes as always. The state is:
 
-* how far each log went, for consumers and for followers, and where it began: as in that answer;
-* the leader epoch that the node knew, and so the leader, as far as the answer shows them (`captured_partition`);
-* partitions that an answer in a session leaves out are unchanged since the last report to the fetcher. This is set only
-  when the broker looks at such a partition, so that a fetch costs no more than the partitions it looks at;
-* the time, by which sessions get old, and the id that the next session gets, where one is granted
-  (`captured_sessions`).
+* the start and the ends of each log, for consumers and for followers, as in the response;
+* the leader epoch and the leader that the node knew, as far as the response shows them (`captured_partition`);
+* partitions that a response in a session leaves out are unchanged since the last response with them. They are set only
+  when the broker reads such a partition, so that a fetch costs no more than the partitions that it reads;
+* the time, which decides the age of sessions, and the id of the next session if one is granted (`captured_sessions`).
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from kcli.sessions.trace import Captured, Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
 
-# The version of Fetch that came with KIP-283, by which the size of converted records is known before.
+# The Fetch version of KIP-283. From it on the size of converted records is known before they are converted.
 LAZY_SINCE = 8
 
 
 class FetcherState:
-    """One fetcher: its request for each partition, and the state of each that was reported to it.
+    """A fetcher. asked: its latest request by partition; known: the state of each partition that was reported to it;
 
-    refused: partitions that the last answer had an error for
+    refused: partitions with an error in the last response.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,7 @@ class FetcherState:
 
 
 class CapturedState:
-    """The brokers of a capture, as a replay asks them (`kcli.replay.sessions.conducting.CapturedBrokers`)."""
+    """The brokers of a capture for a replay (`kcli.replay.sessions.conducting.CapturedBrokers`)."""
 
     def __init__(self, broker: Broker, history: CaptureHistory) -> None:
         self.broker, self.history = broker, history
@@ -67,7 +66,7 @@ class CapturedState:
     # --- asked by the broker
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """Return the event that the current fetch waits for; None for one that was not announced."""
+        """Return the future that the current fetch waits for; None for a fetch that was not announced by `expect`."""
         begun, self._begun = self._begun, None
         if begun is None:
             return None
@@ -78,7 +77,7 @@ class CapturedState:
     # --- asked by a replay
 
     def rewind(self) -> None:
-        """Start over: every partition as the capture left it, no sessions, nothing reported to fetchers."""
+        """Reset everything: partitions to the capture's end, no sessions, nothing reported to fetchers."""
         for partition, state in self._final.items():
             self._set(partition, state)
         self.sessions.rewind()
@@ -86,12 +85,12 @@ class CapturedState:
         self.fetchers.clear()
 
     def node(self, captured: Captured) -> int | None:
-        """Return the node id that a captured fetch went to; None where the capture does not show it."""
+        """Return the id of the node that got a captured fetch; None if the capture does not show it."""
         ids = self.broker.node_ids
         return ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
-        """Set up a session that began before the capture. Returns where it stood in each partition.
+        """Set up a session that began before the capture. Returns its positions by partition.
 
         steps: the session's fetches, in order; keys: its partitions.
         """
@@ -118,15 +117,19 @@ class CapturedState:
         return made
 
     def arrival(self, captured: Captured) -> int:
-        """Return when the broker took a request in (ns): its time in the capture, or later, as its response shows."""
+        """Return when the broker processed a request (ns): its time in the capture, or later if the response shows
+        so.
+        """
         return self.sessions.arrival(captured)
 
     def departure(self, captured: Captured) -> int:
-        """Return when the broker made a response (ns): its time in the capture, or earlier, as other responses show."""
+        """Return when the broker made a response (ns): its time in the capture, or earlier if other responses show
+        so.
+        """
         return self.sessions.departure(captured)
 
     def key(self, captured: Key) -> Key:
-        """Return a captured partition as the brokers name it."""
+        """Return the key of a captured partition in this broker."""
         return self.sessions.key(captured)
 
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
@@ -135,10 +138,10 @@ class CapturedState:
         self.sessions.begin(label, steps)
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
-        """Return why the capture leaves the answer to a fetch unknown; "" if it does not.
+        """Return why the capture does not determine the response to a fetch; "" if it does.
 
-        partitions: names ("topic[0]") of partitions in question; empty: those of its session. Call it in
-        the order of the capture.
+        partitions: names ("topic[0]") of the partitions in question, empty for the question whether it has a session.
+        Call it in the order of the capture.
         """
         if not partitions:
             return self.sessions.unknown(captured)
@@ -151,7 +154,7 @@ class CapturedState:
         return "records that no answer has" if captured_key(captured) in self._lacking else ""
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
-        """Announce the next fetch; `begun` is called when it has arrived."""
+        """Announce the next fetch; `begun` is called when the fetch has arrived."""
         self._tick(captured.ns)
         fetcher = self._fetcher(label)
         if captured.session_epoch <= FULL_EPOCH:
@@ -163,7 +166,7 @@ class CapturedState:
             self.sessions.resume(label, captured, partial(self._ends, fetcher), self.ns // 1_000_000)
 
     def release(self, label: str, captured: Captured) -> None:
-        """Open the gate of a fetch: it is answered now, with the state at its captured response."""
+        """Let the broker answer a fetch now, with the state at its captured response."""
         self._begun = None
         self._tick(captured.response_ns or captured.ns)
         fetcher = self._fetcher(label)
@@ -177,7 +180,7 @@ class CapturedState:
                 continue
             asked, span = fetcher.asked.get(key, Fetched()), spans.get(key)
             if span is not None and asked.offset >= 0:
-                # The records begin after the requested offset: there are none between.
+                # The records begin after the requested offset, so that there are none between.
                 partition.unseen.remove(asked.offset, span.first)
             used += reported[4]
             if span is not None and used < captured.max_bytes and ends_early(captured, reported, asked, span):
@@ -199,15 +202,17 @@ class CapturedState:
     # --- states
 
     def _is_converted(self, captured: Captured) -> bool:
-        """Return whether a broker before KIP-283 converted records for this fetch: its codecs made up their size."""
+        """Return whether a broker before KIP-283 converted records for this fetch, so that its own compression decided
+        their size.
+        """
         if not 0 <= self.history.sessions.newest_fetch < LAZY_SINCE:
             return False
         newest = newest_magic(captured.version)
         return any(magic > newest for key, _ in captured.reported for magic, _ in self.history.find(key).batches)
 
     def _first_offsets(self, steps: Sequence[Captured]) -> dict[Key, int]:
-        """Return a fetcher's position in each partition before the capture began: the begin of the first records it got
-        before it named a position itself.
+        """Return a fetcher's position in each partition before the capture: the first offset of the first records that
+        it got before it sent a position itself.
         """
         made: dict[Key, int] = {}
         asked: set[Key] = set()
@@ -219,7 +224,7 @@ class CapturedState:
         return made
 
     def _move(self, captured: Captured, fetcher: FetcherState) -> None:
-        """Note the offsets in a request: without an error, the logs reach that far."""
+        """Apply the offsets in a request: if there is no error, the logs reach at least to them."""
         if captured.error:
             return
         refused = {key for key, reported in captured.reported if reported[0]}
@@ -233,7 +238,7 @@ class CapturedState:
         return self.fetchers.setdefault(label, FetcherState())
 
     def _restore(self, fetcher: FetcherState, partition: Partition) -> None:
-        """Bring a partition into the state that a fetcher knows."""
+        """Set a partition to the state that a fetcher knows."""
         state = fetcher.known.get(partition)
         if state is not None:
             self._set(partition, state)
@@ -253,19 +258,19 @@ class CapturedState:
         self.ns = max(self.ns, ns)
 
     def _cache(self, captured: Captured) -> FetchSessionCache | None:
-        """Return the sessions of the node that this fetch goes to."""
+        """Return the session cache of the node that gets this fetch; None if the node is unknown."""
         node = self.sessions.node(captured)
         return node.sessions.cache if node is not None else None
 
     def _ends(self, fetcher: FetcherState) -> dict[Key, int]:
-        """Return where each log that a fetcher knows ends, as far as it knows."""
+        """Return the end offsets of logs that a fetcher knows."""
         states = {key: fetcher.known.get(found) for key in fetcher.asked if (found := self._partition(key)) is not None}
         return {key: max(state.shown.end, 0) for key, state in states.items() if state is not None}
 
 
 def ends_early(captured: Captured, reported: Reported, asked: Fetched, span: Span) -> bool:
-    """Return whether a segment ended where the records end: there was more to read, and room for it in
-    this partition.
+    """Return whether a segment ended where the records end, because there was more to read, and room for it in the
+    partition's limit.
     """
     _, high, stable, _, size, *_ = reported
     if captured.replica_id >= 0 or size >= asked.most:

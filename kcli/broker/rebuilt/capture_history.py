@@ -1,9 +1,9 @@
-"""A cluster as a capture shows it: its topics, leaders and, as far as they were seen, records.
+"""The topics, leaders and records of a cluster, as far as a capture shows them.
 
-Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
-Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
-and from Produce requests with their offsets from the response; the ends of a log from watermarks and ListOffsets.
-Batches wait in a temporary file (`captured_topics`).
+Topic names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses
+to Fetch and Produce (KIP-951). Record batches come from Fetch responses, with their offsets and as they were stored,
+and from Produce requests, with the offsets in the response. The ends of logs come from high watermarks and ListOffsets.
+Batches are kept in a temporary file (`captured_topics`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ NEWEST = 1 << 15
 
 
 class CaptureHistory:
-    """addresses: the brokers seen, and where they listen; sessions: the fetch sessions; spans: of the answers to
-    fetches, by partition as they name it; former: ids of topics that were deleted and made again."""
+    """The history. addresses: of the brokers; sessions: the fetch sessions; spans: offsets of the records in each Fetch
+    response, by the partition's key there; former: ids of topics that were deleted and created again."""
 
     def __init__(self) -> None:
         self.addresses = Addresses()
@@ -56,7 +56,9 @@ class CaptureHistory:
 
     @classmethod
     def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> CaptureHistory:
-        """Build the history from the items of `Capture.items`. problem: takes the error that ends them early."""
+        """Build the history from `Capture.items`. problem: called with the error that ends them early.
+        Raises InputError without `problem`.
+        """
         made = cls()
         try:
             for item in exchanges:
@@ -74,7 +76,7 @@ class CaptureHistory:
         return made
 
     def add(self, item: Exchange) -> None:
-        """Take in what an exchange says; nothing where it was not answered, or can't be read."""
+        """Add the facts of an exchange, if it has a request and a response that can be decoded."""
         if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, API_VERSIONS, *TAKE):
             return
         if item.request is None or item.response is None:
@@ -88,7 +90,7 @@ class CaptureHistory:
             self.take_spans(item.response, exchange_key(item))
 
     def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
-        """Return the topic of a message's row, by id or by name."""
+        """Return the topic of a row in a message, by id or by name; None for the metadata log."""
         topic_id = row.get("topicId", ZERO_UUID)
         key = topic_id if topic_id != ZERO_UUID else row.get("topic") or row.get("name") or ""
         if not key or key in RAFT_TOPICS:
@@ -101,13 +103,13 @@ class CaptureHistory:
     def rows_of(
         self, topics: Iterable[Mapping[str, Any]], field: str = "partitions"
     ) -> Iterator[tuple[SeenTopic, Mapping[str, Any], Mapping[str, Any]]]:
-        """Yield the rows of partitions of a message's topics: the topic seen, its row, the partition's row."""
+        """Yield (topic, its row, a partition's row) for each partition in a message. field: that of the partitions."""
         for row in topics:
             if (seen := self.topic(row)) is not None:
                 yield from ((seen, row, each) for each in row[field])
 
     def settle(self) -> None:
-        """Merge the parts of a topic seen by its id and by its name; an id without a name is used as the name."""
+        """Merge what was seen of topics by id and by name. A topic whose name is unknown keeps its id as its name."""
         for topic_id, name in self.names.items():
             if topic_id in self.former:
                 continue
@@ -121,8 +123,8 @@ class CaptureHistory:
         self.sessions.settle(self.addresses)
 
     def name(self, topic_id: str, name: str) -> None:
-        """Name a topic id. A topic of another id with this name was deleted before; the parts seen by name belong to
-        that one.
+        """Assign a name to a topic id. If another id had this name, that topic was deleted before, and everything seen
+        by name until now belongs to it.
         """
         if topic_id in self.names:
             return
@@ -134,13 +136,13 @@ class CaptureHistory:
         self.names[topic_id], self._current[name] = name, topic_id
 
     def find(self, key: Key) -> SeenPartition:
-        """Return a partition by its topic's name or id; an unknown one is empty."""
+        """Return a partition by its topic's name or id; an empty one if it is unknown."""
         topic = self.topics.get(key[0] if key[0] in self.former else self.names.get(key[0], key[0]))
         return topic.partitions.get(key[1]) or SeenPartition() if topic is not None else SeenPartition()
 
     def uncertain(self) -> list[str]:
-        """Return partitions ("topic[0]") with records that were captured in an old magic only, and can be stored in a
-        newer.
+        """Return the partitions ("topic[0]") with records that were captured only in an old magic, and may be stored in
+        a newer one.
         """
         return sorted(
             f"{topic.name}[{index}]"
@@ -156,7 +158,7 @@ class CaptureHistory:
     # --- one method for each kind of exchange
 
     def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Learn names, ids, leaders and replicas from Metadata and DescribeTopicPartitions."""
+        """Add names, ids, leaders and replicas from Metadata and DescribeTopicPartitions."""
         for row in response["topics"]:
             topic_id = row.get("topicId", ZERO_UUID)
             if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
@@ -171,13 +173,13 @@ class CaptureHistory:
                 partition.replicas = tuple(each.get("replicaNodes") or partition.replicas)
 
     def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Learn ids of new topics from CreateTopics."""
+        """Add the ids of new topics from CreateTopics."""
         for row in response["topics"]:
             if not row["errorCode"] and row.get("topicId", ZERO_UUID) not in (ZERO_UUID, *RAFT_TOPICS):
                 self.name(row["topicId"], row["name"])
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
-        """Take batches, log ends, and leaders where the response has them, from a Fetch."""
+        """Add batches, ends of logs, and leaders from a Fetch."""
         refused = {
             (topic_of(row), each["partitionIndex"])
             for row in response["responses"]
@@ -197,7 +199,7 @@ class CaptureHistory:
                 self.take_fetched(partition, each, version)
 
     def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any], version: int) -> None:
-        """Learn from a partition's row of a Fetch response without an error."""
+        """Add the facts of a partition's row without an error in a Fetch response."""
         partition.end = max(partition.end, row["highWatermark"])
         start = row.get("logStartOffset", -1)
         if start >= 0:
@@ -218,7 +220,7 @@ class CaptureHistory:
                 partition.cut[cut.base] = cut
 
     def take_spans(self, response: Mapping[str, Any], fetch: FetchKey) -> None:
-        """Note the offset ranges of the records of one response."""
+        """Keep the offset ranges of the records in a response."""
         spans = {
             (topic_of(row), each["partitionIndex"]): span
             for row in response["responses"]
@@ -229,7 +231,7 @@ class CaptureHistory:
             self.spans[fetch] = spans
 
     def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Add the batches of a Produce request; its response gives their offsets."""
+        """Add the batches of a Produce request, with the offsets in its response."""
         answers = {}
         for row in response["responses"]:
             for each in row["partitionResponses"]:
@@ -242,7 +244,7 @@ class CaptureHistory:
                 self.take_produced(partition, each["records"] or b"", answer)
 
     def take_produced(self, partition: SeenPartition, records: bytes, answer: Mapping[str, Any]) -> None:
-        """Take the batches of one partition, at the offset of its row of the response."""
+        """Add the batches of one partition of a Produce request, from the base offset in its row of the response on."""
         time = answer.get("logAppendTimeMs", -1)
         try:
             batches = read_incoming(records, LONGEST)
@@ -256,7 +258,7 @@ class CaptureHistory:
             offset += each.offsets
 
     def take_offsets(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Learn first offsets and log ends from ListOffsets."""
+        """Add first offsets and ends of logs from ListOffsets."""
         asked = {
             (row["name"], each["partitionIndex"]): each["timestamp"]
             for row in request["topics"]
@@ -284,15 +286,15 @@ TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any
 
 
 def take_hint(partition: SeenPartition, row: Mapping[str, Any]) -> None:
-    """Learn the current leader, named along with an error (KIP-951)."""
+    """Add the current leader that a row has with an error (KIP-951)."""
     hint = row.get("currentLeader")
     if hint:
         partition.lead(hint["leaderEpoch"], hint["leaderId"])
 
 
 def certain_magic(version: int) -> int:
-    """Return the newest magic that a fetch of this version gets only if it is stored so: the newest one it knows may be
-    the result of down-conversion.
+    """Return the newest magic in which records are certainly stored if a Fetch of this version returns them so. Magic 2
+    is never converted to; the newest magic of an older version may be the result of down-conversion.
     """
     newest = newest_magic(version)
     return newest if newest == NEWEST_MAGIC else newest - 1

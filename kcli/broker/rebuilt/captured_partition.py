@@ -1,10 +1,12 @@
-"""The state of a partition in a captured node, as far as an answer to a fetch shows it.
+"""The state of a partition in a captured node, as far as a Fetch response shows it.
 
-* Who got records asked a leader, by the epoch that was named; FENCED_LEADER_EPOCH went to an older epoch than the
-  node's, UNKNOWN_LEADER_EPOCH to a newer. Epochs that the capture has no leader of lie next to the one that was named.
-* OFFSET_OUT_OF_RANGE went to an offset below the log's first or above its end: they lie next to it.
-* Other errors (a topic that the node does not know of yet, a client that may not read it, a log directory that failed)
-  come from what no capture shows: the node gives them for as long as it did.
+* A response with records came from the leader of the requested epoch. FENCED_LEADER_EPOCH means that the node knew a
+  newer epoch, UNKNOWN_LEADER_EPOCH an older one. If the capture has no leader of such an epoch, the next number is
+  assumed.
+* OFFSET_OUT_OF_RANGE means that the offset was below the log's start or above its end; the start or end is assumed to
+  be next to it.
+* The causes of other errors (an unknown topic, a missing permission, a failed log directory) are not in the capture.
+  The node returns these errors as long as the captured node did.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from kcli.sessions.trace import Reported
 
 OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 OF_EPOCHS = frozenset([FENCED, UNKNOWN_EPOCH, NOT_LEADER])
-# Other than any watermark: whatever comes next is news.
+# Different from any real offsets, so that the next response counts as a change.
 NOTHING_YET = VisibleOffsets(-1, -1, -1, -1)
 
 
 class PartitionState(NamedTuple):
-    """A partition as one node saw it. replicas: the nodes that hold one; refused: the error that each fetch gets."""
+    """The state of a partition in one node. replicas: node ids; refused: the error code of each fetch, 0 for none."""
 
     epoch: int
     leader: int
@@ -34,8 +36,8 @@ class PartitionState(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """A fetcher's request of a partition: its leader epoch (-1: none), offset (-1: unknown) and max
-    bytes (0: unknown).
+    """A fetcher's request for a partition: the leader epoch (-1 for none), the offset (-1 if unknown) and the max bytes
+    (0 if unknown).
     """
 
     epoch: int = -1
@@ -52,10 +54,10 @@ def state_behind(
     node: int | None,
     nodes: tuple[int, ...],
 ) -> PartitionState:
-    """Return the partition's state in the node (None: not shown) that gave this response.
+    """Return the partition's state in the node (None if unknown) that sent this response.
 
-    end: after the records of the response, -1 without any. before: the state that the fetcher knew. nodes: all nodes,
-    which may hold a replica where the capture does not show which do.
+    end: the offset after the records of the response, -1 without records. before: the state that the fetcher knew.
+    nodes: all node ids, the replicas if the capture does not show them.
     """
     error, high, stable, start = reported[:4]
     epoch = asked.epoch if asked.epoch >= 0 else before.epoch if before is not None else seen.epoch
@@ -76,7 +78,7 @@ def state_behind(
 
 
 def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionState:
-    """Return the state of a partition after a fetch that was not refused."""
+    """Return the state of a partition after a fetch without an error."""
     epoch = asked.epoch if asked.epoch >= 0 else state.epoch
     leader = state.leader if node is None else node
     shown = state.shown
@@ -86,8 +88,8 @@ def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionS
 
 
 def range_without(offset: int, shown: VisibleOffsets, seen: SeenPartition) -> VisibleOffsets:
-    """Return a log range that lacks this offset: it ends before or begins after, whichever fits what
-    else was captured.
+    """Return offsets of a log without this offset: the log ends before it or begins after it, by what else was
+    captured.
     """
     if offset > max(shown.end, 0) and offset >= seen.start:
         end = max(min(seen.end, offset - 1), 0)
@@ -97,8 +99,8 @@ def range_without(offset: int, shown: VisibleOffsets, seen: SeenPartition) -> Vi
 
 
 def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:
-    """Return the leader epoch that a node knew when it gave this error to a request with `asked`, and whether it held a
-    replica.
+    """Return the leader epoch that a node knew when it returned this error for the epoch `asked`, and whether the node
+    had a replica.
     """
     if error == FENCED:
         at = bisect_right(seen.epochs, asked)
@@ -106,5 +108,5 @@ def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) 
     if error == UNKNOWN_EPOCH:
         at = bisect_left(seen.epochs, asked)
         return seen.epochs[at - 1] if at else asked - 1, True
-    # A node that is to lead and does not, has not begun to; no replica looks at the epoch.
+    # A node that should lead this epoch has not begun to, so that it counts as one without a replica.
     return asked, not (error == NOT_LEADER and seen.leaders.get(asked) == node)

@@ -1,8 +1,8 @@
-"""The fetch sessions of captured brokers, in a replay of their capture.
+"""The fetch sessions of captured brokers in a replay of the capture.
 
-If the capture lacks the beginning or a part of a session, the session continues where the capture has it again: with
-the epoch in the request, and each partition from the first record of its next answer. Partitions from before are in the
-order in which they turn up.
+If the capture lacks the beginning or another part of a session, the session continues at the next captured fetch: with
+the epoch in that request, and with each partition's position at the first record of its next response. The partitions
+of the missing part are in the order in which later messages have them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 from kcli.topic_names import lawful_name
 
-# max.partition.fetch.bytes as clients have it by default.
+# The default of max.partition.fetch.bytes in clients.
 DEFAULT_BYTES = 1 << 20
 
 
 class CapturedSessions:
-    """older: ids of sessions of which the capture lacks the beginning or a part, or that a difference ended."""
+    """The sessions. older: ids of sessions whose beginning or another part the capture lacks."""
 
     def __init__(self, broker: Broker, history: CaptureHistory) -> None:
         self.broker, self.history = broker, history
         self.older: set[int] = set()
         self._steps: dict[str, Sequence[Captured]] = {}
-        # Session id -> partitions with an unknown position in it.
+        # Partitions with an unknown position, by session id.
         self._stale: dict[int, set[Key]] = {}
-        # Ids of sessions that the broker ended, and the captured one did not; shards of which more is not known.
+        # Ids of sessions that this broker ended and the captured one did not; (server, shard) with an unknown state.
         self._ended: set[int] = set()
         self._unclear: set[tuple[str, int]] = set()
         self._turns: dict[FetchKey, int] = {}
@@ -40,7 +40,7 @@ class CapturedSessions:
             self._turns |= each.turns
 
     def rewind(self) -> None:
-        """Start over, without sessions."""
+        """Remove all sessions."""
         for node in self.broker.nodes:
             node.evict_sessions()
         self._stale.clear()
@@ -48,18 +48,20 @@ class CapturedSessions:
         self._unclear.clear()
 
     def node(self, captured: Captured) -> Node | None:
-        """Return the node that a fetch went to; None where the capture does not show it."""
+        """Return the node that got a fetch; None if the capture does not show it."""
         ids = self.broker.node_ids
         number = ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
         return self.broker.node(number) if number is not None else None
 
     def key(self, captured: Key) -> Key:
-        """Return a captured partition as the brokers name it: a topic name that Kafka refuses is replaced here."""
+        """Return the key of a captured partition in this broker, where invalid topic names are replaced."""
         topic, index = captured
         return captured if topic in self.broker.topics.by_id else (lawful_name(topic), index)
 
     def arrival(self, captured: Captured) -> int:
-        """Return when the broker took a request in (ns): its time in the capture, or later, as its response shows."""
+        """Return when the broker processed a request (ns): its time in the capture, or later if the response shows
+        so.
+        """
         asked, answered = captured.ns, captured.response_ns or captured.ns
         if captured.error == ID_NOT_FOUND:
             return answered
@@ -69,7 +71,9 @@ class CapturedSessions:
         return capacity.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
 
     def departure(self, captured: Captured) -> int:
-        """Return when the broker made a response (ns): its time in the capture, or earlier, as other responses show."""
+        """Return when the broker made a response (ns): its time in the capture, or earlier if other responses show
+        so.
+        """
         answered = captured.response_ns or captured.ns
         capacity = self.history.sessions.by_server.get(captured.server)
         if capacity is None or not capacity.is_full or not captured.granted:
@@ -77,19 +81,19 @@ class CapturedSessions:
         return capacity.granted_at(captured_key(captured), answered)
 
     def foresee(self, captured: Captured) -> None:
-        """Prepare the session that this fetch can get: in the next shard, with the captured id."""
+        """Prepare the cache for the session that this fetch may get: the next shard, and the captured id."""
         node, turn = self.node(captured), self._turns.get(captured_key(captured))
         if node is not None and turn is not None:
             node.sessions.cache.foresee(turn, captured.granted)
 
     def begin(self, label: str, steps: Sequence[Captured]) -> None:
-        """Begin a fetcher with these fetches."""
+        """Set the captured fetches of a fetcher."""
         self._steps[label] = steps
 
     def resume(self, label: str, captured: Captured, ends: Callable[[], Mapping[Key, int]], now: int) -> None:
-        """Set up a session from a fetch where the capture lacks its earlier fetches.
+        """Set up the session of a fetch if the capture lacks earlier fetches of it.
 
-        ends: the fetcher's position in each partition where nothing else tells it. now: ms.
+        ends: returns the fetcher's positions by partition, for those without a better source. now: ms.
         """
         node, capacity = self.node(captured), self.history.sessions.by_server.get(captured.server)
         if node is None or capacity is None or captured.session_epoch <= FULL_EPOCH or captured.error:
@@ -111,10 +115,10 @@ class CapturedSessions:
             stale.difference_update(self.key(key) for key, _ in captured.asked)
 
     def settle(self, captured: Captured, firsts: Mapping[Key, int], gone: Iterable[Key]) -> None:
-        """Set an unknown position of a partition, before a response, to where its records begin.
+        """Set unknown positions of partitions to the first records of a response, before it is made.
 
-        gone: partitions with an error, which each response would repeat: a fetch missing from the capture has dropped
-        them.
+        gone: partitions that had an error and are not in this response. As errors are repeated in every response, a
+        fetch that the capture lacks has dropped them.
         """
         stale, node = self._stale.get(captured.session_id), self.node(captured)
         session = node.sessions.cache.get(captured.session_id) if stale is not None and node is not None else None
@@ -136,7 +140,7 @@ class CapturedSessions:
         return bool(captured.session_id) and captured.session_id in self.older
 
     def unknown(self, captured: Captured) -> str:
-        """Return why the capture does not tell whether a fetch has a session; "" where it does."""
+        """Return why the capture does not show whether a fetch has a session; "" if it does."""
         capacity = self.history.sessions.by_server.get(captured.server)
         if capacity is None or not capacity.is_full:
             return ""
@@ -152,7 +156,7 @@ class CapturedSessions:
         return reason
 
     def _adopt(self, label: str, captured: Captured, node: Node, ends: Mapping[Key, int], now: int) -> None:
-        """Take in a session that was there before its first fetch in the capture."""
+        """Add a session that began before its first fetch in the capture."""
         positions = dict.fromkeys(map(self.key, self._members(label, captured)))
         most = self._most(captured)
         request = FetchRequest(
@@ -176,7 +180,7 @@ class CapturedSessions:
                 session.put(self.key(key), cached.position._replace(fetch_offset=end))
 
     def _members(self, label: str, captured: Captured) -> Iterable[Key]:
-        """Return the partitions that were in a session before this fetch: those in it that no request adds."""
+        """Yield the partitions that were in a session before this fetch, as no captured request adds them."""
         added: set[Key] = set()
         for each in self._steps.get(label, ()):
             if each.ns < captured.ns or each.session_id != captured.session_id or each.session_epoch <= FULL_EPOCH:
@@ -189,11 +193,11 @@ class CapturedSessions:
                 yield from (key for key, _ in each.asked if key not in reported)
 
     def _most(self, captured: Captured) -> int:
-        """Return max.partition.fetch.bytes of the client, as far as its other fetches show it."""
+        """Return max.partition.fetch.bytes of the client by its other fetches, else the default."""
         same = (each for steps in self._steps.values() for each in steps if each.client_id == captured.client_id)
         return next((asked[2] for each in same for _, asked in each.asked), DEFAULT_BYTES)
 
 
 def captured_key(captured: Captured) -> FetchKey:
-    """Return the key of a fetch."""
+    """Return the FetchKey of a captured fetch."""
     return FetchKey(captured.connection, captured.correlation_id, captured.ns)

@@ -1,4 +1,4 @@
-"""The topics that a capture shows, and the record batches seen in it, which wait in a temporary file."""
+"""The topics in a capture, and their record batches, which are kept in a temporary file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcli.temporary import temporary_file
 
 
 class SpooledBatch(NamedTuple):
-    """A batch in the temporary file. first, last: its offsets; certain: this is how it was stored."""
+    """A batch in the temporary file. first, last: its offsets; certain: it was certainly stored in this magic."""
 
     first: int
     last: int
@@ -27,11 +27,11 @@ class SpooledBatch(NamedTuple):
 
 @dataclass
 class SeenPartition:
-    """start, end: the offsets the log is known to have in the end; earliest: its first start.
+    """A partition in a capture. start, end: of the log at the capture's end; earliest: the first known start.
 
-    leaders: by leader epoch; epochs: these, rising; replicas: nodes that hold it, as far as is known; batches: by magic
-    and last offset; cut: batches of which only the beginning was seen, by first offset; holes: offsets without records,
-    (first, end) between two batches of one answer
+    leaders: by leader epoch; epochs: the leader epochs, ascending; replicas: the last known ones; batches: by (magic,
+    last offset); cut: batches of which only the beginning was captured, by first offset; holes: ranges (first, end)
+    without records between two batches of one response.
     """
 
     start: int = 0
@@ -49,29 +49,29 @@ class SeenPartition:
 
     @property
     def first_epoch(self) -> int:
-        """The first leader epoch, 0 where the capture shows none."""
+        """The first leader epoch, 0 if the capture shows none."""
         return self.epochs[0] if self.epochs else 0
 
     @property
     def epoch(self) -> int:
-        """The last leader epoch."""
+        """The last leader epoch, 0 if the capture shows none."""
         return self.epochs[-1] if self.epochs else 0
 
     @property
     def leader(self) -> int:
-        """The node that leads in the end, -1 where the capture does not show it."""
+        """The last leader's node id, -1 if the capture does not show it."""
         return self.leaders.get(self.epoch, -1)
 
     def lead(self, epoch: int, node: int) -> None:
-        """Note that a node leads from this epoch on."""
+        """Set the leader of an epoch."""
         if node >= 0 and epoch >= 0:
             if epoch not in self.leaders:
                 insort(self.epochs, epoch)
             self.leaders[epoch] = node
 
     def in_order(self) -> Iterator[SpooledBatch]:
-        """Yield the batches that make up the log. Of the same records in several forms (down-converted, or one by one),
-        the form that is certain counts, else the newest magic.
+        """Yield the batches of the log in order of offsets. If the same records were captured in several forms (some of
+        them down-converted), the certain form is chosen, else the newest magic.
         """
         chosen: list[SpooledBatch] = []
         for each in sorted(self.batches.values(), key=lambda one: (not one.certain, -one.magic, one.first)):
@@ -83,26 +83,26 @@ class SeenPartition:
 
 @dataclass
 class SeenTopic:
-    """A topic of the capture, by name or, as long as none is known, by id."""
+    """A topic in the capture. name: its id as long as the name is unknown."""
 
     name: str
     topic_id: str | None = None
     partitions: dict[int, SeenPartition] = field(default_factory=dict)
 
     def partition(self, index: int) -> SeenPartition:
-        """Return the partition of this index; make an empty one if it is new."""
+        """Return the partition with this index; add an empty one if it is new."""
         return self.partitions.setdefault(index, SeenPartition())
 
 
 class BatchSpool:
-    """Batches in a temporary file: memory holds their places only."""
+    """A temporary file of batches, so that only their positions are in memory."""
 
     def __init__(self) -> None:
         self._file = temporary_file()  # closed by `close`
         self._size = 0
 
     def keep(self, partition: SeenPartition, batches: Iterable[tuple[Incoming, bytes]], certain: int = -1) -> None:
-        """Add batches to a partition; certain: the newest magic of which it is certain that they were stored in it."""
+        """Add batches to a partition. certain: batches up to this magic were certainly stored in it."""
         for each, data in batches:
             first, last = offsets_of(each, data)
             if not 0 <= first <= last < LAST_END:
@@ -121,12 +121,12 @@ class BatchSpool:
         return self._file.read(each.size)
 
     def close(self) -> None:
-        """Delete the file."""
+        """Close the file, which deletes it."""
         self._file.close()
 
 
 def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
-    """Return the first and the last offset of a batch, or of the messages in a wrapper."""
+    """Return the first and the last offset of a batch, or of the messages in a compressed wrapper (magic 0 and 1)."""
     head, last = each.head, int.from_bytes(data[:8], "big")
     if head.magic == 2:
         return last, last + head.last_offset - head.base_offset
@@ -143,7 +143,7 @@ def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
 
 
 def merge(into: SeenTopic, other: SeenTopic) -> None:
-    """Add the parts of a topic seen under another name."""
+    """Add everything that was captured of a topic under another name."""
     for index, each in other.partitions.items():
         known = into.partition(index)
         known.start, known.end = max(known.start, each.start), max(known.end, each.end)

@@ -1,8 +1,8 @@
-"""A broker rebuilt from a capture: the topics, ids, leaders and records that were seen in it, at their offsets.
+"""A broker rebuilt from a capture: with its topics, ids, leaders, and records at their offsets.
 
-Offsets without captured records become batches without records, as compaction leaves them. A topic with a name that
-Kafka would refuse gets a valid one. A staged broker goes through the capture once more with the clients that fetch from
-it (`capture_clock`); otherwise its state is that of the captured brokers at the end.
+Offsets without captured records become empty batches, as after compaction. A topic with an invalid name gets a valid
+one. A staged broker replays the capture's states for the clients that fetch from it (`capture_clock`); otherwise its
+state is that at the end of the capture.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from kcli.sessions.comparison import shown
 from kcli.topic_names import lawful_name, name_fault, renaming
 
 WIDEST = 1 << 30
-# From here on a gap is left between two segments, but for its end.
+# Offsets. A larger gap is left between two segments, except for its end.
 HUGE = 4 * WIDEST
 # The most partitions that are added below captured ones, in all topics together.
 MOST_UNSEEN = 20_000
-# Bytes of batches of which only the beginning was seen.
+# The most bytes of batches of which only the beginning was captured.
 MOST_MADE_UP = 64 << 20
 SLOTS = "max.incremental.fetch.session.cache.slots"
 
@@ -49,11 +49,11 @@ def rebuild(
     problem: Callable[[InputError], None] | None = None,
     **options: Any,
 ) -> RebuiltBroker:
-    """Build the broker (not started yet) of the capture in these files; options: as Broker takes them.
+    """Build a broker, not started yet, from the capture in these files. options: of `Broker`.
 
-    memory: most bytes held of captured connections. key_logs: secrets of TLS connections, as `read_capture` takes them.
-    problem: gets the errors of files that can be read in part. Raises InputError for a file that is no capture, or
-    without `problem` for a damaged one.
+    memory: the most bytes to hold of captured connections. key_logs: files with secrets of TLS connections, as in
+    `read_capture`. problem: called with the error of a damaged file. Raises InputError for a file that is no capture,
+    and without `problem` for a damaged one.
     """
     capture = read_capture(paths, ports=ports, dialect=dialect, memory=memory, key_logs=key_logs)
     history = CaptureHistory.of(capture.items(), problem)
@@ -65,7 +65,7 @@ def rebuild(
 
 
 class RebuiltBroker(Broker):
-    """A broker that begins with a capture's history. staged: fetches are answered by the captured clock."""
+    """A broker that starts with a capture's topics. staged: fetches are answered by the states during the capture."""
 
     def __init__(self, history: CaptureHistory, *, staged: bool = False, **options: Any) -> None:
         config = dict(options.pop("config", None) or {})
@@ -118,7 +118,7 @@ class RebuiltBroker(Broker):
             self._fill(partition, each)
 
     def _count(self, seen: SeenTopic) -> int:
-        """Return how many partitions a topic has: up to the highest index seen, as far as that is likely."""
+        """Return a topic's partition count by the highest captured index, unless that leaves too many unseen ones."""
         likely = [index for index in seen.partitions if 0 <= index < len(seen.partitions) + self._unseen]
         count = max(likely, default=-1) + 1
         self._unseen -= count - len(likely)
@@ -128,13 +128,13 @@ class RebuiltBroker(Broker):
         return count
 
     def _fill(self, partition: Partition, seen: SeenPartition) -> None:
-        """Write the batches in order. Records missing between and behind them are a gap: filled, or unseen where the
-        broker is to answer as the captured one did.
+        """Append the batches in order. Missing offsets between and after them are filled by empty batches; in a staged
+        broker they are marked as unseen.
         """
         if not seen.end:
             return
         log = partition.made_log()
-        # Unknown offsets get the epoch of the next batch, so that logs do not seem to diverge there.
+        # Missing offsets get the epoch of the next batch, so that logs do not seem to diverge there.
         epoch = seen.first_epoch
         for each in seen.in_order():
             batches = stored(self.history.spool.read(each))
@@ -151,7 +151,7 @@ class RebuiltBroker(Broker):
             log.start_offset = min(start, log.end_offset)
 
     def _pass(self, partition: Partition, seen: SeenPartition, log: Log, end: int, epoch: int) -> None:
-        """Skip the offsets from the log's end up to this one: the capture has no whole batches there."""
+        """Skip the offsets from the log's end up to `end`, of which the capture has no complete batches."""
         if not self.staged:
             fill_gap(log, end, epoch)
             return
@@ -162,7 +162,7 @@ class RebuiltBroker(Broker):
         partition.unseen.append(log.end_offset if cut is not None else begin, end)
 
     def _fill_cut(self, log: Log, cut: CutBatch, end: int, epoch: int) -> None:
-        """Write a batch of the size and the offsets of one of which only the beginning was seen."""
+        """Append a batch with the size and the offsets of one of which only the beginning was captured."""
         size = max(cut.size, HEADER_SIZE)
         last = cut.last if cut.base <= cut.last < end else end - 1
         if size > self._made_up or last - cut.base > WIDEST:
@@ -175,7 +175,7 @@ class RebuiltBroker(Broker):
 
 
 def fill_gap(log: Log, end: int, epoch: int) -> None:
-    """Append batches without records from the log's end up to this offset."""
+    """Append empty batches from the log's end up to this offset."""
     if end - log.end_offset > HUGE:
         log.skip_to(end - WIDEST)
     while log.end_offset < end:

@@ -1,6 +1,6 @@
-"""The offsets of a records field in a response, and the batch that it ends within.
+"""The offsets of a records field in a response, and the batch that is cut off at its end.
 
-An answer has no more room than its limits give it: the bytes of a partition end wherever that is.
+The records of a partition end at the byte limits of the response, also within a batch.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from kcli.broker.storage.headers import HEADER
 from kcli.broker.storage.incoming import stored
 from kcli.core.records.batches import LENGTH_END, MAGIC_AT, SIZE_AT
 
-# The furthest that a log can end.
+# The highest end offset of a log.
 LAST_END = (1 << 63) - 1
 EPOCH_AT, DELTA_AT = HEADER.offsets["partitionLeaderEpoch"], HEADER.offsets["lastOffsetDelta"]
 
 
 class Span(NamedTuple):
-    """Offsets of the records that one answer has of a partition: the first, and the one after the last (LAST_END where
-    the last batch is cut)."""
+    """The offsets of a partition's records in one response: the first, and the one after the last (LAST_END if the last
+    batch is cut off)."""
 
     first: int
     end: int
 
 
 class CutBatch(NamedTuple):
-    """The beginning of a batch that every answer cuts off. last: its last offset, -1 if that is cut off, too. size:
-    bytes of the whole batch, 0 if that is cut off.
+    """The beginning of a batch that is cut off. last: its last offset, -1 if that is cut off, too. size: bytes of the
+    whole batch, 0 if that is cut off.
     """
 
     base: int
@@ -36,7 +36,7 @@ class CutBatch(NamedTuple):
 
 
 def span_of(records: bytes) -> Span | None:
-    """Return the offsets of a records field; None if it has none."""
+    """Return the offsets of a records field; None if it has no records."""
     batches = list(stored(records)) if records else []
     cut = cut_batch(records, batches[-1].head.last_offset + 1 if batches else -1)
     if not batches:
@@ -47,8 +47,8 @@ def span_of(records: bytes) -> Span | None:
 
 
 def cut_batch(records: bytes, follows: int) -> CutBatch | None:
-    """Return the batch that a records field is cut within; None if it ends with a whole batch. follows: its first
-    offset, if the field does not tell it.
+    """Return the batch that is cut off at the end of a records field; None if there is none. follows: the batch's first
+    offset if that is cut off, too.
     """
     at = 0
     while len(records) - at >= LENGTH_END:

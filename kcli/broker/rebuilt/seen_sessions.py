@@ -1,4 +1,4 @@
-"""The fetch sessions of a capture's brokers: the capacity of each, and the order of its shards."""
+"""The fetch sessions in a capture: the capacity of each broker's session cache, and its number of shards."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kcli.schemas.apikeys import API_VERSIONS, FETCH
 from kcli.sessions.epochs import SHARDS
 from kcli.sessions.trace import SESSIONS_SINCE
 
-# The cache has shards since Kafka 3.8. Fetch v17 came later; v16 was there before and after.
+# The cache has shards since Kafka 3.8. Fetch v17 is newer than that; brokers with v16 may have shards or not.
 SHARDED_SINCE, PERHAPS_SHARDED = 17, 16
 
 
 class SeenSessions:
-    """by_server: by address; addresses of one broker have the same in the end. shards: of each broker's cache.
+    """The sessions. by_server: the capacity by address; after `settle` all addresses of a broker have the same one.
 
-    newest_fetch: the newest version of Fetch that a broker knows, as far as the capture shows it, or -1
+    shards: of each broker's cache. newest_fetch: the newest Fetch version of a broker in the capture, -1 if unknown.
     """
 
     def __init__(self) -> None:
@@ -28,11 +28,11 @@ class SeenSessions:
 
     @property
     def slots(self) -> int | None:
-        """The number of fetch session slots that a broker had; None: always enough."""
+        """The number of fetch session slots of a broker; None if they never ran out."""
         return max((each.slots for each in self.by_server.values() if each.slots is not None), default=None)
 
     def take(self, item: Exchange) -> None:
-        """Take in a whole exchange."""
+        """Add an exchange with a request and a response."""
         request, response = item.request, item.response
         assert request is not None and response is not None
         if item.api_key == API_VERSIONS:
@@ -44,7 +44,7 @@ class SeenSessions:
             capacity.take(exchange_key(item), item.response_ns or item.request_ns, request, response)
 
     def settle(self, addresses: Addresses) -> None:
-        """Put together what came to one broker at several addresses, and find out how many shards there are."""
+        """Merge the capacities of one broker's addresses, and find the number of shards."""
         addresses.assign(self.by_server)
         alone = next(iter(addresses.nodes)) if len(addresses.nodes) == 1 else None
         by_node: dict[int | None, SessionCapacity] = {}
@@ -59,13 +59,13 @@ class SeenSessions:
 
 
 def exchange_key(item: Exchange) -> FetchKey:
-    """Return the key of an exchange that is a fetch."""
+    """Return the FetchKey of an exchange."""
     return FetchKey(item.connection, item.correlation_id, item.request_ns)
 
 
 def shards_of(newest_fetch: int, brokers: Iterable[SessionCapacity]) -> int:
-    """Return how many shards a session cache has. newest_fetch: the newest version of Fetch that a
-    broker knows, or -1.
+    """Return the number of shards of a session cache. newest_fetch: the newest Fetch version of a broker, -1 if
+    unknown.
     """
     if newest_fetch >= SHARDED_SINCE or newest_fetch < 0:
         return SHARDS

@@ -1,8 +1,8 @@
-"""The number of fetch sessions that a captured broker had room for, derived from the fetches that were granted one.
+"""The number of fetch session slots of a captured broker, derived from the fetches that were granted a session.
 
-A cache that refused or evicted a session was full. Its size then is the largest number of sessions alive at once: each
-from its grant to its last fetch. Slots are spread evenly over shards, and a session's id tells its shard; so the
-fullest shard stands for all.
+A cache that refused or evicted a session was full. Its size is then the largest number of sessions that were alive at
+once, each from its grant to its last fetch. Slots are spread evenly over shards, and a session's id determines its
+shard, so that the size is that of the fullest shard times the number of shards.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from kcli.broker.rebuilt.shard_rotation import Attempt, turns
 from kcli.sessions.epochs import EVICTION_MS, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND, SHARDS
 
-# How long a request may lie in a broker before it is looked at.
+# How long a request may wait in a broker before it is processed.
 LATE_NS = 50 * 10**6
-# How far a broker's clock, and when it looks at it, may be from a packet's time.
+# How far the time by which a broker decides may be from a packet's time.
 CLOCK_NS = 10**9
 
 
 class FetchKey(NamedTuple):
-    """A fetch of a capture: its connection ("server-client"), correlation id, and time of the request (ns)."""
+    """The key of a captured fetch: its connection ("server-client"), correlation id, and time of the request (ns)."""
 
     connection: str
     correlation_id: int
@@ -30,18 +30,18 @@ class FetchKey(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A time that a request was under way, or that a session was alive (ns)."""
+    """A period in which a request was in progress, or a session was alive (ns)."""
 
     begin: int
     end: int
 
     def overlaps(self, begin: int, end: int) -> bool:
-        """Return whether the two have a moment in common."""
+        """Return whether this period and [begin, end] have a moment in common."""
         return self.begin <= end and self.end >= begin
 
 
 class SessionRequest(NamedTuple):
-    """A fetch that asked for a session; session: the id that it got, 0 where it was refused."""
+    """A fetch that requested a session. session: the id that was granted, 0 if it was refused."""
 
     fetch: FetchKey
     answered_ns: int
@@ -49,24 +49,24 @@ class SessionRequest(NamedTuple):
 
     @property
     def span(self) -> Period:
-        """The time that it was under way."""
+        """The period in which the request was in progress."""
         return Period(self.fetch.asked_ns, self.answered_ns)
 
 
 class SessionEnd(NamedTuple):
-    """A fetch that gave a session back."""
+    """A fetch that ended a session."""
 
     session: int
     span: Period
 
 
 class SessionCapacity:
-    """The fetches of one captured broker, in order. is_full: somebody was refused, or evicted."""
+    """The sessions of one captured broker. is_full: a session was refused or evicted."""
 
     def __init__(self) -> None:
         self.is_full = False
         self.shards = SHARDS
-        # By session id, from its grant (0: not in the capture) to when it was last known to be there.
+        # By session id, from its grant (0: not in the capture) to the last time when it was certainly alive.
         self._lives: dict[int, Period] = {}
         self._requests: list[SessionRequest] = []
         self._ends: list[SessionEnd] = []
@@ -77,11 +77,11 @@ class SessionCapacity:
         return (2**31 - 1) // self.shards
 
     def shard_of(self, session: int) -> int:
-        """Return the shard that a session id is in."""
+        """Return the shard of a session id."""
         return session // self.ids_per_shard
 
     def take(self, fetch: FetchKey, answered_ns: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Take in a fetch that knows of sessions."""
+        """Add a fetch of a version with sessions."""
         named, granted, error = request["sessionId"], response["sessionId"], response["errorCode"]
         if error:
             self.is_full = self.is_full or error == ID_NOT_FOUND
@@ -99,32 +99,32 @@ class SessionCapacity:
             self._extend(named, fetch.asked_ns)
 
     def _extend(self, session: int, ns: int) -> None:
-        """Note that a session lived until then, at least."""
+        """Extend a session's life at least until this time."""
         if session:
             known = self._lives.get(session, Period(0, 0))
             self._lives[session] = Period(known.begin, max(known.end, ns))
 
     def merge(self, other: SessionCapacity) -> None:
-        """Add the fetches that came to the same broker at another address."""
+        """Add the fetches to another address of the same broker."""
         self.is_full = self.is_full or other.is_full
         self._lives |= other._lives
         self._ends += other._ends
         self._requests = sorted(self._requests + other._requests, key=lambda request: request.answered_ns)
 
     def shard_steps(self) -> list[int]:
-        """Return by how many shards each session is after the one before; mostly 1 if there are shards."""
+        """Return how many shards each granted session is after the previous one; mostly 1 if there are shards."""
         shards = [self.shard_of(request.session) for request in self._requests if request.session]
         return [(other - one) % self.shards for one, other in pairwise(shards)]
 
     def saw_grant(self, session: int) -> bool:
-        """Return whether the capture shows how a session began."""
+        """Return whether the capture has the response that granted a session."""
         return session in self._lives and self._lives[session].begin > 0
 
     def taken_in(self, session: int, asked_ns: int, answered_ns: int, *, ends: bool) -> int:
-        """Return when the broker took in a request of a session (ns). ends: it gives the session's slot back.
+        """Return when the broker processed a request in a session (ns). ends: the request ends the session.
 
-        That is while it is under way, but not before another fetch was refused in the same shard: a slot given back, or
-        a session just old enough to be evicted, would have gone to that fetch.
+        That is while the request was in progress, but not before another fetch was refused in the same shard, as that
+        fetch would have got the free slot, or the slot of a session that was old enough to be evicted.
         """
         refusals = self._refusals.get(self.shard_of(session), ())
         if ends:
@@ -135,15 +135,15 @@ class SessionCapacity:
         return max(earlier) + 1 if earlier else asked_ns
 
     def granted_at(self, fetch: FetchKey, answered_ns: int) -> int:
-        """Return when a session was granted (ns): with the response, or before another fetch that
-        found the shard full.
+        """Return when a session was granted (ns): with its response, or earlier if another fetch found the shard
+        full.
         """
         return self._early_grants.get(fetch, answered_ns)
 
     @cached_property
     def _early_grants(self) -> dict[FetchKey, int]:
-        """The times (ns) of grants that came before a refusal although that was answered earlier: the shard was full by
-        then.
+        """The times (ns) of grants that were made before a refusal, although the refusal was sent first: the shard must
+        have been full then.
         """
         made: dict[FetchKey, int] = {}
         slots = (self.slots or 0) // self.shards
@@ -160,7 +160,7 @@ class SessionCapacity:
         return made
 
     def doubt(self, shard: int, asked_ns: int, answered_ns: int) -> str:
-        """Return why the holders of this shard's slots after a fetch are unknown; "" where they are known."""
+        """Return why the sessions in this shard after a fetch are unknown; "" if they are known."""
         if sum(span.overlaps(asked_ns, answered_ns) for span in self._changes.get(shard, ())) > 1:
             return "which of several requests that were under way at once came first"
         just_old = (
@@ -172,7 +172,7 @@ class SessionCapacity:
 
     @cached_property
     def _changes(self) -> dict[int, list[Period]]:
-        """By shard, the requests that asked for a session there, or gave one back."""
+        """By shard, the periods of requests that requested or ended a session there."""
         made: dict[int, list[Period]] = {}
         for request in self._requests:
             made.setdefault(self.turns[request.fetch], []).append(request.span)
@@ -182,7 +182,7 @@ class SessionCapacity:
 
     @cached_property
     def _refusals(self) -> dict[int, list[Period]]:
-        """By shard, the requests that were refused a session there."""
+        """By shard, the periods of requests that were refused a session there."""
         made: dict[int, list[Period]] = {}
         for request in self._requests:
             if not request.session:
@@ -191,7 +191,7 @@ class SessionCapacity:
 
     @cached_property
     def turns(self) -> dict[FetchKey, int]:
-        """The next shard at each fetch that asked for a session."""
+        """The shard whose turn it was at each fetch that requested a session."""
         if not self.is_full:
             return {each.fetch: self.shard_of(each.session) for each in self._requests if each.session}
         attempts = [
@@ -202,13 +202,13 @@ class SessionCapacity:
 
     @property
     def slots(self) -> int | None:
-        """The captured broker's `max.incremental.fetch.session.cache.slots`; None: slots never ran out."""
+        """The captured broker's `max.incremental.fetch.session.cache.slots`; None if slots never ran out."""
         if not self.is_full:
             return None
         return self.shards * max(map(self._most_alive, range(self.shards)))
 
     def _most_alive(self, shard: int) -> int:
-        """Return how many sessions of a shard were alive at once."""
+        """Return the largest number of sessions that were alive at once in a shard."""
         last = self.shards - 1
         lives = [life for session, life in self._lives.items() if min(self.shard_of(session), last) == shard]
         # At the same time additions come before removals.

@@ -1,9 +1,9 @@
-"""The turns of shards: the shard of the session cache that each fetch which asked for a session was sent to.
+"""The shard of the session cache whose turn it was at each fetch that requested a session.
 
-New sessions go to the shards in turn, one after the other, and who is refused takes a turn, too (Kafka's
-FetchSessionCache). The id of a session that was granted says which shard it is in. Answers leave a busy broker in
-another order than they are made in, as different threads send them. So among all orders in which the granted ones fall
-on their shards, the one counts that differs least from the order of the answers, in time.
+New sessions go to the shards in turn, and a refused fetch takes a turn, too (Kafka's FetchSessionCache). The id of a
+granted session determines its shard. A busy broker may send responses in another order than it processed the requests,
+as it has several threads. So the result is the order that puts all granted sessions on their shards, and whose times
+differ least from the order of the responses.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# How many answers may be out of order at once, and how many orders are kept in view.
+# How many responses may be out of order at once, and how many orders are kept at each step of the search.
 WINDOW, WIDTH = 12, 24
-# The cost of a turn that no captured answer took: as if one had been a minute late.
+# The cost of a turn that no captured fetch took: that of a response that is a minute late.
 UNSEEN_NS = 60 * 10**9
 
 
 class Attempt(NamedTuple):
-    """A fetch that asked for a session. Times in ns; shard: of the session that it got, None where it was refused."""
+    """A fetch that requested a session. Times are in ns. shard: of the granted session, None if it was refused."""
 
     asked_ns: int
     answered_ns: int
@@ -26,9 +26,9 @@ class Attempt(NamedTuple):
 
 
 class Order(NamedTuple):
-    """An order of the first attempts. cost: how far it is from that of the answers (ns); turn: the next shard;
-    waiting: attempts that were passed over; next: the first that was not looked at; taken: shards by attempt, as a
-    list from the last one on."""
+    """An order of the first attempts. cost: its difference from the order of the responses (ns); turn: the next shard;
+    waiting: attempts that were passed over; next: the first attempt that was not considered yet; taken: a linked list
+    of (attempt, shard), the last one first."""
 
     cost: int
     turn: int
@@ -56,7 +56,7 @@ def turns(attempts: Sequence[Attempt], shards: int) -> list[int]:
 
 
 def followers(order: Order, attempts: Sequence[Attempt], shards: int) -> list[Order]:
-    """Return the orders that follow this one by one more attempt: any that may have been processed next."""
+    """Return the orders that extend this one by each attempt that may have been processed next."""
     reach = min(len(attempts), order.next + WINDOW - len(order.waiting))
     candidates = [*order.waiting, *range(order.next, max(reach, order.next + (not order.waiting)))]
     candidates = [each for each in candidates if each < len(attempts)]
@@ -65,7 +65,7 @@ def followers(order: Order, attempts: Sequence[Attempt], shards: int) -> list[Or
     for number in candidates:
         attempt = attempts[number]
         if attempt.asked_ns > first:
-            # It came after the answer of one that is still waiting.
+            # It was sent after the response to an attempt that is still waiting.
             break
         late = max(attempt.answered_ns - first, 0) + (number != candidates[0])
         skipped = 0 if attempt.shard is None else (attempt.shard - order.turn) % shards

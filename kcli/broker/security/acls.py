@@ -1,8 +1,8 @@
 """Access control lists by the rules of Kafka's StandardAuthorizer.
 
-* A superuser is allowed everything. A denied operation stays denied, however many ACLs allow it.
+* A superuser is allowed everything. For others an ACL that denies an operation overrides all that allow it.
 * Read, Write, Delete and Alter allow Describe, too; AlterConfigs allows DescribeConfigs.
-* Where no ACL is about a resource, `allow.everyone.if.no.acl.found` decides.
+* For a resource without ACLs `allow.everyone.if.no.acl.found` decides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IMPLIED_BY: Mapping[Operation, frozenset[int]] = {
 
 
 class Acl(NamedTuple):
-    """One rule, in the numbers of Kafka's records and requests."""
+    """An ACL. kind, pattern, operation, permission: Kafka's numbers; name: of the resource."""
 
     kind: int
     name: str
@@ -39,24 +39,24 @@ class Acl(NamedTuple):
     permission: int
 
     def takes_name(self, name: str) -> bool:
-        """Return whether the ACL is about the resource of this name."""
+        """Return whether the ACL applies to the resource with this name."""
         if self.pattern == Pattern.PREFIXED:
             return name.startswith(self.name)
         return self.name in (name, WILDCARD)
 
     def takes_client(self, principal: str, host: str) -> bool:
-        """Return whether the ACL is about this principal at this address."""
+        """Return whether the ACL applies to this principal at this address."""
         return self.principal in (principal, ANYBODY) and self.host in (host, WILDCARD)
 
     def takes_operation(self, operation: Operation) -> bool:
-        """Return whether the ACL allows, or denies, this operation."""
+        """Return whether the ACL applies to this operation: it allows or denies it."""
         if self.operation in (Operation.ALL, operation):
             return True
         return self.permission == Permission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
 
 
 class AclFilter(NamedTuple):
-    """A filter of ACLs: None and ANY take everything."""
+    """A filter of ACLs. None and ANY match everything."""
 
     kind: int
     name: str | None
@@ -68,12 +68,12 @@ class AclFilter(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Return whether Kafka knows all of its numbers."""
+        """Return whether Kafka knows all numbers of the filter."""
         known = self.kind in list(Resource) and self.pattern in list(Pattern)
         return known and self.operation in list(Operation) and self.permission in list(Permission)
 
     def takes(self, acl: Acl) -> bool:
-        """Return whether an ACL is meant."""
+        """Return whether an ACL matches."""
         return (
             self.kind in (Resource.ANY, acl.kind)
             and self.operation in (Operation.ANY, acl.operation)
@@ -84,14 +84,14 @@ class AclFilter(NamedTuple):
         )
 
     def takes_pattern(self, acl: Acl) -> bool:
-        """Return whether the resource of an ACL is meant."""
+        """Return whether the name and pattern of an ACL's resource match."""
         if self.pattern == Pattern.MATCH:
             return self.name is None or acl.takes_name(self.name)
         return self.pattern in (Pattern.ANY, acl.pattern) and self.name in (None, acl.name)
 
 
 class Authorizer:
-    """acls: the rules, by id."""
+    """Decides by superusers and ACLs. acls: by id."""
 
     def __init__(self, configs: Configs, acls: Mapping[str, Acl]) -> None:
         self.acls = acls
@@ -99,7 +99,7 @@ class Authorizer:
         self.open = configs.bool("allow.everyone.if.no.acl.found")
 
     def allows(self, principal: str, host: str, operation: Operation, kind: Resource, name: str) -> bool:
-        """Return whether somebody may do this."""
+        """Return whether a principal at a host may perform an operation on a resource."""
         if principal in self.superusers:
             return True
         about = [each for each in self.acls.values() if each.kind == kind and each.takes_name(name)]
@@ -108,7 +108,7 @@ class Authorizer:
         return decided(each for each in about if each.takes_client(principal, host) and each.takes_operation(operation))
 
     def allows_any(self, principal: str, host: str, operation: Operation, kind: Resource) -> bool:
-        """Return whether somebody may do this with any resource of a type, whatever its name is."""
+        """Return whether a principal at a host may perform an operation on at least one resource of a type."""
         if principal in self.superusers or self.allows(principal, host, operation, kind, "hardcode"):
             return True
         about = [
@@ -126,7 +126,7 @@ def decided(found: Iterable[Acl]) -> bool:
 
 
 def covered(acl: Acl, denied: Iterable[Acl]) -> bool:
-    """Return whether others deny everything that an ACL allows."""
+    """Return whether one of the denying ACLs applies to all resources that an allowing one applies to."""
     prefixed = acl.pattern == Pattern.PREFIXED
     return any(
         each.name == WILDCARD
@@ -137,7 +137,7 @@ def covered(acl: Acl, denied: Iterable[Acl]) -> bool:
 
 
 def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | None:
-    """Make the authorizer that the configs name; None without one. Raises UsageError if this broker lacks it."""
+    """Make the authorizer by authorizer.class.name; None if that is empty. Raises UsageError for any other class."""
     name = configs.text("authorizer.class.name")
     if name not in ("", CLASS):
         raise UsageError(f"authorizer.class.name={name}: {CLASS} expected")
@@ -145,18 +145,18 @@ def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | Non
 
 
 def is_concrete(acl: Acl) -> bool:
-    """Return whether an ACL has none of the values that only filters have."""
+    """Return whether an ACL has no value that is only for filters."""
     pattern = acl.pattern not in (Pattern.ANY, Pattern.MATCH)
     return pattern and acl.kind != Resource.ANY and acl.operation != Operation.ANY and acl.permission != Permission.ANY
 
 
 def has_unknown(*numbers: int) -> bool:
-    """Return whether one of a request's numbers is 0, which Kafka can't read."""
+    """Return whether one of a request's numbers is 0 (UNKNOWN), which Kafka refuses to parse."""
     return 0 in numbers
 
 
 def acl_fault(acl: Acl) -> str:
-    """Return why an ACL can't be made, "" where it can (Kafka's AclControlManager)."""
+    """Return why an ACL is invalid, "" if it is valid (Kafka's AclControlManager)."""
     known = (("patternType", acl.pattern, Pattern), ("permissionType", acl.permission, Permission))
     for what, number, numbers in (
         *known,
@@ -177,7 +177,7 @@ def acl_fault(acl: Acl) -> str:
 
 
 def by_resource(acls: Iterable[Acl]) -> Iterator[tuple[tuple[int, str, int], list[Acl]]]:
-    """Yield the resources that ACLs are about, each with its own."""
+    """Group ACLs by resource; yield each (kind, name, pattern) with its ACLs."""
     found: dict[tuple[int, str, int], list[Acl]] = {}
     for each in acls:
         found.setdefault(each[:3], []).append(each)

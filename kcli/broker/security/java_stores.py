@@ -1,7 +1,8 @@
-"""Key and trust stores as Java's keytool writes them: JKS and PKCS12, told apart by their bytes.
+"""Key and trust stores of Java's keytool: JKS and PKCS12, which differ in their first bytes.
 
-A JKS file (sun.security.provider.JavaKeyStore) has entries with an alias: private keys with their chains, encrypted by
-a stream of SHA-1 digests (KeyProtector), and certificates that are trusted. Its own digest ends it.
+A JKS file (sun.security.provider.JavaKeyStore) has entries with aliases: private keys with their certificate chains,
+encrypted by a stream of SHA-1 digests (KeyProtector), and trusted certificates. Its last bytes are a digest of the
+file.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ WRONG = "a wrong password, or a damaged store"
 
 
 class Store(NamedTuple):
-    """keys: each with its chain, in PEM; certificates: the trusted ones, in PEM."""
+    """The contents of a store in PEM. keys: each with its certificate chain; certificates: the trusted ones."""
 
     keys: Sequence[str]
     certificates: Sequence[str]
 
 
 def read_store(data: bytes, name: str, password: str, key_password: str | None = None) -> Store:
-    """Read a store. key_password: of its keys, None: they are left out; "" as password checks nothing in JKS.
+    """Read a store. key_password: of its keys, None to leave keys out. A JKS store is not checked if password is "".
 
-    Raises InputError if the file is no such store, or the password is wrong.
+    Raises InputError if the file is no such store or damaged, or the password is wrong.
     """
     read = read_jks if data[:4] == JKS.to_bytes(4) else read_pkcs12
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about certificates that are odd, as damaged ones are
+            warnings.simplefilter("ignore")  # of odd certificates
             return read(data, password, key_password)
     except (struct.error, ValueError, TypeError, IndexError) as error:
         raise InputError(f"no JKS or PKCS12 store ({error or WRONG})", file=name) from None
 
 
 def read_pkcs12(data: bytes, password: str, key_password: str | None) -> Store:
-    """Read a PKCS12 store, which has one password for all.
+    """Read a PKCS12 store, which has one password for everything.
 
     Raises ValueError if it is damaged, or the password is wrong.
     """
@@ -59,7 +60,7 @@ def read_pkcs12(data: bytes, password: str, key_password: str | None) -> Store:
 
 
 def read_jks(data: bytes, password: str, key_password: str | None) -> Store:
-    """Read a JKS store. ValueError, struct.error: damaged, or a wrong password."""
+    """Read a JKS store. Raises ValueError or struct.error if it is damaged, or the password is wrong."""
     if password and digest(password.encode("utf-16-be") + WHITENER + data[:-DIGEST]) != data[-DIGEST:]:
         raise ValueError(WRONG)
     fields = Fields(data)
@@ -87,7 +88,7 @@ def read_jks(data: bytes, password: str, key_password: str | None) -> Store:
 
 
 class Fields:
-    """The fields of a JKS file, one behind the other."""
+    """Reads the fields of a JKS file one after the other."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -98,7 +99,7 @@ class Fields:
         return int(found)
 
     def piece(self, form: str) -> bytes:
-        """Return bytes that have their length before them. Raises ValueError."""
+        """Return bytes with a length before them. form: of the length. Raises ValueError if the file ends early."""
         size = self.number(form)
         found = self._data[self._at : self._at + size]
         if len(found) < size:
@@ -132,7 +133,7 @@ def unprotected(data: bytes, password: str) -> bytes:
 
 
 def value_at(data: bytes, start: int) -> tuple[bytes, int]:
-    """Return the value of a DER element, and where the next one begins."""
+    """Return the value of the DER element at an offset, and the offset of the next one."""
     size, at = data[start + 1], start + 2
     if size & 0x80:
         length = size & 0x7F

@@ -1,7 +1,7 @@
-"""Configs of one listener: those for it alone have the prefix `listener.name.NAME.`.
+"""Configs of one listener, which override the broker's if they have the prefix `listener.name.NAME.`.
 
-Those of a SASL mechanism there have its name in the prefix, too (`listener.name.inside.plain.sasl.jaas.config`). Names
-of listeners and mechanisms are in lower case.
+Configs of one of its SASL mechanisms also have the mechanism's name in the prefix
+(`listener.name.inside.plain.sasl.jaas.config`). Names of listeners and mechanisms are in lower case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kcli.client.jaas import LoginModule, parse_jaas
 
 
 class ListenerConfigs:
-    """The configs of a broker as a listener has them. mechanism: its own configs come first, "" for none."""
+    """The effective configs of a listener. mechanism: a SASL mechanism whose configs come first, "" for none."""
 
     def __init__(self, configs: Configs, listener: str, mechanism: str = "") -> None:
         self._configs, self._listener = configs, listener
@@ -23,15 +23,15 @@ class ListenerConfigs:
             self._places = (f"{self.prefix}{mechanism.lower()}.", *self._places)
 
     def of_mechanism(self, name: str) -> Self:
-        """Return the configs as one of its SASL mechanisms has them."""
+        """Return the effective configs of one of the listener's SASL mechanisms."""
         return type(self)(self._configs, self._listener, name)
 
     def own(self, name: str) -> str | None:
-        """Return the value that was given for this listener alone."""
+        """Return the value that was set for this listener only, None if none was."""
         return next((found for place in self._places[:-1] if (found := self._given(place + name)) is not None), None)
 
     def given(self, name: str) -> str | None:
-        """Return the value that was given, for the listener or for all; None: only the default is there."""
+        """Return the value that was set for this listener or for all, None if only the default applies."""
         found = self.own(name)
         return self._given(name) if found is None else found
 
@@ -41,7 +41,7 @@ class ListenerConfigs:
         return BROKER[name].default or "" if found is None else found
 
     def jaas(self, mechanism: str) -> LoginModule | None:
-        """Return the login module of a SASL mechanism there, None without one.
+        """Return the login module of one of the listener's SASL mechanisms, None if it has none.
 
         Raises UsageError if it can't be parsed.
         """
@@ -49,7 +49,7 @@ class ListenerConfigs:
         return None if text is None else parse_jaas(text)
 
     def int(self, name: str) -> int:
-        """Return the value of a config that is a number."""
+        """Return the value of a config with a whole number."""
         return int(self.text(name))
 
     def _given(self, name: str) -> str | None:

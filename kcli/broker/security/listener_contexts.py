@@ -1,7 +1,7 @@
-"""The TLS contexts of a broker's listeners, made anew when the configs of their stores change.
+"""The TLS contexts of a broker's listeners, which are replaced when the configs of their stores change.
 
-As in Kafka (KIP-226) a change counts for new connections. It is refused if the stores do not fit, or if the certificate
-is for another name.
+As in Kafka (KIP-226) a change applies to new connections. It is refused if the stores are invalid, or if the
+certificate is for another name.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required"
 
 
 class Tls(NamedTuple):
-    """TLS of a listener. pair: its key and certificate."""
+    """The TLS of a listener. pair: its key and certificate."""
 
     context: ssl.SSLContext
     pair: Pair
 
 
 class ListenerContexts:
-    """The TLS of the listeners that have it. ca_certificate: of the CA made for them, in PEM, "" without one.
+    """The TLS of the encrypted listeners. ca_certificate: of the CA that was made for them, in PEM, "" if none was.
 
-    Raises UsageError, InputError if a listener lacks a certificate, or no listener uses a given one.
+    Raises UsageError if a listener lacks a certificate or no listener uses the given one, and InputError if a file
+    can't be used.
     """
 
     def __init__(
@@ -56,14 +57,14 @@ class ListenerContexts:
             raise UsageError("a certificate is given, and no listener has TLS")
 
     def of(self, listener: str) -> ssl.SSLContext | None:
-        """Return the TLS context of a listener's new connections, None without TLS."""
+        """Return the TLS context for a listener's new connections, None if it has no TLS."""
         made = self._made.get(listener)
         return made.context if made is not None else None
 
     def renewed(self, configs: Configs, changed: Iterable[str]) -> dict[str, Tls]:
-        """Make new TLS contexts for the listeners of these store configs.
+        """Make new TLS contexts for the listeners whose store configs have changed; return them by listener.
 
-        Raises RefusedError if the stores do not fit.
+        Raises RefusedError if the stores are invalid, or the certificate is for another name.
         """
         made = {}
         for each in self._listeners:
@@ -78,11 +79,11 @@ class ListenerContexts:
         return made
 
     def take(self, renewed: Mapping[str, Tls]) -> None:
-        """Use the contexts made by `renewed` for new connections."""
+        """Use the contexts of `renewed` for new connections."""
         self._made.update(renewed)
 
     def _common_pair(self, host: str) -> Pair | None:
-        """Return the key and certificate of listeners without their own."""
+        """Return the key and certificate for listeners without their own; None if there is none."""
         from kcli.broker.security.listener_tls import made_authority, read_pair
         from kcli.broker.security.stores import Pair
 
@@ -96,8 +97,8 @@ class ListenerContexts:
         return Pair(authority.pair, None, "the broker's own certificate")
 
     def _make(self, configs: Configs, listener: ListenerOptions) -> Tls:
-        """Return TLS as a listener's configs, or those of all, have it. Raises UsageError where the certificate, or the
-        CA of clients, is missing.
+        """Make the TLS of a listener by its configs. Raises UsageError if the certificate, or the CA of clients, is
+        missing.
         """
         from kcli.broker.security.listener_tls import read_pair, server_context, trust
         from kcli.broker.security.stores import key_pair, trusted
@@ -126,9 +127,9 @@ def split(names: str) -> tuple[str, ...]:
 
 
 def client_auth(configs: ListenerConfigs, protection: Protection, listener: ListenerOptions) -> str:
-    """Return whether clients of a listener have to show a certificate.
+    """Return the value of ssl.client.auth for a listener.
 
-    As in Kafka, a listener with SASL heeds the broker's own ssl.client.auth only where it is said for that listener.
+    As in Kafka, a listener with SASL ignores the value for all listeners, unless there is a CA of clients.
     """
     if own := configs.own(AUTH):
         return own

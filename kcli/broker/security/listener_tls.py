@@ -1,4 +1,4 @@
-"""TLS towards clients: with a certificate that is given, or one of a CA made for the time of a run."""
+"""TLS of listeners: with a given certificate, or with one of a CA that is made for the run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ NAMED = ("localhost", "127.0.0.1", "::1")
 
 
 class Authority(NamedTuple):
-    """certificate: the CA's, which clients have to trust; pair: key and certificate of the listeners. All in PEM."""
+    """A CA. certificate: its own, which clients have to trust; pair: key and certificate of the listeners. All in
+    PEM.
+    """
 
     certificate: str
     pair: str
 
 
 def server_context(pair: str, name: str, client_ca: str | None = None, password: str | None = None) -> ssl.SSLContext:
-    """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from; password: of
-    the key. client_ca: a file of authorities, of which clients need a certificate. Raises InputError if they don't fit.
+    """Make a context of TLS 1.2 and 1.3. pair: key and certificates in PEM; name: their source, for errors; password:
+    of the key; client_ca: a file with the CAs of clients, which need a certificate then. Raises InputError if the key
+    and the certificates are invalid or don't match.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -49,7 +52,7 @@ def server_context(pair: str, name: str, client_ca: str | None = None, password:
 
 
 def trust(context: ssl.SSLContext, certificates: str, name: str) -> None:
-    """Have a context trust certificates in PEM. name: their source. Raises InputError if they can't be read."""
+    """Let a context trust certificates in PEM. name: their source. Raises InputError if they can't be parsed."""
     try:
         context.load_verify_locations(cadata=certificates)
     except ssl.SSLError as error:
@@ -57,8 +60,8 @@ def trust(context: ssl.SSLContext, certificates: str, name: str) -> None:
 
 
 def read_pair(certificate: str, key: str | None) -> str:
-    """Read the PEM text of a certificate's file and its key's; key None: it is in the same file. Raises InputError: no
-    PEM.
+    """Read the PEM text of a key's and a certificate's files. key: None if it is in the certificate's file. Raises
+    InputError if a file is not PEM, and OSError.
     """
     texts = []
     for name in dict.fromkeys([key or certificate, certificate]):
@@ -70,7 +73,7 @@ def read_pair(certificate: str, key: str | None) -> str:
 
 
 def identity(pair: str) -> tuple[str, set[str]]:
-    """Return the name of the first certificate of a PEM text, and the alternative ones that it is for."""
+    """Return the subject of the first certificate in a PEM text, and its subject alternative names."""
     certificate = x509.load_pem_x509_certificates(pair.encode())[0]
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -80,7 +83,7 @@ def identity(pair: str) -> tuple[str, set[str]]:
 
 
 def made_authority(hosts: Iterable[str]) -> Authority:
-    """Make a new CA, and its certificate for these hosts and this machine's own names."""
+    """Make a new CA, and a certificate of it for these hosts and localhost."""
     own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer = named("kcli proxy CA")
     authority = (

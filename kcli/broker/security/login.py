@@ -1,8 +1,8 @@
-"""A connection's login by SASL (KIP-43, KIP-152): accepted requests by state, and the principal (KIP-368).
+"""A connection's login by SASL (KIP-43, KIP-152), which may expire (KIP-368).
 
-handshake   names a mechanism; from v1 on its messages come in SaslAuthenticate, before as frames without headers
-step        a message of the mechanism
-refusal     why a request closes the connection: no login yet, or an expired one
+handshake   chooses a mechanism; from v1 on its messages are in SaslAuthenticate, before in frames without headers
+step        processes a message of the mechanism
+refusal     returns why a request closes the connection: there is no login yet, or it has expired
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEFAULT = (PLAIN, *NAMES.values())
 PLAIN_MODULE, USER = "org.apache.kafka.common.security.plain.PlainLoginModule", "user_"
 NEEDED_TO_LOG_IN = frozenset([API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE])
 EXPIRING_SINCE = 1
-# A new login sooner than that is refused.
+# A reauthentication after a shorter time is refused.
 LEAST_BETWEEN_SECONDS = 1.0
 
 
@@ -36,7 +36,7 @@ class PlainServer(Exchange):
         self._users = users
 
     def step(self, message: bytes) -> bytes:
-        """Take the message. Raises LoginError for an unknown user or a wrong password."""
+        """Check the message; return b"". Raises LoginError for an unknown user or a wrong password."""
         parts = message.decode("utf-8", "replace").split("\0")
         if len(parts) != 3 or not parts[1] or not parts[2]:
             raise LoginError("Invalid SASL/PLAIN response: expected 3 tokens")
@@ -50,7 +50,7 @@ class PlainServer(Exchange):
 
 
 class Logins:
-    """The logins of a listener. users: passwords by name; scram: credentials by user and mechanism."""
+    """The logins of a listener. users: passwords by name; scram: credentials by (user, mechanism)."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Logins:
             self._oauth: Callable[[], Exchange] = lambda: OAuthServer(rules, clock.now() / 1000)
 
     def exchange(self, name: str) -> Exchange:
-        """Begin an exchange of a mechanism that is on."""
+        """Begin a login by an enabled mechanism."""
         if name == PLAIN:
             return PlainServer(self.users)
         if name == OAUTH:
@@ -81,8 +81,8 @@ class Logins:
 
 
 def plain_users(configs: ListenerConfigs) -> dict[str, str]:
-    """Return the users of PLAIN that the listener's sasl.jaas.config has (`user_NAME="PASSWORD"`). Raises
-    UsageError.
+    """Return the users of PLAIN in the listener's sasl.jaas.config (`user_NAME="PASSWORD"`), passwords by name. Raises
+    UsageError for another login module.
     """
     module = configs.jaas(PLAIN)
     if module is None:
@@ -93,9 +93,9 @@ def plain_users(configs: ListenerConfigs) -> dict[str, str]:
 
 
 def mechanisms_of(configs: ListenerConfigs, users: Mapping[str, str]) -> tuple[str, ...]:
-    """List the mechanisms that are on: those of the configs, or where there are users those with passwords.
+    """Return the enabled mechanisms: those of the configs, else those with passwords if there are users.
 
-    Raises UsageError if this broker lacks one.
+    Raises UsageError for an unknown mechanism.
     """
     given = configs.given("sasl.enabled.mechanisms")
     if given is None:
@@ -107,7 +107,7 @@ def mechanisms_of(configs: ListenerConfigs, users: Mapping[str, str]) -> tuple[s
 
 
 class Step(NamedTuple):
-    """The answer to a message of a mechanism. lifetime_ms: of the session, 0: it does not end."""
+    """The response to a message of a mechanism. lifetime_ms: of the login, 0 if it does not expire."""
 
     error: int = 0
     text: str | None = None
@@ -116,9 +116,9 @@ class Step(NamedTuple):
 
 
 class Login:
-    """The login of one connection. user: as whom it goes on, None before. raw: messages come without headers.
+    """The login of one connection. user: None before a login; raw: messages are in frames without headers;
 
-    failed: the connection ends with the answer.
+    failed: the connection is closed after the response.
     """
 
     def __init__(self, logins: Logins) -> None:
@@ -131,7 +131,7 @@ class Login:
         self._begun = -LEAST_BETWEEN_SECONDS
 
     def refusal(self, api_key: int) -> str:
-        """Return why a request of this API closes the connection, "" where it does not."""
+        """Return why a request of this API closes the connection, "" if it is allowed."""
         if self._exchange is not None and api_key != SASL_AUTHENTICATE:
             return "SaslAuthenticate expected during a login"
         if self.user is None:
@@ -140,7 +140,7 @@ class Login:
         return "the session is over, and no login came" if over and api_key not in NEEDED_TO_LOG_IN else ""
 
     def handshake(self, name: str, version: int) -> int:
-        """Begin an exchange; return the error code."""
+        """Begin a login or a reauthentication by a mechanism; return the error code. version: of SaslHandshake."""
         now = self.logins.clock.time()
         again = self.user is not None
         if again and (self._ends is None or now - self._begun < LEAST_BETWEEN_SECONDS):
@@ -154,7 +154,7 @@ class Login:
         return 0
 
     def step(self, message: bytes, version: int = 0) -> Step:
-        """Take a message of the mechanism."""
+        """Process a message of the mechanism. version: of SaslAuthenticate."""
         if self._exchange is None:
             self.failed = self.user is None
             return Step(error_code("ILLEGAL_SASL_STATE"), "SaslAuthenticate request received without a handshake")

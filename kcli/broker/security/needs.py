@@ -1,7 +1,7 @@
-"""The permissions that each API needs, as Kafka's KafkaApis and ControllerApis ask of their authorizer.
+"""The permissions that each API needs, by Kafka's KafkaApis and ControllerApis.
 
-A request needs permissions for the cluster, for each topic, for the group or the transactional id that it names; checks
-that depend on more are in the API's handler.
+A request needs permissions for the cluster, and for each topic, group and transactional id that it names. Checks that
+depend on more are in the API's handler.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kcli.schemas.errors import error_code
 
 
 class Needs(NamedTuple):
-    """The operations that an API needs; None: it does not ask for that type."""
+    """The operations that an API needs by resource type, None for none."""
 
     cluster: Operation | None = None
     topic: Operation | None = None
@@ -90,7 +90,7 @@ NEEDS: Mapping[int, Needs] = {
 
 
 def operation_of(api_key: int, kind: Resource) -> Operation | None:
-    """Return the operation of an API on a resource of this type; None: it needs no permission for it."""
+    """Return the operation that an API needs on resources of a type, None if it needs none."""
     needs = NEEDS.get(api_key, NOTHING)
     return {
         Resource.CLUSTER: needs.cluster,

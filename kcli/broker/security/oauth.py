@@ -1,8 +1,8 @@
-"""OAUTHBEARER, the server's side (RFC 7628): tokens with a signature by keys from a file, or without one for tests.
+"""The server's side of OAUTHBEARER (RFC 7628): tokens signed by keys of a file, or unsigned ones for tests.
 
-Kafka's names: `sasl.oauthbearer.jwks.endpoint.url=file:///PATH` names the keys (RFC 7517); without them tokens have no
-signature (`OAuthBearerUnsecuredValidatorCallbackHandler`). `sasl.oauthbearer.sub.claim.name`, `expected.audience`,
-`expected.issuer` and `clock.skew.seconds` count for both.
+The configs are Kafka's. `sasl.oauthbearer.jwks.endpoint.url=file:///PATH` is the file of keys (RFC 7517); without it
+tokens have no signature (`OAuthBearerUnsecuredValidatorCallbackHandler`). `sasl.oauthbearer.sub.claim.name`,
+`expected.audience`, `expected.issuer` and `clock.skew.seconds` apply to both.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ REFUSED = b'{"status":"invalid_token"}'
 
 
 class Readable(Protocol):
-    """Configs, as their values are read here."""
+    """Configs that can be read by name."""
 
     def text(self, name: str) -> str:
         """Return a value as text, "" for null."""
         ...
 
     def int(self, name: str) -> int:
-        """Return a value that is a number."""
+        """Return a value with a whole number."""
         ...
 
 
 class TokenRules:
-    """The tokens that a broker takes, by its configs.
+    """The rules for tokens by a broker's configs.
 
-    Raises UsageError, InputError if there are no such keys, or no library for them.
+    Raises UsageError for an invalid config, and InputError if the file has no usable keys.
     """
 
     def __init__(self, configs: Readable, module: LoginModule | None = None) -> None:
-        """Read the configs of a listener, and the options for unsigned tokens in its sasl.jaas.config."""
+        """Read a listener's configs, and the options for unsigned tokens in its sasl.jaas.config (module)."""
         self.subject = configs.text("sasl.oauthbearer.sub.claim.name")
         self.audience = [each.strip() for each in configs.text("sasl.oauthbearer.expected.audience").split(",")]
         self.audience = [each for each in self.audience if each]
@@ -58,7 +58,9 @@ class TokenRules:
             self.leeway = int(skew) / 1000
 
     def check(self, token: str, now: float) -> tuple[str, float]:
-        """Return a token's principal and expiry (seconds since 1970). Raises LoginError if it is not valid."""
+        """Return a token's user and expiry (seconds since 1970). now: likewise. Raises LoginError for an invalid
+        token.
+        """
         claims = self.signed(token) if self.keys is not None else unsigned(token)
         try:
             until, name = float(claims["exp"]), claims[self.subject]
@@ -106,9 +108,9 @@ def unsigned(token: str) -> Mapping[str, Any]:
 
 
 def read_keys(url: str) -> PyJWKSet:
-    """Read a set of keys from a file: URL.
+    """Read a JSON web key set from a file: URL.
 
-    Raises UsageError for another URL, and InputError for no keys that can be used.
+    Raises UsageError for another URL, InputError if the file has no usable keys, and OSError.
     """
     import jwt
 
@@ -122,16 +124,17 @@ def read_keys(url: str) -> PyJWKSet:
 
 
 class OAuthServer(Exchange):
-    """One exchange. now: seconds since 1970."""
+    """A login by a token. now: seconds since 1970."""
 
     def __init__(self, rules: TokenRules, now: float) -> None:
         self._rules, self._now = rules, now
         self._refused = False
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client: it gets a refusal and acknowledges it before the login fails.
+        """Process a message of the client; return the response. For an invalid token that is a refusal, which the
+        client acknowledges by another message before the login fails.
 
-        Raises LoginError.
+        Raises LoginError for that message.
         """
         if self._refused:
             raise LoginError(REFUSED.decode())
@@ -145,9 +148,9 @@ class OAuthServer(Exchange):
 
 
 def token_in(message: bytes) -> str:
-    """Return the token of an initial response.
+    """Return the token in a client's first message.
 
-    Raises LoginError if there is none, or its authorization id is another.
+    Raises LoginError if there is none, or the message has an authorization id.
     """
     head, *pairs = message.decode("utf-8", "replace").split("\x01")
     if head[:2] != "n," or len(pairs) < 2 or pairs[-2:] != ["", ""]:

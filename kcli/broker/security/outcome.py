@@ -6,16 +6,18 @@ OTHER_NAME = "Authentication failed: Client requested an authorization id that i
 
 
 class LoginError(Exception):
-    """Authentication failed. The client gets the text; "": only that its credentials are invalid."""
+    """Authentication failed. The client gets the text, or for "" a general one about invalid credentials."""
 
 
 class Exchange:
-    """One exchange of a mechanism. user: who, once it is done; expires: until when (seconds since 1970)."""
+    """A login by one mechanism. user: set when it is done; expires: the end of the login (seconds since 1970), or
+    None.
+    """
 
     user = ""
     done = False
     expires: float | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. Raises LoginError if authentication failed."""
+        """Process a message of the client; return the response. Raises LoginError if authentication failed."""
         raise NotImplementedError

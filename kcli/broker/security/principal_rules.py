@@ -1,4 +1,4 @@
-"""Rules of `ssl.principal.mapping.rules`, by which the name in a client's certificate becomes a user's (KIP-371)."""
+"""Rules of `ssl.principal.mapping.rules`, which map the subject of a client's certificate to a user (KIP-371)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ CASES: Mapping[str, Callable[[str], str]] = {"": str, "L": str.lower, "U": str.u
 
 
 class PrincipalRule(NamedTuple):
-    """pattern: has to match the whole name; replacement: with $1 to $9 for its groups; case: "L", "U" or ""."""
+    """A rule. pattern: for the whole name; replacement: with $0 to $9 for groups; case: "L" for lower case, "U" for
+    upper case, "" for neither.
+    """
 
     pattern: re.Pattern[str]
     replacement: str
     case: str
 
     def apply(self, name: str) -> str | None:
-        """Return the user of a name, None where the rule is not for it."""
+        """Return the user for a name, None if the rule does not match."""
         if self.pattern.fullmatch(name) is None:
             return None
         return CASES[self.case](self.pattern.sub(partial(filled, self.replacement), name))
@@ -30,7 +32,7 @@ DEFAULT = PrincipalRule(re.compile(".*", re.DOTALL), "", "")
 
 
 def read_rules(text: str) -> list[PrincipalRule]:
-    """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U.
+    """Parse rules separated by commas: DEFAULT, or RULE:PATTERN/REPLACEMENT/ with an optional L or U.
 
     Raises ValueError if a rule can't be parsed.
     """
@@ -61,7 +63,7 @@ def filled(replacement: str, match: re.Match[str]) -> str:
 
 
 def user_of(rules: list[PrincipalRule], name: str) -> str | None:
-    """Return the user that the first rule for a name makes of it, None where no rule is for it."""
+    """Return the user for a name by the first rule that matches, None if none does."""
     for rule in rules:
         user = name if rule is DEFAULT else rule.apply(name)
         if user is not None:

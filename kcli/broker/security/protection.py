@@ -1,4 +1,4 @@
-"""The protection of a broker besides its configs, and its default listener."""
+"""The protection of a broker by options other than configs, and its default listener."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from kcli.broker.security.login import mechanisms_of
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """The protection of a broker, besides its configs. users: passwords by name.
+    """The protection of a broker by options other than configs. users: passwords by name.
 
-    tls_cert, tls_key, tls_client_ca: files in PEM: the listeners' certificates and key (None: in the same file), and
-    the CA of clients' certificates; with it clients have to show one, unless `ssl.client.auth` differs. tls: listeners
-    have a certificate of a CA made for them. All of these are for listeners without configs of their own.
+    tls_cert, tls_key, tls_client_ca: PEM files with the listeners' certificates, their key (None if it is in the same
+    file), and the CA of clients' certificates; with a CA clients have to present one, unless `ssl.client.auth` differs.
+    tls: listeners have a certificate of a CA that is made for them. All of these are for listeners without configs of
+    their own.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
@@ -28,7 +29,9 @@ class Protection:
 
 
 def default_listener(configs: Configs, protection: Protection) -> ListenerOptions:
-    """Return the default listener of a broker: with TLS and logins if it can have them."""
+    """Return the default listener of a broker: with TLS if there is a certificate, with SASL if mechanisms are
+    enabled.
+    """
     encrypted = ENCRYPTED if protection.tls or protection.tls_cert is not None else 0
     protocol = encrypted + (LOGS_IN if mechanisms_of(ListenerConfigs(configs, ""), protection.users) else 0)
     return ListenerOptions(PROTOCOLS[protocol], protocol)

@@ -1,8 +1,8 @@
-"""Client quotas (KIP-13, KIP-55, KIP-219): limits of users and clients for produce, fetch and request rates, and
-throttle times beyond them.
+"""Client quotas (KIP-13, KIP-55, KIP-219): limits on the produce, fetch and request rates of users and clients, and the
+throttle times if they are exceeded.
 
-Rates are taken over `quota.window.num` windows of `quota.window.size.seconds`. The response goes at once with the
-throttle time; the connection's next requests wait for as long.
+Rates are measured over `quota.window.num` windows of `quota.window.size.seconds`. The response is sent at once with the
+throttle time, and the connection's next requests wait for that time.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kcli.client.address import is_ip_address
 
 USER, CLIENT, IP = "user", "client-id", "ip"
 SENT, FETCHED, ASKED = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
-# Taken, and without an effect here.
+# Quotas that are stored, and have no effect here.
 MUTATED, CONNECTED = "controller_mutation_rate", "connection_creation_rate"
-# The keys of each type of entity, and the largest value of integer ones.
+# The quota keys of each entity type.
 KEYS: Mapping[str, frozenset[str]] = {
     USER: frozenset([SENT, FETCHED, ASKED, MUTATED]),
     CLIENT: frozenset([SENT, FETCHED, ASKED, MUTATED]),
@@ -30,14 +30,14 @@ MOST_WHOLE = {SENT: (1 << 63) - 1, FETCHED: (1 << 63) - 1, CONNECTED: (1 << 31) 
 
 
 class Rate:
-    """The rate of amounts in a second, over some windows. seconds: of one window."""
+    """The rate of amounts per second over several windows. seconds: of one window."""
 
     def __init__(self, windows: int, seconds: float) -> None:
         self.windows, self.seconds = max(windows, 1), seconds
         self._samples: deque[tuple[float, float]] = deque()
 
     def wait(self, amount: float, limit: float, now: float) -> float:
-        """Count an amount; return how many seconds bring the rate down to its limit."""
+        """Count an amount; return the seconds to wait until the rate is down to its limit. now: seconds."""
         if self._samples and now - self._samples[-1][0] < self.seconds:
             begun, total = self._samples.pop()
             self._samples.append((begun, total + amount))
@@ -51,27 +51,27 @@ class Rate:
 
 
 class Quotas:
-    """values: those set, by entity and key."""
+    """The quotas of a broker. values: by entity and key."""
 
     def __init__(self, configs: Configs, values: Mapping[Entity, Mapping[str, float]], clock: Clock) -> None:
         self.configs, self.values, self.clock = configs, values, clock
         self._rates: dict[tuple[Entity, str, str, str], Rate] = {}
 
     def limit(self, user: str, client_id: str, key: str) -> tuple[Entity, float] | None:
-        """Return a client's quota and its entity; None without one."""
+        """Return the entity and value of the quota that applies to a client; None if there is none."""
         for entity in candidates(user, client_id):
             if (value := self.values.get(entity, {}).get(key)) is not None:
                 return entity, value
         return None
 
     def wait(self, user: str, client_id: str, key: str, amount: float) -> float:
-        """Count a client's use; return its throttle time in seconds."""
+        """Count an amount that a client used; return its throttle time in seconds."""
         found = self.limit(user, client_id, key)
         if found is None:
             return 0.0
         entity, limit = found
         kinds = {kind for kind, _ in entity}
-        # Those that a default counts for have a rate each.
+        # Each user or client to which a default quota applies has a rate of its own.
         place = entity, user if USER in kinds else "", client_id if CLIENT in kinds else "", key
         rate = self._rates.get(place)
         if rate is None:
@@ -93,7 +93,7 @@ def candidates(user: str, client_id: str) -> Iterator[Entity]:
 
 
 def entity_fault(entity: Entity) -> str:
-    """Return why there is no such entity, "" where there may be one."""
+    """Return why an entity is invalid, "" if it is valid."""
     kinds = [kind for kind, _ in entity]
     if not entity:
         return "Invalid empty client quota entity"
@@ -110,7 +110,7 @@ def entity_fault(entity: Entity) -> str:
 
 
 def value_fault(kinds: list[str], key: str, value: float) -> str:
-    """Return why an entity can't have this quota, "" where it can."""
+    """Return why an entity of these types can't have this quota, "" if it can."""
     if not any(key in KEYS[kind] for kind in kinds):
         return f"Invalid configuration key {key}"
     if not value > 0:

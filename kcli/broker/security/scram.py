@@ -1,4 +1,4 @@
-"""SCRAM, the server's side (RFC 5802, RFC 7677), as Kafka's ScramSaslServer speaks it, and the credentials it needs."""
+"""The server's side of SCRAM (RFC 5802, RFC 7677; Kafka's ScramSaslServer), and its credentials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kcli.broker.security.outcome import OTHER_NAME, Exchange, LoginError
 
-# Kafka numbers the mechanisms.
+# Kafka's numbers of the mechanisms.
 SHA_256, SHA_512 = 1, 2
 ALGORITHMS: Mapping[int, str] = {SHA_256: "sha256", SHA_512: "sha512"}
 NAMES: Mapping[int, str] = {SHA_256: "SCRAM-SHA-256", SHA_512: "SCRAM-SHA-512"}
@@ -20,7 +20,7 @@ LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 
 
 class Credential(NamedTuple):
-    """A user's credential for one mechanism, as a broker keeps it."""
+    """A user's stored credential for one mechanism."""
 
     salt: bytes
     stored_key: bytes
@@ -29,7 +29,7 @@ class Credential(NamedTuple):
 
 
 def credential_of(mechanism: int, salted: bytes, salt: bytes, iterations: int) -> Credential:
-    """Make a credential of a salted password."""
+    """Make a credential from a salted password. mechanism: its number."""
     algorithm = ALGORITHMS[mechanism]
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     server_key = hmac.digest(salted, b"Server Key", algorithm)
@@ -37,14 +37,14 @@ def credential_of(mechanism: int, salted: bytes, salt: bytes, iterations: int) -
 
 
 def credential_for(mechanism: int, password: str) -> Credential:
-    """Make a credential of a password, with a salt of its own and the fewest iterations that Kafka takes."""
+    """Make a credential from a password, with a new salt and the fewest iterations that Kafka allows."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac(ALGORITHMS[mechanism], password.encode(), salt, LEAST_ITERATIONS)
     return credential_of(mechanism, salted, salt, LEAST_ITERATIONS)
 
 
 class ScramServer(Exchange):
-    """One exchange. find: returns a user's credential, None without one."""
+    """A login by SCRAM. find: returns a user's credential, None if the user has none."""
 
     def __init__(self, mechanism: int, find: Callable[[str], Credential | None], nonce: str | None = None) -> None:
         self._algorithm, self._find = ALGORITHMS[mechanism], find
@@ -53,7 +53,9 @@ class ScramServer(Exchange):
         self._credential: Credential | None = None
 
     def step(self, message: bytes) -> bytes:
-        """Answer a message of the client. Raises LoginError if authentication failed, or the message is no SCRAM."""
+        """Process a message of the client; return the response. Raises LoginError if authentication failed, or if the
+        message is invalid.
+        """
         try:
             return self._answer_first(message) if self._credential is None else self._answer_final(message)
         except (ValueError, KeyError, binascii.Error):
