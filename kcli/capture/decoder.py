@@ -58,8 +58,10 @@ class Sink:
         for each connection.
         """
 
-    def next_file(self, number: int) -> None:
-        """Take the number of the next packets' file."""
+    def next_file(self, number: int, last_ns: int | None) -> None:
+        """Take the number of the next packets' file. last_ns: the time of the latest packet before, -1 without one;
+        None: it is the next exchanges' file.
+        """
 
     def pause(self) -> None:
         """Process the exchanges and events so far, as a piece of the files has been read."""
@@ -206,8 +208,17 @@ class CaptureDecoder(Generic[S]):
 
     def enter(self, number: int) -> None:
         """Note that the next packets are those of another file."""
+        self.tell_file(number, self.last_ns)
+
+    def tell_file(self, number: int, last_ns: int | None = None) -> None:
+        """Tell the sink a file; see `Sink.next_file`."""
         self.number = number
-        self.sink.next_file(number)
+        self.sink.next_file(number, last_ns)
+
+    @property
+    def last_ns(self) -> int:
+        """The time (ns) of the latest packet; -1: there was none."""
+        return -1 if self.engine.first_ns is None else self.engine.last_ns
 
     def pause(self, until: int) -> None:
         """Note that nothing was captured between the packets so far and those of the next file."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.decoder import Sink
+from kcli.capture.io.file_marks import UNKNOWN, FileTimes
 from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
@@ -204,6 +205,7 @@ class StatisticsSink(Sink):
         self.capture, self.bodies, chosen = capture, capture.bodies, capture.chosen
         self.groups: dict[tuple[Any, ...] | None, Figures] = {}
         self.added: list[tuple[tuple[Any, ...] | None, Figures]] = []
+        self.files = FileTimes()
         self.tcp: dict[str, LinkTcp] = {}
         self.kept = self.links = 0
         self.too_many = False  # there are too many connections to name those of each group
@@ -212,9 +214,11 @@ class StatisticsSink(Sink):
             self.counts = ExchangeCounts(self.bodies, self.by, self.widths, self.linked, self.scans, chosen)
         self.compiled = self.counts
 
-    def next_file(self, number: int) -> None:
+    def next_file(self, number: int, last_ns: int | None) -> None:
+        if last_ns is not None:
+            self.files.enter(number, last_ns)
         if self.counts is not None:
-            self.counts.next_file(number)
+            self.counts.next_file(number, self.files.changed, self.files.at)
 
     @property
     def passed(self) -> int:
@@ -292,7 +296,7 @@ class StatisticsSink(Sink):
             case "second" | "minute" | "interval":
                 return [(exchange.request_ns // self.widths[name],)]
             case "file":
-                return [(self.capture.number,)]
+                return [(self.file_of(exchange),)]
             case "api":
                 return [(exchange.api_key,)]
             case "version":
@@ -356,6 +360,11 @@ class StatisticsSink(Sink):
                 figures.links = set(links) if links else None
                 yield key, figures
 
+    def file_of(self, exchange: Exchange) -> int:
+        """Return the number of an exchange's file; see FileMarks."""
+        early = exchange.response_ns is None and exchange.request_ns <= self.files.changed
+        return self.files.at(exchange.request_ns) if early else self.capture.number
+
     def shown(self, column: str, value: Any) -> Any:
         """Return a key's value as it is shown."""
         if column == "api":
@@ -364,7 +373,7 @@ class StatisticsSink(Sink):
             width = self.widths[column]
             return f"{instant(value * width)[: 23 if width % SECOND else 19]}Z"
         if column == "file":
-            return self.capture.entered_names[value]
+            return None if value == UNKNOWN else self.capture.entered_names[value]
         if column == "error":
             return None if value is None else error_name(value)
         if isinstance(value, tuple):

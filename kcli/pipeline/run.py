@@ -28,7 +28,8 @@ AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin", "sampl
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of one run. problems: files that are no captures or damaged, reported after all others are read. redone:
+    """Counts of one run. waiting: of the exchanges, those that wait for an answer; a later run counts them again.
+    problems: files that are no captures or damaged, reported after all others are read. redone:
     runs that were done again, see `kcli.pipeline.redo`; notes: those that could not be. totals: see
     `kcli.pipeline.totals`; None if there was nothing to read. sample: the share of the connections that were read;
     None: all.
@@ -39,6 +40,7 @@ class Summary:
     skipped: int = 0
     packets: int = 0
     exchanges: int = 0
+    waiting: int = 0
     events: int = 0
     rows: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -52,6 +54,8 @@ class Summary:
         self.run, self.sample = made.run, made.sample
         for name in ("files", "packets", "exchanges", "events"):
             setattr(self, name, getattr(self, name) + getattr(made, name))
+        self.exchanges -= self.waiting
+        self.waiting = made.waiting
         for table, rows in made.rows.items():
             self.rows[table] = self.rows.get(table, 0) + rows
         self.problems += made.problems
@@ -184,9 +188,11 @@ def run_files(
     put_lineage(context, scattered, decoded)
     derive_tables(context, names)
     entry.add(write_empty(context))
-    entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
-    entry.stats["options"] = as_read(options)
     summary = summed(entry, scattered, decoded, task)
+    entry.stats |= {
+        "exchanges": summary.exchanges, "waiting": summary.waiting, "ended": datetime.now(UTC).isoformat(),
+        "options": as_read(options),
+    }  # fmt: skip
     summary.sample = options.sample
     if options.totals:
         summary.totals = totals_of(context, scattered, decoded)
@@ -208,7 +214,8 @@ def write_empty(context: RunContext) -> list[WrittenFile]:
 def summed(entry: Entry, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded], task: Task) -> Summary:
     made = Summary(entry.run, len(entry.inputs), redone=list(entry.redone), notes=list(task.notes))
     made.packets = sum(each.packets for each in scattered)
-    made.exchanges = sum(each.exchanges + each.open_rows[0] for each in decoded)
+    made.waiting = sum(each.open_rows[0] for each in decoded)
+    made.exchanges = sum(each.exchanges for each in decoded) + made.waiting
     for where in entry.files:
         made.rows[where["table"]] = made.rows.get(where["table"], 0) + where["rows"]
     made.events = made.rows.get("undecodable", 0)

@@ -220,7 +220,7 @@ run            int64    its number; numbers increase, and a run that died leaves
 ended          instant  time of its end
 kcli           string   the version of kcli
 captures       int64    number of captures that it read
-exchanges      int64    number of exchanges that it found
+exchanges      int64    number of exchanges that it found; those that wait for a response count again in the next run
 sample         float64? share of the connections that it read (`--sample`); null: all
 in_place_of    string   JSON: numbers of the runs that it replaces
 inputs         string   JSON: the captures, each with size, mtime, and a digest of its beginning and end
@@ -233,7 +233,7 @@ state          string   JSON: the state from which the next run continues
 ORIGIN = columns("""
 cluster        string?  the cluster, from the capture's path by `--origin`
 host           string?  the host of the capture, from its path by `--origin`
-file           string?  the capture with the packet that completed it
+file           string?  the capture with its last packet; unanswered: with its request; null: an earlier run's
 run            int64?   number of the run that read it
 """)
 

@@ -76,7 +76,9 @@ def compact(output: str) -> Compacted:
     entry.inputs = [each for other in entries for each in other.inputs]
     entry.forgotten = [each for other in entries for each in other.forgotten]
     entry.stats = entries[-1].stats | {
-        "exchanges": sum(other.stats["exchanges"] for other in entries), "ended": datetime.now(UTC).isoformat(),
+        "exchanges": sum(other.stats["exchanges"] for other in entries)
+        - sum(other.stats.get("waiting", 0) for other in entries[:-1]),
+        "ended": datetime.now(UTC).isoformat(),
         COMPACTED: True,
     }  # fmt: skip
     for (table, day, passing), uris in groups.items():

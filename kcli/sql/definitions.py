@@ -13,7 +13,7 @@ from kcli.tables.definition import Column, Table
 FILE = Column(
     "file",
     "string",
-    "the capture with the packet that completed it; in tables across connections: all captures read",
+    "the capture with its last packet; unanswered: with its request; in tables across connections: all captures read",
     False,
 )
 

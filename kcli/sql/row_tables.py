@@ -93,8 +93,8 @@ class TableRows(RowSource):
         taken, self.ready = self.ready, []
         return taken
 
-    def next_file(self, number: int) -> None:
-        self.marks.enter(number, self.taker.count)
+    def next_file(self, number: int, last_ns: int | None) -> None:
+        self.marks.enter(number, self.taker.count, last_ns)
 
     def event(self, event: Event) -> None:
         if event.reason.endswith(AT_END):
@@ -122,7 +122,7 @@ class TableRows(RowSource):
 
         columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name)
         if columns.rows.count:
-            files = self.marks.column(self.capture.entered_names, columns.rows.count).array(arrow_type("string"))
+            files = self.marks.column(self.capture.entered_names, columns.rows).array(arrow_type("string"))
             for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
                 self.add(batch, files.take(integers(rows, "int64")))
         self.marks.restart()

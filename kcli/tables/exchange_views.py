@@ -57,7 +57,7 @@ THROTTLING = (
     column("api", "string", "the API's name, as in a broker's log"),
     column("throttle_ms", "int32", "throttle time of the response", THROTTLE_MS),
     column("latency_ms", "float64?", "from the request's last packet to the response's"),
-    column("file", "string", "the capture with the packet that completed it"),
+    column("file", "string", "the capture with its last packet; unanswered: with its request"),
 )
 GROUPS = (
     column("group_id", "string", "the group"),

@@ -26,15 +26,15 @@ WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
 class ExchangeArrays:
     """The source of the columns of exchanges. taken: from `ExchangeRows.take_columns`.
 
-    name_of: returns an API's name by its key. files: makes the column `file` for a number of rows. fields: the names of
-    the message fields in `taken`.
+    name_of: returns an API's name by its key. files: makes the column `file` of rows. fields: the names of the message
+    fields in `taken`.
     """
 
     def __init__(
         self,
         taken: dict[str, Any],
         name_of: Callable[[int], str | None],
-        files: Callable[[int], Among] | None = None,
+        files: Callable[[CoreRows], Among] | None = None,
         fields: Sequence[str] = (),
     ) -> None:
         self.taken, self.name_of, self.files = taken, name_of, files
@@ -153,7 +153,7 @@ class ExchangeArrays:
         import numpy
 
         none = numpy.zeros(self.rows.count, bool)
-        return Among(texts([]), none, ~none) if self.files is None else self.files(self.rows.count)
+        return Among(texts([]), none, ~none) if self.files is None else self.files(self.rows)
 
 
 def address_of(end: str) -> str:
@@ -243,7 +243,7 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
         "client_address", "string", "the client's address, without the port",
         lambda of: of.end("addresses", "address_of"),
     ),
-    column("file", "string", "the capture with the packet that completed it", ExchangeArrays.file),
+    column("file", "string", "the capture with its last packet; unanswered: with its request", ExchangeArrays.file),
     column(
         "request_transfer_ms", "float64?",
         "from the request's first packet to its last; null: the first was not captured",

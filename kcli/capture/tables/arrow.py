@@ -104,8 +104,8 @@ class ArrowSink(Sink, ColumnOwner):
         self.flush()
         yield
 
-    def next_file(self, number: int) -> None:
-        self.marks.enter(number, self.taker.count)
+    def next_file(self, number: int, last_ns: int | None) -> None:
+        self.marks.enter(number, self.taker.count, last_ns)
 
     def taken_batches(self) -> list[Any]:
         """Return the finished record batches, and forget them."""

@@ -70,13 +70,13 @@ def batch_of(
     name_of: Callable[[int], str | None],
     schema: Any,
     wanted: Container[str] = EVERY,
-    files: Callable[[int], Among] | None = None,
+    files: Callable[[CoreRows], Among] | None = None,
     fields: Sequence[str] = (),
 ) -> Any:
     """Return a record batch over the memory of `ExchangeRows.take_columns`; columns that are not wanted are null.
 
-    name_of: returns an API's name by its key. files: makes the column of file names for a number of rows. fields: names
-    of message fields in it.
+    name_of: returns an API's name by its key. files: makes the column of file names of rows. fields: names of message
+    fields in it.
     """
     import pyarrow
 

@@ -45,7 +45,7 @@ class ConditionalFeed(ColumnOwner):
     """Tests the filter's condition: `put` and the compiled part receive exchanges, `flush` passes them on in order.
 
     The decoder's `deliver` receives events, and exchanges for which the condition holds. The sink's `overlook` receives
-    other exchanges of APIs in `overhears`. The decoder's `enter` receives the file's number before.
+    other exchanges of APIs in `overhears`. The decoder's `tell_file` receives the file's number before.
     """
 
     as_text = False
@@ -79,7 +79,7 @@ class ConditionalFeed(ColumnOwner):
 
     def enter(self, number: int) -> None:
         """Note that the next packets are those of another file."""
-        self.marks.enter(number, self.place)
+        self.marks.enter(number, self.place, self.decoder.last_ns)
 
     @property
     def place(self) -> int:
@@ -139,7 +139,7 @@ class ConditionalFeed(ColumnOwner):
 
         taken = self.compiled.take_columns()
         rows = HeldRows(taken, self.bodies)
-        self.numbers = self.marks.numbers(len(rows))
+        self.numbers = self.marks.numbers(rows.rows)
         files = partial(self.marks.column, self.names)
         batch = batch_of(taken, self.bodies.name, self.schema, self.wanted, files, self.field_names)
         self.marks.restart()
@@ -168,7 +168,7 @@ class ConditionalFeed(ColumnOwner):
     def tell_file(self, number: int) -> None:
         """Pass the file's number of the next row to the decoder, if it differs."""
         if number != self.decoder.number:
-            self.decoder.enter(number)
+            self.decoder.tell_file(number)
 
 
 def in_order(waiting: Sequence[Waiting], rows: Sequence[int]) -> Iterator[Waiting | int]:

@@ -342,10 +342,11 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
         print_note(f"captures read again: those of run {read}")
     for note in summary.notes:
         warn(note)
+    waiting = f" ({summary.waiting:,} waiting for a response)" if summary.waiting else ""
     rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in FILED if summary.rows.get(name))
     print_note(
         f"{counted(summary.files, 'capture')}, {counted(summary.packets, 'packet')}, "
-        f"{counted(summary.exchanges, 'exchange')}, {counted(summary.events, 'event')}"
+        f"{counted(summary.exchanges, 'exchange')}{waiting}, {counted(summary.events, 'event')}"
         + ("" if summary.sample is None else f"; of a sample of {summary.sample:g} of the connections")
     )
     print_note(f"rows: {rows}")

@@ -18,7 +18,7 @@ from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.extras import require
 
-HEADINGS = ("run", "ended", "captures", "exchanges", "in place of", "forgotten")
+HEADINGS = ("run", "ended", "captures", "exchanges", "waiting", "in place of", "forgotten")
 
 
 @contextmanager
@@ -39,7 +39,8 @@ def held(folder: str) -> Iterator[None]:
 def history(folder: str) -> None:
     """List the runs of `kcli pipeline run` that made the tables in DIR.
 
-    A run replaces earlier runs if it has read their captures again.
+    A run replaces earlier runs if it has read their captures again. `waiting` are those of its exchanges that wait for
+    a response at the end of its captures; the next run counts them again.
 
     \b
     kcli pipeline history tables/
@@ -53,6 +54,7 @@ def history(folder: str) -> None:
         (
             f"{entry.run}{'' if entry.run in live else ' (replaced)'}", entry.stats.get("ended", "")[:19],
             cell("captures", len(entry.inputs)), cell("exchanges", entry.stats.get("exchanges")),
+            cell("exchanges", entry.stats.get("waiting")),
             ", ".join(map(str, entry.redone)), ", ".join(each["uri"] for each in entry.forgotten),
         )
         for entry in journal.history

@@ -66,9 +66,10 @@ cdef class ExchangeCounts(Sink):
         self.since = max(0, chosen.since or 0)
         self.until = <uint64_t>-1 if chosen.until is None else max(0, chosen.until)
 
-    def next_file(self, int64_t number):
-        """Count what comes next as of file `number`."""
-        self.values.file = number
+    def next_file(self, int64_t number, int64_t changed, at):
+        """Count what comes next as of file `number`, and requests up to `changed` (ns) without a response as of that which `at` tells by
+        their time."""
+        self.values.file, self.values.changed, self.values.file_at = number, changed, at
 
     def __dealloc__(self):
         out_free(&self.request)

@@ -53,7 +53,8 @@ cdef class GroupValues:
     cdef int[MOST_BY] by
     cdef uint64_t[MOST_BY] widths
     cdef int count
-    cdef int64_t file
+    cdef int64_t file, changed
+    cdef object file_at       # the number of the file that was read at a time
     cdef bint named           # some of them are names in the text
     cdef bint beyond          # the exchange has a text beyond MOST_TEXTS
 
@@ -91,7 +92,7 @@ cdef class GroupValues:
             elif self.by[i] == BY_TIME:
                 self.put(i, e.ts // self.widths[i])
             elif self.by[i] == BY_FILE:
-                self.put(i, self.file)
+                self.put(i, self.file_at(e.ts) if e.response == NULL and <int64_t>e.ts <= self.changed else self.file)
             elif self.by[i] == BY_ERROR:
                 if errors.size == 0:
                     self.put(i, 0)

@@ -54,7 +54,7 @@ class ExchangeColumns:
     @cached_property
     def origin(self) -> list[Any]:
         """The columns that say where the rows come from."""
-        return [] if self.origins is None else self.origins.arrays(self.rows.count)
+        return [] if self.origins is None else self.origins.arrays(self.rows)
 
     def schema(self, table: str) -> Any:
         """Return the columns of a table of exchanges, or of their parts."""

@@ -10,6 +10,7 @@ from kcli.capture.io.file_marks import FileMarks
 from kcli.errors import UsageError
 from kcli.pipeline.storage import split_query
 from kcli.tables.arrays import integers, numbered
+from kcli.tables.core_rows import CoreRows
 
 GROUPS = ("cluster", "host")  # of the pattern, in the order of the columns
 
@@ -60,12 +61,16 @@ class Origins:
         """Return the values for a row of the current capture, in the order of the columns."""
         return (*self.said[self.marks.number], self.run)
 
-    def arrays(self, count: int) -> list[Any]:
-        """Return the columns for the next `count` rows of exchanges."""
+    def arrays(self, rows: CoreRows) -> list[Any]:
+        """Return the columns for the next rows of exchanges."""
         import numpy
 
-        numbers = self.marks.numbers(count)
-        texts = [numbered(values, of_file[numbers]).dictionary() for values, of_file in self.of_files]
+        count, numbers = rows.count, self.marks.completed(rows.count)
+        *places, (names, of_file) = self.of_files
+        texts = [numbered(values, at[numbers]).dictionary() for values, at in places]
+        files = self.marks.numbers(rows)
+        of_file = numpy.append(of_file, len(names))  # a file of an earlier run: UNKNOWN takes the last of them
+        texts.append(numbered([*names, None], of_file[files]).dictionary())
         known = self.run is not None
         runs = integers(numpy.full(count, self.run if known else 0), "int64", numpy.full(count, not known))
         return [*texts, runs]

@@ -282,7 +282,7 @@ class RowSource(Sink):
     def enter(self, number: int) -> None:
         """Note that the next packets are those of another capture."""
         if self.origins is not None:
-            self.origins.marks.enter(number, self.taker.count)
+            self.origins.marks.enter(number, self.taker.count, self.engine.last_ns or -1)
 
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
         """Make rows of packets up to a moment (ns). Where there are none after that, connections still open are ended.
