@@ -185,6 +185,7 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
     keyed = with_keys(stock, dialect.api_keys, dialect.messages)
     for message in keyed:
         laid.laid[message.name] = over(stock, message)
+        laid.written[message.name] = message
         if message.kind == "metadata":
             laid.numbered.setdefault("metadata", {})[str(message.api_key)] = message.name
     for message in keyed:

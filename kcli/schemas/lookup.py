@@ -56,6 +56,7 @@ class Catalog:
         self.by_release: dict[tuple[str, str | None], Mapping[int, Range]] = {}
         # The messages of a dialect, and the findings about its definitions.
         self.laid: dict[str, Message] = {}
+        self.written: dict[str, Message] = {}  # as the dialect has them, without Apache's other versions
         self.laid_notes: dict[str, Notes] = {}
         # By API key: a dialect's request without response, or the reverse.
         self.unpaired: dict[int, Message] = {}

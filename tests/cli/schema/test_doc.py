@@ -27,6 +27,24 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1].startswith("varint: an unsigned varint")
 
 
+def test_a_message_of_kafka_with_a_version_more_has_each_field_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["schema", "show", "FetchRequest", "--format", "json"]) == 0
+    raw = json.loads(capsys.readouterr().out)
+    (topics,) = (each for each in raw["fields"] if each["name"] == "Topics")
+    (partitions,) = (each for each in topics["fields"] if each["name"] == "Partitions")
+    partitions["fields"].append({"name": "RemoteMaxBytes", "type": "int32", "versions": "19+"})
+    raw["validVersions"] = "4-19"
+    (tmp_path / "FetchRequest.json").write_text(json.dumps(raw))
+    lines = document(capsys, str(tmp_path))
+    fields = [line.split("|")[1].strip() for line in lines if line.startswith("| `")]
+    assert len(set(fields)) == len(fields) > 20 and "`topics.partitions.remoteMaxBytes`" in fields
+    assert "request 1, versions 4-19, flexible 12+." in lines
+    assert "| 19 | `topics.partitions.remoteMaxBytes` added: int32 |" in lines
+    assert "FetchRequest v3:" in document(capsys, str(tmp_path), "3")
+
+
 def test_a_version_of_an_api(capsys: pytest.CaptureFixture[str]) -> None:
     lines = document(capsys, "ApiVersions", "0")
     assert "ApiVersionsRequest v0: no bytes." in lines
