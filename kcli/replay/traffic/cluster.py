@@ -1,14 +1,13 @@
-"""Prepares the live cluster before a run: finds or creates topics, and waits for coordinators."""
+"""The live cluster before a run: the topics that it needs, and records that it lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from kcli.client.address import Address
 from kcli.client.cluster import Client
-from kcli.client.topics import MADE_AT_ONCE, Replicas, find_topics, list_offsets
+from kcli.client.topics import MADE_AT_ONCE, Replicas, list_offsets
 from kcli.replay.topic_mapping import LiveTopics
-from kcli.replay.traffic.destinations import Destinations, by_rank, coordinator
+from kcli.replay.traffic.destinations import by_rank
 from kcli.replay.traffic.survey import SeenTopic, Survey
 from kcli.sessions.comparison import shown
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
@@ -44,36 +43,6 @@ def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> di
         if captured not in (*INTERNAL, CLUSTER_METADATA) and not is_left(seen, alone) and not name_fault(name):
             sizes[name] = max(sizes.get(name, 0), seen.partitions)
     return sizes
-
-
-async def prepare(
-    client: Client,
-    survey: Survey,
-    topics: LiveTopics,
-    dialect: str | None,
-    *,
-    suffixes: Sequence[str],
-    create: bool,
-    notify: Callable[[str], None],
-) -> Destinations:
-    """Find or create the topics and groups that the captures' requests need. Raises NetworkError if a topic is missing,
-    or has too few partitions.
-
-    topics: gets the live ids; suffixes: of the clients' groups and transactions
-    """
-    await client.refresh([])
-    sizes = live_sizes(survey, topics.mapping, client)
-    replicas = live_replicas(survey, topics.mapping, client)
-    await find_topics(client, sizes, create, notify, replicas)
-    for name, topic in client.metadata.topics.items():
-        topics.put(name, topic.id or "")
-    await note_lacking(client, survey, topics, notify)
-    coordinators: dict[tuple[int, str], Address] = {}
-    for kind, key in sorted((kind, key + suffix) for kind, key in survey.coordinated for suffix in suffixes):
-        address = await coordinator(client, kind, key)
-        if address is not None:
-            coordinators[kind, key] = address
-    return Destinations(client, topics, survey, coordinators, replicas, dialect)
 
 
 async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:

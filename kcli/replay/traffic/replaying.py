@@ -10,8 +10,10 @@ from typing import Any
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.exchange import Exchange
+from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.client.topics import find_topics
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import Feed, ReplayOptions, act, together
 from kcli.replay.filling import fill
@@ -19,8 +21,8 @@ from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.appends import Appends
 from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.cluster import live_replicas, live_sizes, prepare
-from kcli.replay.traffic.destinations import Destinations
+from kcli.replay.traffic.cluster import live_replicas, live_sizes, note_lacking
+from kcli.replay.traffic.destinations import Destinations, coordinator
 from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.outcome import Outcome
@@ -126,17 +128,29 @@ async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None
     async with Client(setting.config, setting.dialect, setting.notify) as client:
         if setting.history is not None:
             await fill_before(client, setting, setting.history)
-        destinations = await prepare(
-            client,
-            setting.survey,
-            LiveTopics(setting.survey.names, options.topics),
-            setting.dialect,
-            suffixes=options.suffixes,
-            create=options.create,
-            notify=setting.notify,
-        )
+        destinations = await prepare(client, setting)
         for _ in range(options.repeat):
             await run(read(), setting, destinations)
+
+
+async def prepare(client: Client, setting: Setting) -> Destinations:
+    """Find or create the topics and groups that the captures' requests need. Raises NetworkError if a topic is missing,
+    or has too few partitions.
+    """
+    survey, options = setting.survey, setting.options
+    topics = LiveTopics(survey.names, options.topics)
+    await client.refresh([])
+    replicas = live_replicas(survey, topics.mapping, client)
+    await find_topics(client, live_sizes(survey, topics.mapping, client), options.create, setting.notify, replicas)
+    for name, topic in client.metadata.topics.items():
+        topics.put(name, topic.id or "")
+    await note_lacking(client, survey, topics, setting.notify)
+    coordinators: dict[tuple[int, str], Address] = {}
+    for kind, key in sorted((kind, key + suffix) for kind, key in survey.coordinated for suffix in options.suffixes):
+        address = await coordinator(client, kind, key)
+        if address is not None:
+            coordinators[kind, key] = address
+    return Destinations(client, topics, survey, coordinators, replicas, setting.dialect)
 
 
 async def fill_before(client: Client, setting: Setting, history: CaptureHistory) -> None:
