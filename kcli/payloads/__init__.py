@@ -1,6 +1,6 @@
 """Decoded keys and values of records: Avro, Protobuf, JSON and more, by schemas of registries and files.
 
-Names are imported when they are asked for.
+Each name's module is imported when the name is first used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Avro: values of a writer's schema, also as a reader's schema has them, and back from JSON.
+"""Avro: reads values by the writer's schema, also resolved into a reader's schema, and writes them from JSON.
 
-fastavro understands schemas, resolves a writer's into a reader's, and writes; the core reads values, in bounded time
-and memory, which fastavro does not.
+fastavro parses schemas, resolves a writer's into a reader's, and writes. The core reads values, because it takes
+bounded time and memory, which fastavro does not.
 
 JSON of a value: a union is the value alone; bytes and fixed are base64 text; a decimal is text ("12.50"), a date, time
 or timestamp ISO 8601, a UUID its text; NaN and the infinities are texts.
@@ -30,14 +30,14 @@ from kcli.payloads.json_values import json_of
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
-WIDEST_DECIMAL = 1 << 16  # bytes of a payload with decimals in bytes: their time grows with the square
-OF_FASTAVRO = ("__fastavro_parsed", "__named_schemas")  # in a schema: it would not be looked at any more
+WIDEST_DECIMAL = 1 << 16  # bytes of a payload with decimals in bytes, whose time is quadratic
+OF_FASTAVRO = ("__fastavro_parsed", "__named_schemas")  # marks in a schema for which fastavro does not parse it
 ENDLESS = ("NaN", "Infinity", "-Infinity")
 WRONG = (*FAILURES, SchemaParseException)
 
 
 class JsonDecoder(AvroJSONDecoder):
-    """Reads the texts that Java's encoder writes for numbers that JSON does not have."""
+    """Reads the texts that Java's encoder writes for numbers outside of JSON (NaN, Infinity)."""
 
     def read_float(self) -> Any:
         return endless(super().read_float())  # type: ignore[no-untyped-call]
@@ -47,7 +47,7 @@ class JsonDecoder(AvroJSONDecoder):
 
 
 class JsonEncoder(AvroJSONEncoder):
-    """Writes these texts."""
+    """Writes the texts that Java's encoder writes for numbers outside of JSON."""
 
     def write_float(self, value: float) -> None:
         super().write_float(json_form(value))  # type: ignore[no-untyped-call]
@@ -57,12 +57,12 @@ class JsonEncoder(AvroJSONEncoder):
 
 
 def endless(value: Any) -> Any:
-    """Return the number of a text that stands for one, any other value as it is."""
+    """Return the number that "NaN" or "Infinity" stands for, any other value unchanged."""
     return float(value) if value in ENDLESS else value
 
 
 class Parsed:
-    """A schema as fastavro has it, with the named types that it refers to."""
+    """A schema as fastavro parses it, with the named types that it refers to."""
 
     def __init__(self, schema: Schema) -> None:
         """Parse the schema. Raises PayloadError if it is no schema of Avro."""
@@ -75,7 +75,7 @@ class Parsed:
             raise
         except WRONG as error:
             raise PayloadError(f"not a schema of Avro: {reason_of(error)}") from None
-        # A type that was defined elsewhere stands here as its name alone.
+        # A type that was defined elsewhere is only a name here.
         while isinstance(self.schema, str) and self.schema in self.names:
             self.schema = self.names[self.schema]
 
@@ -84,7 +84,7 @@ class AvroCodec:
     """Reads and writes values of one schema."""
 
     def __init__(self, schema: Schema, reader: Schema | None = None) -> None:
-        """Compile a schema. reader: the schema whose fields the values shall have."""
+        """Compile a schema. reader: the schema into which values are resolved. Raises PayloadError."""
         parsed = Parsed(schema)
         self.writer, self.names = parsed.schema, parsed.names
         self.types = Types(self.writer, self.names)
@@ -94,7 +94,7 @@ class AvroCodec:
         self.schemas = schema, reader
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value of a payload as JSON has it. Raises PayloadError."""
+        """Return the value of a payload as in JSON. Raises PayloadError."""
         if self.decimals and len(data) > WIDEST_DECIMAL:
             return self.without_logical_types().decode(data, start)
         try:
@@ -102,7 +102,7 @@ class AvroCodec:
             return value if self.reader is None else self.resolved(data, start)
         except ValueDamageError as error:
             raise PayloadError(str(error)) from None
-        except ArithmeticError:  # a time that no calendar has
+        except ArithmeticError:  # a time outside of the calendar
             if not self.types.logical:
                 raise PayloadError("a number that is too large") from None
             return self.without_logical_types().decode(data, start)
@@ -110,15 +110,17 @@ class AvroCodec:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame, binary or in Avro's JSON. Raises PayloadError."""
+        """Return the value of a payload behind its frame, binary or in Avro's JSON encoding. Raises PayloadError."""
         return (self.decode_json if frame.json else self.decode)(data, frame.start)
 
     def encode_like(self, value: Any, frame: Frame, _data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, binary or in Avro's JSON. Raises PayloadError."""
+        """Return the bytes of a value behind a frame, binary or in Avro's JSON encoding. Raises PayloadError."""
         return self.encode_json(value) if frame.json else self.encode(value)
 
     def decode_json(self, data: bytes, start: int) -> Any:
-        """Return a value of Avro's JSON encoding: a union names its type, bytes are Latin-1. Raises PayloadError."""
+        """Return a value of Avro's JSON encoding, in which a union names its type and bytes are Latin-1. Raises
+        PayloadError.
+        """
         text = dumps(json_of(data[start:]))
         try:
             schema = with_names(self.writer, self.names)
@@ -146,11 +148,11 @@ class AvroCodec:
         return out.getvalue().encode()
 
     def resolved(self, data: bytes, start: int) -> Any:
-        """Return a value, which was read and is sound, as the reader's schema has it."""
+        """Return a value that can be read, resolved into the reader's schema."""
         return json_form(fastavro.schemaless_reader(io.BytesIO(data[start:]), self.writer, self.reader))
 
     def without_logical_types(self) -> AvroCodec:
-        """Return a codec of the same schemas that shows dates and decimals as the numbers and bytes that they are."""
+        """Return a codec of the same schemas in which dates and decimals are plain numbers and bytes."""
         if self.bare is None:
             writer, reader = (each and bare_schema(each) for each in self.schemas)
             self.bare = AvroCodec(cast("Schema", writer), reader)
@@ -167,7 +169,7 @@ class AvroCodec:
 
 
 def schema_json(text: str) -> Any:
-    """Return a schema's JSON; a name alone stands for a primitive type. Raises PayloadError."""
+    """Return a schema's JSON, or its text if that is the name of a primitive type. Raises PayloadError."""
     if any(word in text for word in OF_FASTAVRO):
         raise PayloadError("not a schema of Avro: it says that it was read")
     stripped = text.strip()
@@ -189,7 +191,7 @@ def bare_schema(schema: Schema) -> Schema:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why fastavro gave up, in a line."""
+    """Return why fastavro failed, in one line."""
     text = " ".join(str(error).split())
     if isinstance(error, EOFError):
         return "it ends too early"
@@ -201,7 +203,9 @@ def reason_of(error: BaseException) -> str:
 
 
 def avro_form(schema: Any, value: Any, names: dict[str, Any]) -> Any:
-    """Return a value of JSON as fastavro takes it for a schema. Raises ValueError, TypeError if it is none of these."""
+    """Return a JSON value in the form that fastavro expects for a schema. Raises ValueError, TypeError if it does not
+    fit.
+    """
     if isinstance(schema, list):
         return union_form(schema, value, names)
     kind = schema["type"] if isinstance(schema, dict) else schema
@@ -230,7 +234,7 @@ def avro_form(schema: Any, value: Any, names: dict[str, Any]) -> Any:
 
 
 def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
-    """Return the value as the first branch has it that takes it. Raises ValueError."""
+    """Return the value in the form of the first branch that accepts it. Raises ValueError."""
     for branch in branches:
         if value is None:
             if branch == "null":
@@ -240,7 +244,7 @@ def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
             made = avro_form(branch, value, names)
             schema = named(branch, names)
             if is_valid(made, schema, names):
-                # A record is named: fastavro takes a map that has room for its fields, too.
+                # A record is named, because fastavro would also accept the value as a map.
                 is_record = isinstance(schema, dict) and schema["type"] in ("record", "error")
                 return (schema["name"], made) if is_record else made
         except FAILURES:
@@ -249,12 +253,12 @@ def union_form(branches: list[Any], value: Any, names: dict[str, Any]) -> Any:
 
 
 def is_valid(value: Any, schema: Any, names: dict[str, Any]) -> bool:
-    """Return whether fastavro takes a value for a schema, which may name types that are defined outside of it."""
+    """Return whether fastavro accepts a value for a schema, which may name types that are defined elsewhere."""
     return bool(fastavro.validate(value, with_names(schema, names), raise_errors=False, strict=True))
 
 
 def with_names(schema: Any, names: dict[str, Any]) -> Any:
-    """Return a schema as fastavro takes it that knows types which are defined outside of it."""
+    """Return a schema with the types that are defined elsewhere, in fastavro's form."""
     return schema | dict(zip(OF_FASTAVRO, (True, names), strict=True)) if isinstance(schema, dict) else schema
 
 

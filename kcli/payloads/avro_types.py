@@ -1,4 +1,4 @@
-"""Schemas of Avro as the core reads values by them."""
+"""Schemas of Avro in the form by which the core reads values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ RECORDS = ("record", "error")
 
 
 class Types:
-    """Makes types of a schema that fastavro has parsed. names: the named types that it refers to.
+    """Makes the core's types from a schema that fastavro has parsed. names: the named types that it refers to.
 
-    logical: some are dates and the like; decimals: or decimals in bytes.
+    logical: some types are logical; decimals: some of these are decimals in bytes
     """
 
     def __init__(self, schema: Any, names: dict[str, Any]) -> None:
-        """Build the types of the schema. Raises PayloadError where it is nested too deep."""
+        """Build the types of the schema. Raises PayloadError if it is nested too deep."""
         self.names = names
         self.made: dict[str, Type] = {}
         self.logical = self.decimals = False
@@ -31,7 +31,7 @@ class Types:
             raise PayloadError("a schema that is nested too deep") from None
 
     def of(self, schema: Any) -> Type:
-        """Make a type, and those in it."""
+        """Return the type of a schema, with its inner types."""
         if isinstance(schema, list):
             return self.holding(Type("union"), schema)
         if isinstance(schema, str):
@@ -49,18 +49,18 @@ class Types:
         return self.of(kind) if turn is None else Type(kind, turn=turn)
 
     def named(self, name: str) -> Type:
-        """Return a named type, or make a primitive one."""
+        """Return a named type, or a primitive one."""
         if name in self.made:
             return self.made[name]
         return self.of(self.names[name]) if name in self.names else Type(name)
 
     def kept(self, schema: dict[str, Any], made: Type) -> Type:
-        """Keep a named type."""
+        """Keep a named type for later references, and return it."""
         self.made[schema["name"]] = made
         return made
 
     def record(self, schema: dict[str, Any]) -> Type:
-        """Make a record, once: it may be met within itself."""
+        """Return the type of a record, which is made once, because it may contain itself."""
         if schema["name"] in self.made:
             return self.made[schema["name"]]
         fields = schema["fields"]
@@ -68,12 +68,14 @@ class Types:
         return self.holding(made, [field["type"] for field in fields])
 
     def holding(self, made: Type, inner: list[Any]) -> Type:
-        """Give a type those in it."""
+        """Set the inner types of a type, and return it."""
         made.hold([self.of(each) for each in inner])
         return made
 
     def turn(self, kind: Any, schema: dict[str, Any]) -> Callable[[Any], Any] | None:
-        """Return what makes JSON of a logical type's values; None: it is none that is known."""
+        """Return the function that makes JSON of a logical type's values; None if the type is not logical or not
+        known.
+        """
         if "logicalType" not in schema:
             return None
         read = LOGICAL_READERS.get(f"{kind}-{schema['logicalType']}")

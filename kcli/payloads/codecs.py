@@ -1,4 +1,4 @@
-"""The codecs that read and write payloads by a schema, each imported with the first schema of its type."""
+"""The codecs that read and write payloads by a schema, each imported at the first schema of its type."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class PayloadCodec(Protocol):
     """Reads and writes the payloads of one schema."""
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value as JSON has it. Raises PayloadError."""
+        """Return the value as in JSON. Raises PayloadError."""
 
     def encode(self, value: Any) -> bytes:
-        """Return the bytes of such a value. Raises PayloadError."""
+        """Return the bytes of a value as in JSON. Raises PayloadError."""
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
         """Return the value of a payload behind its frame, in the encoding that the frame names. Raises PayloadError."""
@@ -26,9 +26,8 @@ class PayloadCodec(Protocol):
 
 
 def codec_of(schema: Schema, reader: Schema | None = None) -> PayloadCodec:
-    """Make the codec of a schema. reader: of Avro, the schema whose fields the values shall have.
-
-    Raises PayloadError.
+    """Return a new codec of a schema. reader: for Avro, the schema into which values are resolved. Raises
+    PayloadError.
     """
     return CODECS[schema.type](schema, reader)
 

@@ -1,4 +1,4 @@
-"""Keys and values of records, read by their schemas or formats: one interface for all who show records.
+"""Decodes keys and values of records by their schemas or formats, for all commands that show records.
 
 decoder = PayloadDecoder(PayloadOptions(value_schemas=("orders=order.avsc",)))
 decoder.decode("orders", "value", data, headers)  ->  Payload(data={"id": 7}, format="avro", schema=...)
@@ -26,11 +26,11 @@ from kcli.payloads.schema_files import SchemaFiles, local_schema
 from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 
 RECORDS = {kind: coordinator_record if kind != "metadata" else metadata_record for kind in TOPICS.values()}
-MOST_KNOWN = 10_000  # codecs, and reasons that there is none
-MOST_COMPILED = 300  # schemas of Protobuf: protoc takes some tenths of a second for each
+MOST_KNOWN = 10_000  # codecs, and errors of making one
+MOST_COMPILED = 300  # schemas of Protobuf, each of which takes protoc some tenths of a second
 RAW = "raw"
 UNKNOWN = "its schema is not known"
-DIRECT = ("avro", "json")  # formats whose payloads begin behind the frame
+DIRECT = ("avro", "json")  # formats whose payloads begin directly behind the frame
 NO_HEADERS: Mapping[str, bytes] = {}
 
 Row = dict[str, Any]
@@ -40,11 +40,13 @@ class Source(Protocol):
     """A source of schemas."""
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name; None: it is not there. Raises PayloadError."""
+        """Return the schema with this id; None if the source does not have it. Raises PayloadError."""
 
 
 class Payload(NamedTuple):
-    """A key or value. data: as JSON has it, where `reason` is None. hidden: parts of it are secrets, and not shown."""
+    """A decoded key or value. data: as in JSON, if `reason` is None; reason: why it can't be decoded; hidden: secrets
+    in it are not shown.
+    """
 
     data: Any = None
     format: str | None = None
@@ -54,12 +56,12 @@ class Payload(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Return whether its schema could be looked up, or it needs none."""
+        """Return whether the schema could be looked up, or none is needed."""
         return self.reason is None or not self.reason.startswith(UNKNOWN)
 
     @property
     def members(self) -> Row:
-        """It as an object of JSON."""
+        """The payload as a JSON object."""
         made: Row = {} if self.schema is None else {self.schema.type: self.schema.value}
         if self.format is not None:
             made["format"] = self.format
@@ -67,7 +69,9 @@ class Payload(NamedTuple):
 
 
 class TopicRule(NamedTuple):
-    """The rule for a topic's payloads. kind: of Connect's or MirrorMaker's topics, said or by its name."""
+    """The rule for a topic's payloads. kind: for a topic of Connect or MirrorMaker, which of them, from an option or
+    the topic's name.
+    """
 
     schema: Schema | None = None
     format: str | None = None
@@ -75,11 +79,11 @@ class TopicRule(NamedTuple):
 
 
 class PayloadDecoder:
-    """Decodes payloads, and keeps the schemas that it has learnt, within bounds."""
+    """Decodes payloads, and keeps a bounded number of schemas and codecs."""
 
     def __init__(self, options: PayloadOptions, *more: Source) -> None:
-        """Prepare to decode. more: other sources of schemas. Raises UsageError for a missing library or an option that
-        means nothing, InputError for a file of schemas that can't be read.
+        """Prepare to decode. more: other sources of schemas. Raises UsageError for a missing library or an invalid
+        option, InputError for a file of schemas that can't be read.
         """
         require("decoding payloads", "payloads")
         self.options = options
@@ -95,37 +99,38 @@ class PayloadDecoder:
         self.sources += more
         if options.registry or options.registry_config:
             self.sources.append(self.registry)
-        # By topic and the bytes of a frame: how the payloads behind it are read.
+        # {(topic, key or value, bytes of the frame): (codec, format, schema id)}
         self.known: dict[tuple[str | None, Which, bytes], tuple[PayloadCodec, str, SchemaId]] = {}
         self.rules: dict[tuple[str | None, Which], TopicRule] = {}
-        # By the schemas' identities, which hold as long as they are kept.
+        # By id() of the schemas, which is unique as long as they are kept here.
         self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, PayloadCodec | PayloadError]] = {}
         self.compiled = 0
         self.writers: dict[SchemaId, Schema | PayloadError] = {}
 
     @cached_property
     def registry(self) -> Any:
-        """The registry that was named."""
+        """The registry of the options."""
         from kcli.payloads.registry import Registry
 
         return Registry(self.options.registry, self.options.registry_config)
 
     @property
     def failure(self) -> NetworkError | None:
-        """Return why the registry could not be asked; None: it could, or there is none."""
+        """Return why the registry could not be reached; None if it could, or there is none."""
         found: NetworkError | None = self.__dict__["registry"].failure if "registry" in self.__dict__ else None
         return found
 
     def raise_failure(self) -> None:
-        """Raise NetworkError if the registry could not be asked."""
+        """Raise NetworkError if the registry could not be reached."""
         if self.failure is not None:
             raise self.failure
 
     def decode(
         self, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes] = NO_HEADERS
     ) -> Payload | None:
-        """Return the decoded key or value; None: nothing says how it is to be read. Bytes that can't be read have a
-        reason."""
+        """Return the decoded key or value; None if there is no rule or schema for it. Bytes that can't be decoded have
+        a reason.
+        """
         if not headers and (known := self.known.get((topic, which, data[:CONFLUENT]))) is not None:
             codec, form, name = known
             try:
@@ -142,7 +147,7 @@ class PayloadDecoder:
         return payload
 
     def rule(self, topic: str | None, which: Which) -> TopicRule:
-        """Return how a topic's payloads are read, and keep it. Later options take precedence."""
+        """Return the rule for a topic's payloads, and keep it. Later options take precedence."""
         schema = next((found for name, found in reversed(self.schemas[which]) if fits(topic, name)), None)
         form = next((found for name, found in reversed(self.formats[which]) if fits(topic, name)), None)
         kind = form if form in internal.KINDS else None if schema or form else internal.kind_of(topic)
@@ -154,7 +159,9 @@ class PayloadDecoder:
     def payload(
         self, rule: TopicRule, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes]
     ) -> Payload | None:
-        """Read a payload by a rule: its format, its kind of topic, its schema, or the schema that it names."""
+        """Decode a payload by a rule: by its format, the kind of topic, the rule's schema, or the schema that the frame
+        names.
+        """
         if rule.format is not None:
             try:
                 return Payload(decoded(rule.format, data), rule.format)
@@ -179,14 +186,14 @@ class PayloadDecoder:
         return made
 
     def remember(self, topic: str | None, which: Which, data: bytes, made: Payload) -> None:
-        """Keep the codec of payloads that begin like this one, for the next ones of the topic."""
+        """Keep the codec for the topic's next payloads that begin with the same frame."""
         if len(self.known) >= MOST_KNOWN:
             self.known.clear()
         assert made.schema is not None and made.format is not None
         self.known[topic, which, data[:CONFLUENT]] = self.codec(self.writer(made.schema)), made.format, made.schema
 
     def by_frame(self, frame: Frame, data: bytes) -> Payload:
-        """Read a payload by the schema that it names."""
+        """Decode a payload by the schema that its frame names."""
         form = None
         try:
             schema = self.writer(frame.schema)
@@ -196,9 +203,10 @@ class PayloadDecoder:
             return Payload(format=form, schema=frame.schema, reason=error.text)
 
     def by_schema(self, schema: Schema, frame: Frame | None, data: bytes) -> Payload:
-        """Read a payload by a schema of the user's own: behind its frame, where it has one, else as a whole.
+        """Decode a payload by the user's own schema: behind its frame, or, if that fails or there is none, as a whole.
 
-        Of Avro, the schema that the frame names is the writer's, where it is known, and the user's the reader's."""
+        For Avro, the schema that the frame names is the writer's if it is known, and the user's is the reader's.
+        """
         form, failed = schema.type.lower(), None
         if frame is not None:
             try:
@@ -214,7 +222,7 @@ class PayloadDecoder:
             return failed or Payload(format=form, reason=error.text)
 
     def writer(self, name: SchemaId) -> Schema:
-        """Return the schema of that name. Raises PayloadError if no source has it, or it can't be read."""
+        """Return the schema with this id. Raises PayloadError if no source has it, or it can't be read."""
         found = self.writers.get(name)
         if found is None:
             if len(self.writers) >= MOST_KNOWN:
@@ -225,7 +233,7 @@ class PayloadDecoder:
         return found
 
     def found(self, name: SchemaId) -> Schema | PayloadError:
-        """Ask the sources for a schema, and return it, or why there is none."""
+        """Return the schema with this id from the sources, or the error."""
         try:
             for source in self.sources:
                 if schema := source.find(name):
@@ -258,9 +266,10 @@ class PayloadDecoder:
     def members(
         self, topic: str | None, key: bytes | None, value: bytes | None, headers: Mapping[str, bytes] = NO_HEADERS
     ) -> tuple[Row, set[Which]]:
-        """Return the additional JSON members of a record: `_key` and `_value`, where they can be told; and which of the
-        two has secrets, so that its bytes are left out, too. Records of Kafka's own topics have `_record`, as in
-        segments."""
+        """Return the additional JSON members of a record, `_key` and `_value` if they can be decoded, and which of the
+        two has secrets, so that its bytes have to be hidden, too. Records of Kafka's own topics have `_record` instead,
+        as in segments.
+        """
         if topic in TOPICS:
             kind = TOPICS[topic]
             return {"_record": RECORDS[kind](kind, key, value, None, self.options.secrets)}, set()
@@ -276,11 +285,11 @@ class PayloadDecoder:
         return made, hidden
 
     def add_to(self, row: Row, topic: str | None) -> None:
-        """Add `members` to a record in kcli's JSON."""
+        """Add `members` to a record in kcli's JSON, and hide keys and values with secrets."""
         value = row.get("value")
         key, data = bytes_of(row.get("key")), bytes_of(value)
         if topic in TOPICS and value is not None and data is None:
-            return  # it is a secret
+            return  # the value is a hidden secret
         made, hidden = self.members(topic, key, data, headers_of(row.get("headers")))
         row |= made
         for which in hidden:
@@ -289,9 +298,12 @@ class PayloadDecoder:
     def encode(
         self, topic: str | None, which: Which, payload: Row, row: Mapping[str, Any] | None = None
     ) -> bytes | None:
-        """Return the bytes of a payload of JSON, as `Payload.members` has it, by what is said of the topic; None:
-        nothing is. row: the record in kcli's JSON, whose frame it gets, and whose bytes where they say the same: JSON
-        does not have all that they say, as a union's branch. Raises PayloadError, UsageError."""
+        """Return the bytes of a payload of JSON (`Payload.members`), by the rule for the topic; None if there is no
+        schema.
+
+        row: the record in kcli's JSON. The payload gets its frame, and its bytes if these decode to the same JSON,
+        which does not show everything, such as a union's branch. Raises PayloadError, UsageError.
+        """
         rule = self.rules.get((topic, which)) or self.rule(topic, which)
         if rule.format is not None and rule.format != RAW:
             return encoded(rule.format, payload["data"])
@@ -318,7 +330,7 @@ class PayloadDecoder:
 
 
 def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:
-    """Return (topic, word) of "TOPIC=WORD"; (None, word) of a word for all topics. Raises UsageError."""
+    """Return (topic, made(word)) of "TOPIC=WORD"; (None, made(word)) of a word for all topics. Raises UsageError."""
     topic, equals, word = text.partition("=")
     if equals and not word:
         raise UsageError(f"{option} {text}: TOPIC=... expected")
@@ -326,7 +338,7 @@ def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:
 
 
 def format_named(name: str) -> str:
-    """Check the name of a format. Raises UsageError."""
+    """Return the name of a format if it is one. Raises UsageError."""
     if name not in FORMATS and name not in internal.KINDS and name != RAW:
         raise UsageError(f"no format {name!r} ({', '.join((*FORMATS, *internal.KINDS, RAW))})")
     return name
@@ -337,7 +349,7 @@ def fits(topic: str | None, wanted: str | None) -> bool:
 
 
 def bytes_of(shown: Any) -> bytes | None:
-    """Return the bytes of a key or value in kcli's JSON; None of null, and of a secret."""
+    """Return the bytes of a key or value in kcli's JSON; None for null, and for a secret."""
     if isinstance(shown, str):
         return shown.encode("utf-8", "surrogatepass")
     if isinstance(shown, dict) and isinstance(text := shown.get("base64"), str):
@@ -346,7 +358,7 @@ def bytes_of(shown: Any) -> bytes | None:
 
 
 def headers_of(headers: Iterable[Row] | None) -> Mapping[str, bytes]:
-    """Return headers in kcli's JSON by key; of several with a key the last one, as Kafka's clients do."""
+    """Return {key: value} of headers in kcli's JSON. Of several with one key the last counts, as in Kafka's clients."""
     if not headers:
         return NO_HEADERS
     named = ((each.get("key"), bytes_of(each.get("value"))) for each in headers)

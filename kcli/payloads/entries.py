@@ -1,6 +1,7 @@
-"""Schemas in the form of a registry's answers: `{"id", "subject", "version", "schemaType", "schema", "references"}`.
+"""Schemas in the form of a registry's responses: `{"id", "subject", "version", "schemaType", "schema", "references"}`.
 
-The same form has the topic in which Confluent's registry keeps its schemas (`_schemas`)."""
+The topic in which Confluent's registry keeps its schemas (`_schemas`) has the same form.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +14,19 @@ from kcli.payloads.framing import IdType, SchemaId
 from kcli.payloads.schema import AVRO, TYPES, PayloadError, Schema
 
 MOST_REFERENCES = 100
-NEWEST = -1  # of the versions of a subject
+NEWEST = -1  # the newest version of a subject
 
 Row = dict[str, Any]
-Find = Callable[[str, int], Row | None]  # (subject, version or NEWEST) -> an entry
+Find = Callable[[str, int], Row | None]  # takes (subject, version or NEWEST)
 
 
 def is_entry(value: Any) -> bool:
-    """Return whether JSON is a schema in that form."""
+    """Return whether a JSON value is a schema in this form."""
     return isinstance(value, dict) and isinstance(value.get("schema"), str)
 
 
 def schema_of(entry: Row, find: Find) -> Schema:
-    """Return an entry's schema, with all that it refers to. Raises PayloadError."""
+    """Return an entry's schema, with its references. find: looks these up. Raises PayloadError."""
     kind = type_of(entry)
     return Schema(kind, entry["schema"], tuple(references_of(entry, find).items()))
 
@@ -38,9 +39,8 @@ def type_of(entry: Row) -> str:
 
 
 def references_of(entry: Row, find: Find) -> dict[str, str]:
-    """Return the texts that an entry refers to, by name, each behind those that it refers to itself.
-
-    Raises PayloadError.
+    """Return {name: text} of the schemas that an entry refers to, each after those that it refers to itself. Raises
+    PayloadError.
     """
     found: dict[str, str] = {}
     begun = set[str]()
@@ -67,7 +67,9 @@ def references_of(entry: Row, find: Find) -> dict[str, str]:
 
 
 def native_references(said: Any) -> list[Row]:
-    """Return the references that Apicurio's own API says, as an entry has them; their paths there are the subjects."""
+    """Return the references in a response of Apicurio's own API in the form of an entry; their paths there are the
+    subjects.
+    """
     return [
         {"name": each.get("name"), "subject": native_path(each)}
         for each in (said if isinstance(said, list) else ())
@@ -76,7 +78,7 @@ def native_references(said: Any) -> list[Row]:
 
 
 def native_path(version: Row) -> str:
-    """Return where Apicurio's own API has a version of an artifact."""
+    """Return the path of an artifact's version in Apicurio's own API."""
     names = ("groupId", "artifactId", "version")
     return "/groups/{}/artifacts/{}/versions/{}".format(
         *(quote(str(version.get(name) or "default"), safe="") for name in names)
@@ -85,15 +87,15 @@ def native_path(version: Row) -> str:
 
 @dataclass
 class Entries:
-    """Entries by their ids, and by subject and version."""
+    """Entries by id, and by subject and version."""
 
     def __post_init__(self) -> None:
         self.by_id: dict[SchemaId, Row] = {}
         self.by_version: dict[tuple[str, int], Row] = {}
-        self.kinds: tuple[IdType, ...] = ("schemaId", "globalId", "contentId")  # of an id of no kind, the likely first
+        self.kinds: tuple[IdType, ...] = ("schemaId", "globalId", "contentId")  # tried for an id without a kind
 
     def add(self, entry: Row, number: int | None = None) -> None:
-        """Add an entry. number: its id, where it does not say it."""
+        """Add an entry. number: its id, if the entry does not have it."""
         named: tuple[tuple[Any, Any], ...] = (
             ("schemaId", entry.get("id", number)), ("guid", entry.get("guid")),
             ("globalId", entry.get("globalId")), ("contentId", entry.get("contentId")),
@@ -106,7 +108,9 @@ class Entries:
             self.by_version[subject, version] = entry
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name; an id of Apicurio's is looked for among all ids. Raises PayloadError."""
+        """Return the schema with this id; an id of Apicurio is searched among all kinds of ids. None if there is none.
+        Raises PayloadError.
+        """
         kinds = (schema.type, *self.kinds)
         entry = next(
             (self.by_id[name] for name in (SchemaId(kind, schema.value) for kind in kinds) if name in self.by_id), None
@@ -114,5 +118,5 @@ class Entries:
         return None if entry is None else schema_of(entry, self.version)
 
     def version(self, subject: str, version: int) -> Row | None:
-        """Return a version of a subject."""
+        """Return a version of a subject; None if there is none."""
         return self.by_version.get((subject, version))

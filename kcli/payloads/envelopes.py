@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 OPERATIONS = {"c", "u", "d", "r", "t", "m"}
-META = {"op": "__op", "ts_ms": "__ts_ms"}  # as Debezium's own ExtractNewRecordState names them
+META = {"op": "__op", "ts_ms": "__ts_ms"}  # names of Debezium's own ExtractNewRecordState
 DELETED = "__deleted"
 
 
 def flattened(value: Any) -> Any:
-    """Return the row that an envelope is around; a value without one as it is.
+    """Return the row in an envelope; a value without one unchanged.
 
-    A row of Debezium's is the one after the change, of a deletion the one before it, with `__op`, `__ts_ms` and
-    `__deleted`."""
+    A row of Debezium is the one after the change, for a deletion the one before it, with `__op`, `__ts_ms` and
+    `__deleted`.
+    """
     if isinstance(value, dict) and value.keys() == {"schema", "payload"}:
         value = value["payload"]
     return row_of(value) if is_change(value) else value
 
 
 def is_change(value: Any) -> bool:
-    """Return whether a value is a change event of Debezium's."""
+    """Return whether a value is a change event of Debezium."""
     return (
         isinstance(value, dict)
         and isinstance(op := value.get("op"), str)

@@ -1,4 +1,4 @@
-"""Payloads without a schema: what Kafka's own serializers write, and text."""
+"""Payloads without a schema: those of Kafka's own serializers, and text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from kcli.payloads.schema import PayloadError
 
 
 class Format(NamedTuple):
-    """A format that turns bytes into a value of JSON, and back.
-
-    Raises PayloadError, ValueError, TypeError or struct.error for bytes or values that don't fit.
+    """A format that converts bytes to a JSON value, and back. Raises PayloadError, ValueError, TypeError or
+    struct.error for bytes or values that don't fit.
     """
 
     decode: Callable[[bytes], Any]
@@ -23,7 +22,7 @@ class Format(NamedTuple):
 
 
 def number(form: str) -> Format:
-    """Make a format of Java's numbers, the highest byte first."""
+    """Return a format of Java's numbers, big endian. form: for struct."""
     size = struct.calcsize(form)
 
     def decode(data: bytes) -> Any:

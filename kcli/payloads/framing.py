@@ -1,4 +1,4 @@
-"""The schema of a payload, as serializers name it: Confluent's and Apicurio's bytes in front of it, and headers.
+"""The schema ids that serializers write: Confluent's and Apicurio's bytes in front of a payload, and headers.
 
 Confluent: 0, then the id as int32; or the header `__value_schema_id` with 0 and an id, or 1 and a GUID. Apicurio: 0,
 then the id as int64 (or as Confluent's int32); or headers `apicurio.value.globalId` and `contentId`, of int64.
@@ -13,20 +13,20 @@ from typing import Literal, NamedTuple
 IdType = Literal["schemaId", "globalId", "contentId", "guid"]
 Which = Literal["key", "value"]
 MAGIC, MAGIC_GUID = 0, 1
-CONFLUENT, APICURIO, GUID = 5, 9, 17  # bytes in front of the payload, or in the header
+CONFLUENT, APICURIO, GUID = 5, 9, 17  # sizes in bytes in front of the payload, or in the header
 
 
 class SchemaId(NamedTuple):
-    """The name of a schema in a registry. type: which of Apicurio's numbers it is, where a header says that."""
+    """The id of a schema in a registry. type: which of Apicurio's ids it is, if a header says that."""
 
     type: IdType
     value: int | str
 
 
 class Frame(NamedTuple):
-    """The place of a payload, and its schema.
+    """The start of a payload, and its schema's id.
 
-    message: the name of a Protobuf message, where a header says it. json: the header says that it is JSON.
+    message: the name of a Protobuf message, if a header has it; json: the header says that the payload is JSON
     """
 
     schema: SchemaId
@@ -36,12 +36,14 @@ class Frame(NamedTuple):
 
 
 def frame_of(data: bytes, which: Which, headers: Mapping[str, bytes]) -> Frame | None:
-    """Return the frame of a payload; None where nothing names a schema. Headers count before bytes."""
+    """Return the frame of a payload; None if nothing names a schema. Headers take precedence over bytes."""
     return (headers and frame_in_headers(which, headers)) or frame_in_bytes(data)
 
 
 def frame_in_bytes(data: bytes) -> Frame | None:
-    """Return the frame that bytes begin with. Ids begin at 1: four zeros behind the magic are half of an int64."""
+    """Return the frame that bytes begin with. Ids begin at 1, so that four zeros after the magic are half of an
+    int64.
+    """
     if len(data) < CONFLUENT or data[0] != MAGIC:
         return None
     if number := int.from_bytes(data[1:CONFLUENT], "big", signed=True):
@@ -52,7 +54,7 @@ def frame_in_bytes(data: bytes) -> Frame | None:
 
 
 def frame_in_headers(which: Which, headers: Mapping[str, bytes]) -> Frame | None:
-    """Return the frame that headers say."""
+    """Return the frame that headers name; None if they name none."""
     if (named := headers.get(f"__{which}_schema_id")) is not None:
         if len(named) >= CONFLUENT and named[0] == MAGIC:
             return Frame(SchemaId("schemaId", int.from_bytes(named[1:CONFLUENT], "big")), 0)
@@ -70,7 +72,7 @@ def frame_in_headers(which: Which, headers: Mapping[str, bytes]) -> Frame | None
 
 
 def framed(frame: Frame, data: bytes) -> bytes:
-    """Put the frame's prefix in front of a payload."""
+    """Return a payload with the frame's prefix."""
     if not frame.start:
         return data
     return bytes([MAGIC]) + int(frame.schema.value).to_bytes(frame.start - 1, "big") + data

@@ -1,4 +1,6 @@
-"""HTTP out of a connection's bytes, by h11: the requests of the one end and the answers of the other, in pairs."""
+"""Reads HTTP from a connection's bytes, by h11: the requests of the client and the responses of the server, in
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,14 @@ from typing import NamedTuple
 
 import h11
 
-MOST_BYTES = 4 << 20  # of a message's body, also unpacked; and of what waits for its end
-MOST_WAITING = 1000  # requests without an answer
+MOST_BYTES = 4 << 20  # of a message's body, also decompressed; and of all that is held
+MOST_WAITING = 1000  # requests without a response
 HOST = [("Host", "-")]
 UNPACKED = {b"gzip": 31, b"deflate": 15}  # zlib's window bits
 
 
 class HttpRequest(NamedTuple):
-    """method, path: as text; the query left out."""
+    """A request. method, path: as text; the path has no query."""
 
     method: str
     path: str
@@ -24,7 +26,7 @@ class HttpRequest(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """kind: X-Registry-ArtifactType, where it has one."""
+    """A response. kind: X-Registry-ArtifactType, "" without one."""
 
     status: int
     body: bytes
@@ -35,16 +37,15 @@ Pair = Callable[[HttpRequest, HttpResponse], None]
 
 
 class HttpMessage:
-    """A message that is being read."""
+    """A message that is still being read."""
 
     def __init__(self, reader: h11.Connection) -> None:
         self.reader, self.body = reader, bytearray()
         self.head: h11.Request | h11.Response | None = None
 
     def receive(self, data: bytes) -> bytes | None:
-        """Take bytes. Returns what stands behind the message; None: it is not whole.
-
-        Raises ValueError, Raises h11.ProtocolError.
+        """Add bytes. Returns those behind the message's end; None if it is incomplete. Raises ValueError,
+        h11.ProtocolError.
         """
         self.reader.receive_data(data)
         while (event := self.reader.next_event()) is not h11.NEED_DATA:
@@ -62,22 +63,24 @@ class HttpMessage:
 
 
 class HttpExchanges:
-    """Takes the bytes of both directions, and gives pairs. failed: it is no HTTP that is read; more is ignored."""
+    """Takes the bytes of both directions, and calls `pair` with each exchange. failed: the bytes are no HTTP that can
+    be read; later ones are ignored.
+    """
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
-        self.reading: dict[bool, HttpMessage | None] = {True: None, False: None}  # by whether the client sends it
+        self.reading: dict[bool, HttpMessage | None] = {True: None, False: None}  # by whether it is the client's
         self.requests = deque[HttpRequest]()
         self.failed = False
 
     @property
     def size(self) -> int:
-        """Bytes that are held."""
+        """The number of bytes that are held."""
         held = sum(len(each.body) for each in self.reading.values() if each is not None)
         return held + sum(len(each.body) + len(each.path) for each in self.requests)
 
     def receive(self, from_client: bool, data: bytes) -> None:
-        """Take bytes of an end. Bytes that are no HTTP raise nothing."""
+        """Add bytes of one direction. Bytes that are no HTTP raise no error."""
         rest: bytes | None = data
         try:
             while rest and not self.failed:
@@ -90,13 +93,15 @@ class HttpExchanges:
             self.fail()
 
     def fail(self) -> None:
-        """Drop all: what follows can't be read."""
+        """Drop all messages, because the bytes after them can't be read."""
         self.failed = True
         self.requests.clear()
         self.reading = {True: None, False: None}
 
     def reader(self, from_client: bool) -> h11.Connection:
-        """Make what reads a message. The length of a response depends on the request."""
+        """Return a reader of one message. A response's reader gets the request's method, on which the length
+        depends.
+        """
         if from_client:
             return h11.Connection(h11.SERVER)
         reader = h11.Connection(h11.CLIENT)
@@ -105,7 +110,7 @@ class HttpExchanges:
         return reader
 
     def take(self, message: HttpMessage) -> None:
-        """Take a whole message: a request waits for its answer."""
+        """Process a whole message: a request waits for its response."""
         head, body = message.head, bytes(message.body)
         if isinstance(head, h11.Request):
             path = head.target.decode("ascii", "replace").partition("?")[0]
@@ -120,7 +125,7 @@ class HttpExchanges:
 
 
 def unpacked(body: bytes, coding: bytes) -> bytes:
-    """Return a body without its coding; ValueError: it is too large, or of another coding."""
+    """Return a body without its content coding. Raises ValueError if it is too large, or of an unknown coding."""
     if not coding or coding == b"identity":
         return body
     if coding not in UNPACKED:

@@ -1,6 +1,6 @@
-"""Schemas that a capture shows: what clients and a registry said to each other by HTTP, on whatever port.
+"""Finds schemas in a capture: those in the HTTP traffic of clients and a registry, on any port.
 
-TLS is taken off where its key log is given. Who asked, and by which password, is not kept.
+TLS is decrypted if its key log is given. Addresses of clients and passwords are not kept.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from kcli.payloads.schema import Schema
 from kcli.payloads.schema_files import type_of_text
 
 MOST_ENTRIES = 10_000
-MOST_TEXT = 64 << 20  # bytes of schemas that are kept
+MOST_TEXT = 64 << 20  # the most bytes of schemas that are kept
 BY_ID = re.compile(r".*/schemas/(ids|guids)/([\w-]{1,40})")
 OF_SUBJECT = re.compile(r".*/subjects/([^/]+)(?:/versions(?:/[^/]+)?)?")
 NATIVE = re.compile(
     r".*/apis/registry/v(\d)(/ids/(globalId|contentId)s/(\d{1,19})|/groups/[^/]+/artifacts/[^/]+/versions/[^/]+)"
     r"(/content|/references)?"
 )
-NEWER = re.compile(r".*/apis/registry/v[3-9]/")  # whose serializers write the numbers of contents
+NEWER = re.compile(r".*/apis/registry/v[3-9]/")  # registries whose serializers write content ids
 NATIVE_NEW = re.compile(r".*/apis/registry/v\d/groups/[^/]+/artifacts(?:/[^/]+/versions)?")
 
 Row = dict[str, Any]
 
 
 class CapturedSchemas:
-    """A source of schemas (see PayloadDecoder): captures, which are read when a schema is first asked for."""
+    """A source of schemas (see PayloadDecoder): captures, which are read when a schema is first needed."""
 
     def __init__(self, paths: Sequence[str], options: DecodeOptions) -> None:
-        """Prepare to read schemas from captures. options: ports, memory and key logs of them count."""
+        """Prepare to read schemas from captures. options: only its memory and key logs are used."""
         self.paths = paths
         self.options = DecodeOptions(memory=options.memory, key_logs=options.key_logs)
 
@@ -52,33 +52,33 @@ class CapturedSchemas:
         """All schemas of the captures."""
         tap = Tap()
         if self.paths:
-            with contextlib.suppress(InputError):  # who reads the records says it
+            with contextlib.suppress(InputError):  # the reader of the records reports it
                 for _ in CaptureDecoder(self.paths, tap, self.options).read():
                     pass
         tap.join()
         return tap.entries
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Find a schema among those that the captures show."""
+        """Return the schema with this id in the captures; None if they do not show it."""
         return self.entries.find(schema)
 
 
 class Tap(Sink):
-    """Drops exchanges of Kafka's, and keeps the schemas in those of HTTP."""
+    """Ignores exchanges of Kafka, and keeps the schemas in those of HTTP."""
 
     learns = False
 
     def __init__(self) -> None:
         self.entries, self.size, self.count = Entries(), 0, 0
         self.native: list[Row] = []
-        self.references: dict[str, list[Row]] = {}  # by path
+        self.references: dict[str, list[Row]] = {}  # {path: references}
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
         self.capture = capture
         capture.handover.layer = self.layer
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        """Make what reads a connection that the core does not read."""
+        """Return the reader of a connection that the core does not read."""
         handover = self.capture.handover
         make = partial(HttpConnection, ends, client, started, handover.bodies, handover.receive)
 
@@ -90,7 +90,7 @@ class Tap(Sink):
         return TlsLayer(tapped, started, handover.keys, handover.tally.add_decrypted)
 
     def pair(self, request: HttpRequest, answer: HttpResponse) -> None:
-        """Take a request to a registry and its response."""
+        """Add the schemas in a request to a registry and its response."""
         if answer.status != 200 or self.count >= MOST_ENTRIES or self.size >= MOST_TEXT:
             return
         for entry in entries_of(request, answer):
@@ -105,7 +105,9 @@ class Tap(Sink):
             self.references[found[0]] = found[1]
 
     def join(self) -> None:
-        """Add references to schemas of Apicurio's own API, from other exchanges, or from those of their creation."""
+        """Add references to schemas of Apicurio's own API, from other exchanges, or from the requests that created
+        them.
+        """
         for entry in self.native:
             for place in places(entry) if "references" in entry else ():
                 self.references.setdefault(place, entry["references"])
@@ -115,10 +117,12 @@ class Tap(Sink):
 
 
 class HttpConnection(CapturedConnection):
-    """A connection of any protocol, of which HTTP is read: it is never foreign, so that its bytes keep coming."""
+    """A connection of any protocol, of which HTTP is read. It never counts as foreign, so that its bytes keep
+    coming.
+    """
 
     exchanges: HttpExchanges
-    http: int | None = None  # the end that asks
+    http: int | None = None  # the client's direction
 
     def data(self, d: int, ns: int, data: bytes) -> None:
         if self.http is None and self.foreign is None and not self.spoke and HTTP.match(self.first(d, data)):
@@ -129,7 +133,7 @@ class HttpConnection(CapturedConnection):
             self.exchanges.receive(d == self.http, data)
 
     def first(self, d: int, data: bytes) -> bytes:
-        """Return the first bytes of an end; nothing if it began before the capture."""
+        """Return the first bytes of a direction; b"" if it began before the capture."""
         return b"" if self.streams[d].buffer or self.streams[d].received else data[:64]
 
     @property
@@ -179,7 +183,9 @@ def entries_of(request: HttpRequest, answer: HttpResponse) -> list[Row]:
 
 
 def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
-    """Return the schema that Apicurio's own API answers with. Version 3 has data about one where 2 has the schema."""
+    """Return the schema in a response of Apicurio's own API. Some paths have the schema in version 2, but data about it
+    in version 3.
+    """
     version, path, kind, number, part = asked.groups()
     if part == "/references" or (part is None and kind is None and version != "2"):
         return []
@@ -189,7 +195,7 @@ def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
 
 
 def references_of(request: HttpRequest, answer: HttpResponse) -> tuple[str, list[Row]] | None:
-    """Return the place of a schema in Apicurio's own API and its references; None: the exchange is about others."""
+    """Return the path of a schema in Apicurio's own API and its references; None if the exchange has no references."""
     asked = NATIVE.fullmatch(request.path)
     if asked is None or asked[5] != "/references":
         return None
@@ -200,18 +206,18 @@ def references_of(request: HttpRequest, answer: HttpResponse) -> tuple[str, list
 
 
 def same_path(path: str) -> str:
-    """Return a path as `native_path` quotes it."""
+    """Return a path quoted as `native_path` does."""
     return "/".join(quote(unquote(part), safe="") for part in path.split("/"))
 
 
 def places(entry: Row) -> list[str]:
-    """Return where Apicurio's own API has a schema: by each of its numbers, and as a version."""
+    """Return the paths of a schema in Apicurio's own API: by each of its ids, and as a version."""
     paths = [f"/ids/{kind}s/{entry[kind]}" for kind in ("contentId", "globalId") if kind in entry]
     return paths + ([entry["subject"]] if str(entry.get("subject", "")).startswith("/groups/") else [])
 
 
 def created(body: bytes, asked: Any, said: Row) -> list[Row]:
-    """Return the schema that a client registered by Apicurio's own API: the request's body, or part of it."""
+    """Return the schema that a client registered by Apicurio's own API, which is the request's body or a part of it."""
     inner = said.get("version")
     version: Row = inner if isinstance(inner, dict) else said | {"artifactId": said.get("id")}
     first = asked.get("firstVersion", asked) if isinstance(asked, dict) else None

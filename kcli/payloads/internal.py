@@ -1,7 +1,7 @@
-"""Topics of Connect and of MirrorMaker, whose records are known by what writes them.
+"""Topics of Connect and of MirrorMaker, whose records have a known form.
 
 Connect: KafkaOffsetBackingStore, KafkaConfigBackingStore and KafkaStatusBackingStore, JSON without schemas.
-MirrorMaker: Checkpoint, Heartbeat and OffsetSync, Kafka's old structs behind a version.
+MirrorMaker: Checkpoint, Heartbeat and OffsetSync, Kafka's old structs after a version.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kcli.payloads.json_values import json_of
 from kcli.payloads.schema import PayloadError
 from kcli.schemas.config_names import PASSWORDS
 
-# The parts of a topic's name: Connect's are set by hand, these are those of its documentation and of MirrorMaker.
+# Patterns of topics' names. Users choose Connect's; these are those of its documentation and of MirrorMaker.
 NAMES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("connect-offsets", re.compile(r"(.*[-_.])?connect[-_.]offsets|mm2-offsets\..*\.internal")),
     ("connect-configs", re.compile(r"(.*[-_.])?connect[-_.]configs|mm2-configs\..*\.internal")),
@@ -34,30 +34,31 @@ SECRET = re.compile(
     r"passw(or)?d|secret|token|credential|private[._-]?key|passphrase|jaas|(api|access)[._-]?key|user\.info",
     re.IGNORECASE,
 )
-# A secret within a value: jdbc:...?password=x, mongodb://me:x@host, a header of HTTP. Bounded, for time that is linear.
+# A secret within a value: jdbc:...?password=x, mongodb://me:x@host, a header of HTTP. Repetitions are bounded for
+# linear time.
 WITHIN = re.compile(
     rf"://[^\s/?#]{{0,200}}:[^\s/?#]{{1,200}}@|(?:^|[?&;,\s])[\w.-]{{0,80}}(?:{SECRET.pattern})[\w.-]{{0,80}}"
     r"\s{0,3}[=:]\s{0,3}[^\s&;,]|(?:^|[:=,]\s{0,3})(?:basic|bearer)\s{1,3}\S{8}", re.IGNORECASE,
 )  # fmt: skip
-PLACEHOLDER = re.compile(r"\$\{[^${}]*\}")  # values that a config provider fills in
+PLACEHOLDER = re.compile(r"\$\{[^${}]*\}")  # values that a config provider replaces
 OVERRIDES = re.compile(r"^(producer|consumer|admin)\.(override\.)?")
 VERSION = 0
 
 
 class TopicFormat(NamedTuple):
-    """The reading of keys and values of such a topic."""
+    """The functions that read keys and values of such a topic."""
 
     key: Callable[[bytes], Any]
     value: Callable[[bytes], Any]
 
 
 def kind_of(topic: str | None) -> str | None:
-    """Return which of these topics one is by its name."""
+    """Return the key of KINDS for a topic's name; None for other topics."""
     return next((kind for kind, name in NAMES if topic is not None and name.fullmatch(topic)), None)
 
 
 def decoded(kind: str, which: Which, data: bytes, secrets: bool) -> tuple[Any, bool]:
-    """Return the value, and whether something in it was hidden. Raises PayloadError."""
+    """Return (value, whether something in it was hidden). Raises PayloadError."""
     value = getattr(KINDS[kind], which)(data)
     if kind == "connect-configs" and which == "value" and not secrets:
         return hidden(value)
@@ -65,7 +66,9 @@ def decoded(kind: str, which: Which, data: bytes, secrets: bool) -> tuple[Any, b
 
 
 def hidden(value: Any) -> tuple[Any, bool]:
-    """Return a record of Connect's configs without its secrets: passwords, and the workers' session key."""
+    """Return (record of Connect's configs without secrets, whether it had any): passwords, and the workers' session
+    key.
+    """
     if not isinstance(value, dict):
         return value, False
     if isinstance(key := value.get("key"), str) and "algorithm" in value:
@@ -78,8 +81,8 @@ def hidden(value: Any) -> tuple[Any, bool]:
 
 
 def is_secret(name: str, value: Any) -> bool:
-    """Return whether a connector's property is a secret, by its name, or has one in its value: Connect does not keep of
-    which type it is.
+    """Return whether a connector's property is a secret by its name, or has one in its value. Connect does not keep the
+    property's type.
     """
     if value is None or (isinstance(value, str) and PLACEHOLDER.fullmatch(value)):
         return False
@@ -128,12 +131,12 @@ class Struct:
     """A struct of Kafka's first protocol: fields of int16, int32, int64 and strings, in order."""
 
     def __init__(self, *fields: str, versioned: bool = False) -> None:
-        """Define a struct. fields: "name type". versioned: an int16 stands in front of them."""
+        """Define a struct. fields: "name type"; versioned: an int16 version precedes them."""
         self.fields = [each.split() for each in (("version int16",) if versioned else ()) + fields]
         self.versioned = versioned
 
     def __call__(self, data: bytes) -> dict[str, Any]:
-        """Read one. Raises PayloadError if it does not end where it should."""
+        """Return the fields of a struct's bytes. Raises PayloadError if they do not end where they should."""
         at, made = 0, dict[str, Any]()
         for name, kind in self.fields:
             size = SIZES.get(kind, 2)

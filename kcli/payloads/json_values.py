@@ -1,4 +1,4 @@
-"""JSON payloads: those of a JSON Schema, and JSON alone."""
+"""JSON payloads, with a JSON Schema or without."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from kcli.payloads.framing import Frame
 from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
-DEEPEST = 200  # levels of arrays and objects
-ENDLESS = re.compile(rb"NaN|Infinity|[eE]\+?\d{3}")  # where a number may be that JSON does not have
+DEEPEST = 200  # the most levels of arrays and objects
+ENDLESS = re.compile(rb"NaN|Infinity|[eE]\+?\d{3}")  # where a number outside of JSON may be
 
 
 class JsonCodec:
-    """Reads JSON. Values are checked against a schema of the user's own alone: one of strangers may take any time."""
+    """Reads JSON. Values are validated only against the user's own schema, because a foreign one may take unbounded
+    time.
+    """
 
     def __init__(self, schema: Schema | None = None) -> None:
         self.validator, self.failures = None, tuple[type[BaseException], ...](FAILURES)
@@ -26,7 +28,7 @@ class JsonCodec:
             self.validator, self.failures = validator_of(schema), (*FAILURES, Unresolvable)
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value of a payload as JSON has it. Raises PayloadError."""
+        """Return the value of a payload as in JSON. Raises PayloadError."""
         value = json_of(data[start:] if start else data)
         self.validate(value)
         return value
@@ -45,7 +47,7 @@ class JsonCodec:
         return self.encode(value)
 
     def validate(self, value: Any) -> None:
-        """Raise PayloadError if a value is not as the schema says."""
+        """Raise PayloadError if a value does not match the schema."""
         if self.validator is None:
             return
         try:
@@ -53,12 +55,12 @@ class JsonCodec:
         except self.failures as error:
             raise PayloadError(f"its schema can't be applied: {' '.join(str(error).split())[:200]}") from None
         if wrong is not None:
-            said = dumps(wrong.validator_value)  # and not the value, which may be a secret
+            said = dumps(wrong.validator_value)  # not the value, which may be a secret
             raise PayloadError(f"not of this schema: {wrong.json_path}: {wrong.validator}: {said[:200]}")
 
 
 def json_of(data: bytes) -> Any:
-    """Return the value of JSON text. Raises PayloadError if it is none, or nested too deep to be written again."""
+    """Return the value of JSON text. Raises PayloadError if it is no JSON, or nested too deep to be written again."""
     try:
         value = loads(data)
     except InputError as error:
@@ -69,7 +71,7 @@ def json_of(data: bytes) -> Any:
 
 
 def depth_of(value: Any) -> int:
-    """Return how deep lists and objects are nested, level by level."""
+    """Return the number of levels of nested lists and objects."""
     level, depth = [value], 0
     while level:
         inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list)))
@@ -79,10 +81,7 @@ def depth_of(value: Any) -> int:
 
 
 def validator_of(schema: Schema) -> Any:
-    """Return a validator of jsonschema, that reads nothing but the schema and what came with it.
-
-    Raises PayloadError.
-    """
+    """Return a validator of jsonschema that reads only the schema and its references. Raises PayloadError."""
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
     from referencing import Registry, Resource

@@ -1,4 +1,4 @@
-"""The options of payloads: the place of schemas, and the schemas of topics."""
+"""The options of payloads: the sources of schemas, and the schemas and formats of topics."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class PayloadOptions:
-    """on: decode what can be, by whatever is known. Schemas and formats: "TOPIC=FILE", or FILE for all topics.
+    """The options of decoding payloads. on: decode all payloads with a known schema or format.
 
-    registry_config: properties by Confluent's names, "KEY=VALUE" or files. schemas: files and folders of schemas."""
+    Schemas and formats are "TOPIC=FILE", or FILE for all topics. registry_config: properties by Confluent's names,
+    "KEY=VALUE" or files; schemas: files and folders of schemas
+    """
 
     on: bool = False
     registry: str | None = None
@@ -24,7 +26,7 @@ class PayloadOptions:
 
     @property
     def wanted(self) -> bool:
-        """Return whether payloads are to be decoded at all."""
+        """Return whether any payloads are to be decoded."""
         return bool(
             self.on or self.registry or self.schemas or self.flatten or self.value_schemas or self.key_schemas
             or self.value_formats or self.key_formats
@@ -32,7 +34,7 @@ class PayloadOptions:
 
     @property
     def storable(self) -> PayloadOptions:
-        """Return them without what may be a password: the user of the URL, and properties that are no files."""
+        """Return the options without possible passwords: the user of the URL, and properties that are no files."""
         scheme, slashes, rest = (self.registry or "").partition("://")
         place, slash, path = rest.partition("/")
         url = f"{scheme}{slashes}{place.rpartition('@')[2]}{slash}{path}"

@@ -13,9 +13,9 @@ Row = dict[str, Any]
 
 
 def payload_columns(members: Row) -> Row:
-    """Return PAYLOAD_COLUMNS of a record with these members (see PayloadDecoder), with decoded data as JSON text.
-
-    Of Kafka's own topics `value_data` is the whole `_record`."""
+    """Return PAYLOAD_COLUMNS of a record with these members (see PayloadDecoder), with decoded data as JSON text. For
+    Kafka's own topics `value_data` is the whole `_record`.
+    """
     made: Row = {}
     for which in ("key", "value"):
         payload = members.get(f"_{which}", {})
@@ -28,5 +28,5 @@ def payload_columns(members: Row) -> Row:
 
 
 def schema_id(payload: Row) -> str | None:
-    """Return the id of a payload's schema, as text: of whichever kind."""
+    """Return the id of a payload's schema, of any kind, as text; None without one."""
     return next((str(payload[kind]) for kind in KINDS if kind in payload), None)

@@ -1,4 +1,4 @@
-"""Values of Python as JSON has them: bytes as base64, decimals as text, times as ISO 8601, NaN as "NaN"."""
+"""Values of Python in the form of JSON: bytes as base64, decimals as text, times as ISO 8601, NaN as "NaN"."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from uuid import UUID
 
 from kcli.jsontext import float_word
 
-LONGEST_SCALE = 1000  # digits that a decimal may have behind its point, or zeros before it
+LONGEST_SCALE = 1000  # the most digits after a decimal's point, or zeros before it
 
 
 def json_form(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value in the form of JSON."""
     if isinstance(value, dict):
         return {key: json_form(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,8 +1,8 @@
 """Protobuf, by Google's library: messages of .proto texts, which protoc compiles, and of compiled descriptors.
 
-JSON of a message: fields by the names that the schema gives them, 64-bit numbers as numbers, bytes as base64, enums by
-name; fields without presence stand with their default. Google's own types (Timestamp, Struct, ...) as in Protobuf's
-JSON. Unknown fields are left out.
+JSON of a message: fields by their names in the schema, 64-bit numbers as numbers, bytes as base64, enums by name.
+Fields without presence have their default. Google's own types (Timestamp, Struct, ...) are as in Protobuf's JSON.
+Unknown fields are left out.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 from kcli.temporary import TemporaryFolder
 
-NAME = "schema.proto"  # of the text that has the messages
-SECONDS = 20  # that protoc may take
-DEEPEST = 100  # messages in messages
+NAME = "schema.proto"  # the file name of the text with the messages
+SECONDS = 20  # the longest run of protoc
+DEEPEST = 100  # the most levels of nested messages
 MOST_INDEXES = 100
 NUMBERS = {
     FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT32,
@@ -37,12 +37,14 @@ NUMBERS = {
 }  # fmt: skip
 OWN = "google.protobuf."
 MAP_ENTRY = re.compile(r"\boption\s+map_entry\s*=\s*true\s*;")
-IMPORTS = Path(__file__).parent / "imports"  # what serializers have at hand, so that it is registered nowhere
+IMPORTS = Path(__file__).parent / "imports"  # types that serializers bring along, so that no registry has them
 WRONG = (*FAILURES, NoMessageError, NoBytesError, json_format.Error)
 
 
 class ProtobufCodec:
-    """Reads and writes messages of one schema. Message indexes and names choose among them, else it is the first."""
+    """Reads and writes messages of one schema. Message indexes or names choose the message; without them it is the
+    first.
+    """
 
     def __init__(self, schema: Schema) -> None:
         """Compile the schema. Raises PayloadError if it is no schema of Protobuf."""
@@ -59,14 +61,11 @@ class ProtobufCodec:
             raise PayloadError(f"not a schema of Protobuf: {' '.join(str(error).split())[:200]}") from None
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Return the value of a payload as JSON has it. Raises PayloadError."""
+        """Return the value of a payload as in JSON. Raises PayloadError."""
         return self.message(data, start, self.first)
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a message behind its frame, and behind the indexes or the name there.
-
-        Raises PayloadError.
-        """
+        """Return the value of a message behind its frame and the message indexes or name there. Raises PayloadError."""
         if frame.json:
             return json_of(data[frame.start :])
         kind, at = self.place(frame, data)
@@ -80,10 +79,10 @@ class ProtobufCodec:
         return data[frame.start : at] + self.encoded(value, kind)
 
     def place(self, frame: Frame, data: bytes) -> tuple[Descriptor, int]:
-        """Return which message a payload is, and where it begins. Raises PayloadError.
+        """Return (message, position at which it begins) of a payload. Raises PayloadError.
 
-        Confluent's serializers write its indexes, Apicurio's its name or a header; those of version 3 write the name
-        beside a header, too, and behind indexes where they are told to write both.
+        Confluent's serializers write the message's indexes, Apicurio's its name or a header. Those of Apicurio's
+        version 3 write the name beside a header, too, and after indexes if they are configured to write both.
         """
         found, at = self.behind_name(data, frame.start), frame.start
         if frame.message is None:
@@ -95,9 +94,8 @@ class ProtobufCodec:
         return found if found is not None and found[0] is kind else (kind, at)
 
     def behind_indexes(self, data: bytes, start: int) -> tuple[Descriptor, int]:
-        """Return the message that indexes name, as Confluent's serializers write them, and where they end.
-
-        Raises PayloadError.
+        """Return (message, position behind the indexes) for the indexes that Confluent's serializers write. Raises
+        PayloadError.
         """
         indexes, at = read_indexes(data, start)
         kinds, found = self.messages, None
@@ -105,12 +103,14 @@ class ProtobufCodec:
             if not 0 <= index < len(kinds):
                 raise PayloadError(f"the schema has no message {index} there")
             found = kinds[index]
-            # As in Java, where entries of maps are no messages of the text.
+            # As in Java, in which the entries of maps are no messages of the text.
             kinds = [each for each in found.nested_types if not each.GetOptions().map_entry]
         return found or self.first, at
 
     def behind_name(self, data: bytes, start: int) -> tuple[Descriptor, int] | None:
-        """Return the message that Apicurio's serializer names, and where its name ends; None: there is no such name."""
+        """Return (message, position behind the name) for the name that Apicurio's serializer writes; None if there is
+        none.
+        """
         if data[start + 1 : start + 2] != b"\n":
             return None
         size, at = varint(data, start)
@@ -125,14 +125,14 @@ class ProtobufCodec:
         return self.names[name]
 
     def all_messages(self) -> list[Descriptor]:
-        """Return all messages of the file, those within others before them: of a short name the outer one counts."""
+        """Return all messages of the file, inner ones first, so that a short name refers to the outermost."""
         found = [*self.messages]
         for kind in found:
             found += kind.nested_types
         return found[::-1]
 
     def message(self, data: bytes, start: int, kind: Descriptor) -> Any:
-        """Read a message of that kind. Raises PayloadError if it is none."""
+        """Return the value of a message of this kind. Raises PayloadError if the bytes are none."""
         try:
             made = message_factory.GetMessageClass(kind)()
             made.ParseFromString(data[start:] if start else data)
@@ -145,7 +145,7 @@ class ProtobufCodec:
         return self.encoded(value, self.first)
 
     def encoded(self, value: Any, kind: Descriptor) -> bytes:
-        """Return the bytes of a message of that kind. Raises PayloadError."""
+        """Return the bytes of a message of this kind. Raises PayloadError."""
         made = message_factory.GetMessageClass(kind)()
         try:
             data: bytes = json_format.ParseDict(value, made, descriptor_pool=self.pool).SerializeToString()
@@ -157,8 +157,8 @@ class ProtobufCodec:
 def compiled(schema: Schema) -> bytes:
     """Return the FileDescriptorSet of a .proto text and its imports; the last file is the text's. Raises PayloadError.
 
-    Each text may be the base64 of a descriptor instead, which protoc takes as well as texts. Apicurio's serializer
-    writes the entries of maps as messages with an option that protoc refuses in a text: it is set afterwards.
+    Each text may be the base64 of a descriptor instead, which is passed to protoc. Apicurio's serializer writes the
+    entries of maps as messages with an option that protoc refuses in a text; the option is removed and set afterwards.
     """
     given = descriptor_pb2.FileDescriptorSet()
     entries = False
@@ -189,7 +189,7 @@ def compiled(schema: Schema) -> bytes:
 
 
 def run_protoc(root: Path, words: Sequence[str]) -> None:
-    """Run protoc on the texts in a folder. Raises PayloadError if it takes them for no schema, or takes too long."""
+    """Run protoc on the texts in a folder. Raises PayloadError if protoc refuses them, or takes too long."""
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "grpc_tools.protoc", f"-I{root}", f"-I{IMPORTS}", *own_types(), *words],
@@ -207,7 +207,7 @@ def run_protoc(root: Path, words: Sequence[str]) -> None:
 
 
 def with_map_entries(data: bytes) -> bytes:
-    """Return a FileDescriptorSet in which messages of key and value are the entries of the maps that they name."""
+    """Return a FileDescriptorSet in which messages of key and value are marked as entries of the maps that use them."""
     files = descriptor_pb2.FileDescriptorSet.FromString(data)
     waiting = [kind for file in files.file for kind in file.message_type]
     while waiting:
@@ -222,14 +222,14 @@ def with_map_entries(data: bytes) -> bytes:
 
 
 def own_types() -> list[str]:
-    """Return where protoc finds Google's own types."""
+    """Return the options by which protoc finds Google's own types."""
     import grpc_tools
 
     return [f"-I{Path(each) / '_proto'}" for each in grpc_tools.__path__]
 
 
 def relative(name: str) -> PurePosixPath:
-    """Return a file's name as a path below a folder. Raises PayloadError if it would be elsewhere."""
+    """Return a file's name as a path below a folder. Raises PayloadError if it would be outside."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or not re.fullmatch(r"[\w./ +-]{1,200}", name):
         raise PayloadError(f"not a name of a .proto file: {name!r}")
@@ -237,8 +237,9 @@ def relative(name: str) -> PurePosixPath:
 
 
 def base64_descriptor(text: str) -> descriptor_pb2.FileDescriptorProto | None:
-    """Return a file's descriptor that a registry gave as base64 (`format=serialized`, or as clients of Python register
-    it); None: it is none."""
+    """Return a file's descriptor from base64 text (a registry's `format=serialized`, or from Python clients); None for
+    other texts.
+    """
     if not re.fullmatch(r"[A-Za-z0-9+/\s]+={0,2}\s*", text):
         return None
     try:
@@ -248,7 +249,7 @@ def base64_descriptor(text: str) -> descriptor_pb2.FileDescriptorProto | None:
 
 
 def read_indexes(data: bytes, start: int) -> tuple[list[int], int]:
-    """Return the indexes of a message and where it begins; a single 0 stands for [0]. Raises PayloadError."""
+    """Return (indexes of a message, position behind them); a single 0 stands for [0]. Raises PayloadError."""
     count, at = zigzag(data, start)
     if not 0 <= count <= MOST_INDEXES:
         raise PayloadError("no indexes of a message in front of it")
@@ -260,7 +261,7 @@ def read_indexes(data: bytes, start: int) -> tuple[list[int], int]:
 
 
 def write_indexes(indexes: list[int]) -> bytes:
-    """Return the bytes of indexes that are not negative."""
+    """Return the bytes of message indexes, none of which is negative."""
     numbers = [0] if indexes in ([], [0]) else [len(indexes), *indexes]
     out = bytearray()
     for number in numbers:
@@ -278,7 +279,7 @@ def zigzag(data: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number and where it ends. Raises PayloadError."""
+    """Return (number, position behind it). Raises PayloadError."""
     value = shift = 0
     for end in range(at, min(len(data), at + 10)):
         value |= (data[end] & 0x7F) << shift
@@ -289,7 +290,9 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields_of(message: Any, depth: int) -> Any:
-    """Return a message as JSON has it, but for numbers that JSON does not have, and bytes. Raises PayloadError."""
+    """Return a message in nearly the form of JSON: bytes, and numbers outside of JSON, are left to `json_form`. Raises
+    PayloadError.
+    """
     kind = message.DESCRIPTOR
     if depth > DEEPEST:
         raise PayloadError(f"deeper than {DEEPEST} messages")
@@ -321,7 +324,7 @@ def key_text(key: Any) -> str:
 
 
 def value_of(field: FieldDescriptor, value: Any, depth: int) -> Any:
-    """Return one value of a field."""
+    """Return one value of a field in the form of `fields_of`."""
     kind = field.cpp_type
     if kind == FieldDescriptor.CPPTYPE_MESSAGE:
         return fields_of(value, depth + 1)
@@ -334,10 +337,10 @@ def value_of(field: FieldDescriptor, value: Any, depth: int) -> Any:
 
 
 def shortest(value: float) -> float:
-    """Return the number with the fewest digits that is the same float of 32 bits."""
+    """Return the number with the fewest digits that is the same 32-bit float."""
     import struct
 
-    if value - value:  # no number, or endless
+    if value - value:  # NaN or infinite
         return value
     for digits in (6, 7, 8, 9):
         made = float(f"{value:.{digits}g}")

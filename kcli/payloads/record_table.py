@@ -1,4 +1,4 @@
-"""The columns of the table `records`: batches as Arrow arrays, with keys and values as a PayloadDecoder reads them."""
+"""The columns of the table `records`: batches as Arrow arrays, with keys and values that a PayloadDecoder decodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
     from kcli.payloads.framing import Which
 
-ENCODED = 3 << 20  # bytes that are written as base64 at a time
+ENCODED = 3 << 20  # bytes that are encoded as base64 at a time
 # Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.
 STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
 STEERING = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")  # in UTF-8
@@ -43,8 +43,10 @@ SEEN = (
 class RecordsOrigin:
     """The origin of batches: values of the columns that a record has from there.
 
-    message: a number of the exchange; None: in no message. start: where they begin in the data. ns: of the exchange.
-    next_offset: of a Produce, where the broker put the next record, -1: no answer says; else None.
+    message: the number of their exchange; None outside of an exchange; start: position in the data; ns: time of the
+    exchange
+
+    next_offset: of a Produce, the offset of the next record at the broker, -1 if no response shows it; else None
     """
 
     __slots__ = ("count", "message", "next_offset", "ns", "start", "values")
@@ -62,8 +64,10 @@ def record_batches(
     decoder: PayloadDecoder | None = None,
     columns: Sequence[Column] = CAPTURED["records"].columns,
 ) -> Iterator[Any]:
-    """Yield records of whole batches. places: of the batches in order, each for `count` of them.
-    found: takes faults. decoder: reads keys and values. columns: those of the table, and more that places have.
+    """Yield the records of whole batches as Arrow record batches. places: origins of the batches in order, each for
+    `count` of them.
+
+    found: gets faults; decoder: decodes keys and values; columns: those of the table, and others that origins have
     """
     import numpy
     import pyarrow
@@ -89,8 +93,9 @@ def record_batches(
 
 
 def offsets_put(offsets: Any, place_of: Any, places: Sequence[RecordsOrigin]) -> Any:
-    """Return the offsets of records as the broker put them: a producer counts from 0. place_of: of each record, in
-    order."""
+    """Return the offsets of records at the broker, because a producer counts from 0. place_of: index of each record's
+    origin.
+    """
     import numpy
 
     offsets = offsets.copy()
@@ -107,7 +112,7 @@ def offsets_put(offsets: Any, place_of: Any, places: Sequence[RecordsOrigin]) ->
 
 
 def decoded(arrays: dict[str, Any], topics: Any, decoder: PayloadDecoder) -> dict[str, Any]:
-    """Return PAYLOAD_COLUMNS of records; a key or value that holds a secret is hidden in `arrays`, too."""
+    """Return {name: array} of PAYLOAD_COLUMNS. A key or value that holds a secret is hidden in `arrays`, too."""
     import pyarrow
 
     from kcli.payloads.payload_columns import PAYLOAD_COLUMNS, payload_columns
@@ -132,7 +137,7 @@ def decoded(arrays: dict[str, Any], topics: Any, decoder: PayloadDecoder) -> dic
 
 
 def named(headers: list[dict[str, Any]] | None) -> dict[str, bytes]:
-    """Return headers by key; of several with a key the last one."""
+    """Return {key: value} of headers; of several with one key the last."""
     return {
         each["key"].decode("utf-8", "replace") if isinstance(each["key"], bytes) else each["key"]: each["value"]
         for each in headers or ()
@@ -141,7 +146,9 @@ def named(headers: list[dict[str, Any]] | None) -> dict[str, bytes]:
 
 
 def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
-    """Make a record batch of the arrays, which are let go of: a value may have a hundred megabytes."""
+    """Return a record batch of the arrays. The arrays are freed on the way, because a value may have a hundred
+    megabytes.
+    """
     import pyarrow
 
     made = {SNAKE.get(name, name): array for name, array in arrays.items()} | seen
@@ -159,8 +166,8 @@ def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
 
 
 def as_text(array: Any) -> Any:
-    """Return bytes as in kcli's JSON: text where it is UTF-8 without control characters, else {"base64": ...}. Other
-    columns as they are; bytes inside lists and structs likewise.
+    """Return an array whose bytes are text as in kcli's JSON, if they are UTF-8 without control characters, else
+    {"base64": ...}. Other arrays are unchanged, but bytes inside lists and structs are converted.
     """
     import pyarrow
 
@@ -191,7 +198,7 @@ def texts(array: Any) -> Any:
 
 
 def text_of(value: Buffer) -> bytes | bytearray:
-    """Return a value's text as UTF-8. It may have a hundred megabytes, which are not held more often than needed."""
+    """Return a value's text as UTF-8. It may have a hundred megabytes, so that few copies are made."""
     if STEERING.search(value) is None and is_utf8(made := bytes(value)):
         return made
     data, text = memoryview(value), bytearray(b'{"base64":"')
@@ -210,7 +217,7 @@ def is_utf8(value: bytes) -> bool:
 
 
 def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDecoder | None:
-    """Return the decoder where its columns are wanted, or values that it may hide."""
+    """Return the decoder if its columns are wanted, or columns that it may have to hide; else None."""
     from kcli.payloads.payload_columns import PAYLOAD_COLUMNS
 
     return decoder if wanted & {"key", "value", *PAYLOAD_COLUMNS} else None
@@ -222,12 +229,12 @@ def count_batches(data: memoryview) -> int:
 
 
 class CapturedBatches:
-    """The batches of a capture, one behind another, until they are `taken`."""
+    """The batches of a capture, appended to each other, until `taken` is called."""
 
     def __init__(self) -> None:
         self.data, self.places = bytearray(), list[RecordsOrigin]()
         self.exchange: Exchange | None = None
-        self.number = 0  # of the exchange, from 1
+        self.number = 0  # of the exchange, from 1 on
 
     def add(self, captured: CapturedField, **more: Any) -> None:
         """Add the whole batches of one records field. more: values of other columns."""
@@ -250,7 +257,7 @@ class CapturedBatches:
             self.data += Batch(found.data, frame).bytes
 
     def taken(self) -> tuple[bytearray, list[RecordsOrigin]]:
-        """Take the batches so far."""
+        """Return the batches added since the last call, and their origins."""
         taken = self.data, self.places
         self.data, self.places = bytearray(), []
         return taken

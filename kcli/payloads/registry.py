@@ -1,6 +1,6 @@
-"""A schema registry by HTTP: Confluent's API, which Karapace and Apicurio have too, and Apicurio's own.
+"""A schema registry by HTTP: Confluent's API, which Karapace and Apicurio have, too, and Apicurio's own.
 
-It is asked for a schema when a payload names one, once for each; failures are remembered, too.
+Each schema is requested once, when a payload first names it. Failures are remembered, too.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from kcli.payloads.schema import LONGEST, PayloadError, Schema
 from kcli.payloads.schema_files import type_of_text
 
 T = TypeVar("T")
-MOST_ASKED = 2000  # questions in a run
-LARGEST = 4 * LONGEST  # bytes of an answer
+MOST_ASKED = 2000  # the most requests in a run
+LARGEST = 4 * LONGEST  # bytes of a response
 SECONDS = 10  # without a byte
-WHOLE_SECONDS = 45  # for an answer, with what is asked again
+WHOLE_SECONDS = 45  # for a response, with all retries
 REDIRECTS = 3
 NATIVE = re.compile(r"/apis/registry/v(\d)/?$")  # Apicurio's own API
 ACCEPT = "application/vnd.schemaregistry.v1+json, application/json, */*"
 URL = "schema.registry.url"
-USE_ID = "apicurio.registry.use-id"  # which of its numbers stands in front of payloads, as Apicurio's serdes are told
+USE_ID = "apicurio.registry.use-id"  # which of Apicurio's ids precedes payloads; its serdes have the same property
 PROPERTIES = {
     "basic.auth.user.info", "basic.auth.credentials.source", "bearer.auth.token", "bearer.auth.credentials.source",
     "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", URL, USE_ID,
@@ -41,7 +41,7 @@ PROPERTIES = {
 
 
 def properties(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the properties of files and of "KEY=VALUE". Raises UsageError, InputError."""
+    """Return {name: value} of properties from files and from "KEY=VALUE". Raises UsageError, InputError."""
     found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
@@ -62,10 +62,10 @@ def properties(given: tuple[str, ...]) -> dict[str, str]:
 
 
 class Registry:
-    """A registry. failure: what went wrong with it at last; then it is asked no more."""
+    """A registry. failure: the error after which no more requests are sent; None without one."""
 
     def __init__(self, url: str | None, given: tuple[str, ...] = ()) -> None:
-        """Prepare to ask a registry. Raises UsageError without its URL."""
+        """Prepare the connections. given: properties. Raises UsageError without a URL."""
         said = properties(given)
         self.given = url, tuple(f"{name}={value}" for name, value in said.items())
         address = WebAddress.parse((url or said.get(URL) or "").rstrip("/"), "--schema-registry")
@@ -88,11 +88,11 @@ class Registry:
         )
 
     def __reduce__(self) -> tuple[type[Registry], tuple[str | None, tuple[str, ...]]]:
-        """Let another process ask it, too: by connections of its own."""
+        """Let another process use the registry, by connections of its own."""
         return type(self), self.given
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name; None: it has none. Raises PayloadError."""
+        """Return the schema with this id; None if the registry does not have it. Raises PayloadError."""
         if self.native:
             return self.native_schema(schema)
         if schema.type == "globalId":
@@ -106,11 +106,13 @@ class Registry:
         return schema_of(found, self.version)
 
     def version(self, subject: str, version: int) -> Any:
-        """Return a version of a subject, -1 for the newest, as an entry; None: it is not there."""
+        """Return a version of a subject, -1 for the newest, as an entry; None if it does not exist."""
         return self.json(f"/subjects/{quote(subject, safe='')}/versions/{version if version >= 0 else 'latest'}")
 
     def native_schema(self, schema: SchemaId) -> Schema | None:
-        """Return a schema by Apicurio's own API. An id of no kind is a content's in version 3, a version's before."""
+        """Return a schema by Apicurio's own API. An id without a kind is a contentId in version 3, a globalId
+        before.
+        """
         kind = schema.type if schema.type != "schemaId" else self.number
         path = f"/ids/{kind}s/{schema.value}"
         entry = self.artifact(path, path)
@@ -123,7 +125,7 @@ class Registry:
         return schema_of(entry, find)
 
     def artifact(self, content: str, about: str) -> dict[str, Any] | None:
-        """Return what stands at a path as an entry, whose references have paths for subjects; None: it is not there."""
+        """Return the schema at a path as an entry, whose references have paths as subjects; None if there is none."""
         if (answer := self.get(content)) is None:
             return None
         text, headers = answer
@@ -132,7 +134,7 @@ class Registry:
         return {"schema": text, "references": references, "schemaType": kind}
 
     def json(self, path: str) -> Any:
-        """Return the JSON of an answer; None: there is no such thing. Raises PayloadError."""
+        """Return the JSON of a response; None for 404. Raises PayloadError."""
         answer = self.get(path)
         if answer is None:
             return None
@@ -142,7 +144,7 @@ class Registry:
             raise PayloadError(f"the registry's answer is {error.text}") from None
 
     def get(self, path: str) -> tuple[str, Any] | None:
-        """Return the text and headers of an answer; None: there is no such thing. Raises PayloadError."""
+        """Return the text and headers of a response; None for 404. Raises PayloadError."""
         if self.failure is not None:
             raise PayloadError(self.failure.args[0])
         if self.asked >= MOST_ASKED:
@@ -165,7 +167,7 @@ class Registry:
         return data.decode("utf-8", "replace"), answer.headers
 
     def answer(self, path: str) -> tuple[urllib3.BaseHTTPResponse, bytes]:
-        """Return an answer, and up to LARGEST bytes of it, and one more."""
+        """Return a response, and its first LARGEST + 1 bytes."""
         answer = self.pool.request("GET", self.url + path, headers=self.headers, preload_content=False)
         try:
             return answer, answer.read(LARGEST + 1, decode_content=True)
@@ -174,14 +176,15 @@ class Registry:
             answer.close()
 
     def fail(self, text: str) -> PayloadError:
-        """Ask no more. Returns the error of the payload."""
+        """Send no more requests, and return the error for the payload."""
         self.failure = NetworkError(f"the registry at {self.url} {text}")
         return PayloadError(self.failure.args[0])
 
 
 def in_time(ask: Callable[[], T]) -> T:
-    """Return the result of a call, or raise its error. Raises TimeoutError where it takes too long: time-outs of
-    sockets start anew with each byte, so that an answer may come a byte at a time for ever."""
+    """Return the result of a call, or raise its error. Raises TimeoutError if it takes longer than WHOLE_SECONDS: a
+    socket's time-out begins again with each byte, so that a slow response could take for ever.
+    """
     found: Future[T] = Future()
 
     def work() -> None:
@@ -195,7 +198,7 @@ def in_time(ask: Callable[[], T]) -> T:
 
 
 def authorization(said: dict[str, str], user: str) -> dict[str, str]:
-    """Return the header that says who asks. user: from the URL."""
+    """Return the Authorization header; {} without credentials. user: from the URL."""
     if token := said.get("bearer.auth.token"):
         return {"Authorization": f"Bearer {token}"}
     if who := said.get("basic.auth.user.info") or user:

@@ -8,7 +8,7 @@ from kcli.errors import InputError
 
 AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
 TYPES = (AVRO, PROTOBUF, JSON)
-LONGEST = 1 << 20  # bytes of a schema's text, with what it refers to
+LONGEST = 1 << 20  # characters of a schema's text and its references
 FAILURES = (ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -18,10 +18,11 @@ class PayloadError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema's text. references: (name, text) of what it refers to, each behind what it refers to itself.
+    """A schema.
 
-    descriptors: of Protobuf, a compiled FileDescriptorSet instead of text; the last file has the messages. local: it is
-    the user's own. message: of Protobuf, the message that is meant.
+    references: (name, text) of the schemas that it refers to, each after those that it refers to itself; descriptors:
+    for Protobuf, a compiled FileDescriptorSet instead of text, whose last file has the messages; local: it is the
+    user's own; message: for Protobuf, the name of the message
     """
 
     type: str

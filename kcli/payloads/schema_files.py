@@ -1,4 +1,4 @@
-"""Schemas in files: one that is named for a topic, and folders that stand for a registry."""
+"""Schemas in files: one that an option names for a topic, and folders that stand for a registry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AVRO_TYPES = ("record", "enum", "fixed", "array", "map", "error")
 
 
 def local_schema(name: str) -> Schema:
-    """Read a schema of the user's own: `FILE`, of Protobuf also `FILE#Message`. Raises InputError, UsageError."""
+    """Read a schema of the user's own: `FILE`, for Protobuf also `FILE#Message`. Raises InputError, UsageError."""
     file, _, message = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
     path = Path(file)
     try:
@@ -37,7 +37,7 @@ def local_schema(name: str) -> Schema:
 
 
 def schema_in(path: Path, message: str | None = None) -> Schema:
-    """Read the one schema of a file, with the files that it refers to beside it. Raises InputError, OSError."""
+    """Read the one schema of a file, with the files beside it that it refers to. Raises InputError, OSError."""
     if path.suffix in DESCRIPTORS:
         return Schema(PROTOBUF, descriptors=read(path), local=True, message=message)
     text = text_of(path)
@@ -56,12 +56,12 @@ def schema_in(path: Path, message: str | None = None) -> Schema:
 
 
 def is_avro(value: Any) -> bool:
-    """Return whether JSON looks like a schema of Avro: JSON Schema has neither of these types."""
+    """Return whether JSON looks like a schema of Avro. JSON Schema has none of these types with a name."""
     return isinstance(value, list) or (isinstance(value, dict) and value.get("type") in AVRO_TYPES and "name" in value)
 
 
 def type_of_text(text: str, said: str) -> str:
-    """Return the type of a schema that stands alone: as a registry said it, else by its text."""
+    """Return the type of a schema without references: the one that a registry names, else by its text."""
     if said.upper() in TYPES:
         return said.upper()
     if text.lstrip()[:1] not in ("{", "[", '"'):
@@ -88,7 +88,9 @@ def text_of(path: Path) -> str:
 
 
 def imports(path: Path, text: str) -> dict[str, str]:
-    """Return the texts that a .proto file imports from its folder, by name, and theirs. Raises PayloadError."""
+    """Return {name: text} of the files that a .proto file imports from its folder, and of theirs. Raises
+    PayloadError.
+    """
     found: dict[str, str] = {}
     waiting = [*IMPORT.findall(text)]
     while waiting:
@@ -104,7 +106,9 @@ def imports(path: Path, text: str) -> dict[str, str]:
 
 
 def types_beside(path: Path, value: Any) -> dict[str, str]:
-    """Return the schemas of Avro that one refers to by name, from files `name.avsc` beside it, and theirs."""
+    """Return {name: text} of the Avro schemas that one refers to by name, from files `name.avsc` beside it, and of
+    theirs.
+    """
     found: dict[str, str] = {}
 
     def add(value: Any, space: str) -> None:
@@ -121,7 +125,7 @@ def types_beside(path: Path, value: Any) -> dict[str, str]:
 
 
 def namespace_of(value: Any) -> str:
-    """Return the namespace of a schema's names."""
+    """Return the namespace of a schema's names; "" without one."""
     if not isinstance(value, dict):
         return ""
     name = value.get("name")
@@ -129,7 +133,7 @@ def namespace_of(value: Any) -> str:
 
 
 def named_types(value: Any) -> Iterator[str]:
-    """Yield the names that stand where a schema of Avro has a type."""
+    """Yield the strings at the places of types in an Avro schema."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -147,8 +151,9 @@ def named_types(value: Any) -> Iterator[str]:
 class SchemaFiles:
     """Files and folders that stand for a registry. Their schemas are found by id.
 
-    `7.avsc` and `7-orders.proto` have id 7; .json and .jsonl may hold a registry's answers, one or a list of them, or
-    the records of its topic."""
+    `7.avsc` and `7-orders.proto` have id 7. .json and .jsonl files may have a registry's responses, one or a list of
+    them, or the records of its topic.
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         """Read files of schemas. Raises InputError for one that can't be read."""
@@ -164,7 +169,7 @@ class SchemaFiles:
                     raise error.within(str(path)) from None
 
     def add(self, path: Path) -> None:
-        """Take the schemas of a file."""
+        """Add the schemas of a file."""
         if path.suffix in (".json", ".jsonl") and (found := [*entries_in(path)]):
             number = re.match(r"\d{1,10}(?=\D|$)", path.stem)
             for entry in found:
@@ -174,7 +179,7 @@ class SchemaFiles:
             self.paths[int(number[0])] = path
 
     def find(self, schema: SchemaId) -> Schema | None:
-        """Return the schema of that name. Raises PayloadError."""
+        """Return the schema with this id; None if no file has it. Raises PayloadError."""
         if found := self.entries.find(schema):
             return found
         path = self.paths.get(schema.value)
@@ -189,7 +194,9 @@ class SchemaFiles:
 
 
 def files_in(path: Path) -> list[Path]:
-    """Return a file, or the files of schemas in a folder and below. Raises InputError."""
+    """Return a file, or the files of schemas in a folder and its subfolders. Raises InputError if there are none, or
+    too many.
+    """
     if not path.is_dir():
         return [path]
     found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())

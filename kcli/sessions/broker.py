@@ -1,13 +1,14 @@
 """The broker's side of fetch sessions, as a machine without sockets and without a clock.
 
     sessions = BrokerSessions(FetchSessionCache(slots=1000))
-    fetch = sessions.begin(request, now)               # refuses, opens, continues or closes
-    for partition, position in fetch.candidates(): ... # what may have news, in the order of the turns
+    fetch = sessions.begin(request, now)               # refuses, opens, continues or closes a session
+    for partition, position in fetch.candidates(): ... # partitions that may have changed, in order of turn
     response = fetch.answer(results, now)              # leaves out what the fetcher already knows
     sessions.mark(partition)                           # something about this partition changed
 
-Kafka's broker looks at every partition of a session in each fetch. Here the broker's log says which partitions moved
-(`mark`), so that the cost of a fetch grows with the changes since the last one, not with its session's partitions.
+Kafka's broker looks at every partition of a session in each fetch. Here the broker's log marks the partitions that
+changed (`mark`), so that the cost of a fetch grows with the changes since the last one, not with its session's
+partitions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Positio
 
 
 class Fetch:
-    """One fetch between its request and its response. error: not 0: the fetch is refused."""
+    """One fetch between its request and its response. error: the error code with which it is refused, else 0."""
 
     def __init__(
         self, owner: BrokerSessions, request: FetchRequest, action: Action, session: CachedSession | None = None
@@ -35,7 +36,9 @@ class Fetch:
         self.error: int = action.value if refused else 0
 
     def candidates(self) -> Iterable[tuple[Partition, Position]]:
-        """Return the partitions to look up, in the order of the response; in a session only due ones."""
+        """Return (partition, position) of the partitions to read, in the order of the response; in a session only due
+        ones.
+        """
         if self.error:
             return ()
         if self.session is not None:
@@ -43,10 +46,11 @@ class Fetch:
         return self.request.partitions.items()
 
     def answer(self, results: Mapping[Partition, Result], now: int, *, throttle_ms: int = 0) -> FetchResponse:
-        """Return the response to send. A full fetch needs a result for each partition of the request; a session's
-        response includes the results that are news, and the other partitions are read again next time.
+        """Return the response to send.
 
-        throttle_ms: other than 0, the quota is used up and the response is empty (KIP-219); the session stays as it is.
+        A full fetch needs a result for each partition of the request. A session's response includes the results that
+        changed; the other partitions are read again by the next fetch. throttle_ms: if not 0, the quota is used up, the
+        response is empty (KIP-219) and the session stays as it is.
         """
         if self.error:
             return FetchResponse(self.error, throttle_ms=throttle_ms)
@@ -96,7 +100,7 @@ class BrokerSessions:
         return Fetch(self, request, action)
 
     def open(self, request: FetchRequest, results: Mapping[Partition, Result], now: int) -> int:
-        """Open a session for a full fetch; returns its id, 0 when there is no slot for it."""
+        """Open a session for a full fetch. Returns its id, 0 if there is no slot for it."""
         shard = self.cache.next_shard()
         privileged = request.replica_id >= 0
         if not shard.make_room(privileged, len(results), now):
@@ -114,7 +118,7 @@ class BrokerSessions:
         return session.id
 
     def adopt(self, request: FetchRequest, positions: Mapping[Partition, Position], now: int) -> None:
-        """Take in a session as it was before this request, as far as that is known. Nothing counts as reported."""
+        """Add a session in its state before this request, as far as that is known. Nothing counts as reported."""
         shard = self.cache.shard_of(request.session_id)
         if shard is None or request.session_id in shard.sessions:
             return
@@ -128,7 +132,9 @@ class BrokerSessions:
         shard.add(session, now)
 
     def mark(self, partition: Partition) -> Iterable[CachedSession]:
-        """Note that a partition changed: the next fetch of each session with it looks it up."""
+        """Note that a partition changed, so that the next fetch of each session with it reads it. Returns these
+        sessions.
+        """
         sessions = tuple(self._interest.get(partition, ()))
         for session in sessions:
             session.due.add(partition)

@@ -1,4 +1,4 @@
-"""The broker's cache of fetch sessions: slots spread over shards, and which session a full shard evicts.
+"""The broker's cache of fetch sessions: slots in shards, and the session that a full shard evicts.
 
 Source: KIP-227 and Kafka's FetchSessionCache and FetchSessionCacheShard (sharded since KAFKA-9401).
 """
@@ -16,7 +16,7 @@ from kcli.sessions.rules import RULES, Rules
 
 
 class EvictionOrder:
-    """Sessions sorted by a key, at most as many as a shard has slots."""
+    """Keys of sessions in ascending order, at most as many as a shard has slots."""
 
     def __init__(self) -> None:
         self.keys: list[tuple[int, ...]] = []
@@ -34,7 +34,7 @@ class EvictionOrder:
 
 
 class Shard:
-    """A part of the slots, with its own eviction order. Keys end with the session's id."""
+    """A part of the slots, with its own eviction order. Its keys end with the session's id."""
 
     def __init__(self, number: int, slots: int, eviction_ms: int, id_range: int, rules: Rules) -> None:
         self.number, self.slots, self.eviction_ms, self.id_range = number, slots, eviction_ms, id_range
@@ -46,7 +46,9 @@ class Shard:
         self._by_privileged = EvictionOrder()
 
     def make_room(self, privileged: bool, size: int, now: int) -> bool:
-        """Make sure of a free slot, by evicting a session that this one may displace. Returns whether there is one."""
+        """Return whether there is a free slot, after evicting a session if this one may displace one. size: number of
+        partitions; now: ms.
+        """
         if len(self.sessions) < self.slots:
             return True
         victim = self._victim(privileged, size, now)
@@ -57,12 +59,12 @@ class Shard:
         return True
 
     def add(self, session: CachedSession, now: int) -> None:
-        """Take in a new session at `now` (ms)."""
+        """Add a new session at `now` (ms)."""
         self.sessions[session.id] = session
         self.touch(session, now)
 
     def touch(self, session: CachedSession, now: int) -> None:
-        """Note that the session was used at `now` (ms), and may have grown or shrunk."""
+        """Note that the session was used at `now` (ms), and that its number of partitions may have changed."""
         self._unfile(session)
         session.last_used, session.cached_size = now, len(session.partitions)
         self._used.add((now, session.id))
@@ -74,13 +76,13 @@ class Shard:
             self._by_all.add(worth)
 
     def remove(self, session: CachedSession) -> None:
-        """Remove a session that is here."""
+        """Remove a session of this shard."""
         self._unfile(session)
         del self.sessions[session.id]
         session.release()
 
     def new_id(self, rng: random.Random) -> int:
-        """Return an unused session id of this shard: positive and random, so that no two sessions are confused."""
+        """Return an unused, random session id of this shard above 0."""
         while True:
             session_id = rng.randrange(max(1, self.number * self.id_range), (self.number + 1) * self.id_range)
             if session_id not in self.sessions and session_id != NO_SESSION:
@@ -110,10 +112,10 @@ class Shard:
 class FetchSessionCache:
     """Sessions by id.
 
-    slots: `max.incremental.fetch.session.cache.slots`; each shard has its whole share of them, so that fewer slots
-        than shards are none at all
+    slots: `max.incremental.fetch.session.cache.slots`, divided evenly among the shards and rounded down, so that fewer
+      slots than shards are none at all
     shards: 8 as in Kafka since 3.8, 1 as before
-    rng: where session ids come from; a cryptographic source unless a test brings its own
+    rng: source of session ids; a cryptographic one unless a test passes its own
     """
 
     def __init__(
@@ -141,21 +143,21 @@ class FetchSessionCache:
 
     @property
     def evictions(self) -> int:
-        """Return how many sessions were evicted so far, over all shards."""
+        """Return the number of sessions that all shards have evicted."""
         return sum(shard.evictions for shard in self.shards)
 
     def get(self, session_id: int) -> CachedSession | None:
-        """Return the session of that id; None: the cache has none."""
+        """Return the session with this id; None if the cache has none."""
         shard = self.shard_of(session_id)
         return shard.sessions.get(session_id) if shard else None
 
     def shard_of(self, session_id: int) -> Shard | None:
-        """Return the shard that gives out this id; None if none does."""
+        """Return the shard that this id belongs to; None if it is in no shard's range."""
         number = session_id // self.id_range
         return self.shards[number] if 0 <= number < len(self.shards) else None
 
     def next_shard(self) -> Shard:
-        """Return the shard of the next session: they take turns."""
+        """Return the shard of the next session; the shards take turns."""
         self._turn, self._next_id = self._foreseen or (self._turn, NO_SESSION)
         self._foreseen = None
         shard = self.shards[self._turn % len(self.shards)]
@@ -167,7 +169,9 @@ class FetchSessionCache:
         self._foreseen = shard, session_id
 
     def new_id(self, shard: Shard) -> int:
-        """Return an id for a session of this shard."""
+        """Return an id for a session of this shard: the one that `foresee` has chosen if it is free, else a random
+        one.
+        """
         foreseen = self._next_id
         free = self.shard_of(foreseen) is shard and foreseen not in shard.sessions
         return foreseen if foreseen and free else shard.new_id(self.rng)

@@ -1,4 +1,4 @@
-"""A fetch session in a broker's cache: its partitions, the last report of each, and their order."""
+"""A fetch session in a broker's cache: its partitions, the values last reported of each, and their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ NEVER_TOLD = -1
 
 
 class CachedPartition:
-    """One partition of a session: the fetcher's position, the values last reported, and its turn (lower goes first)."""
+    """One partition of a session: the fetcher's position, the values last reported, and its turn (the lowest comes
+    first).
+    """
 
     __slots__ = ("position", "reported", "turn")
 
@@ -23,10 +25,10 @@ class CachedPartition:
 
 
 class CachedSession:
-    """A session in the cache. Times in ms.
+    """A session in the cache. Times are in ms.
 
-    privileged: a follower's
-    due: partitions that can have news; all others are as last reported
+    privileged: it is a follower's
+    due: partitions that may have changed; all others are as last reported
     partial: it has other partitions, too, which are unknown
     """
 
@@ -67,7 +69,7 @@ class CachedSession:
         self._interest = interest
 
     def put(self, partition: Partition, position: Position) -> None:
-        """Add a partition, or move the fetcher's position in it; it is due then."""
+        """Add a partition, or move the fetcher's position in it. Either makes the partition due."""
         cached = self.partitions.get(partition)
         if cached is None:
             self.partitions[partition] = CachedPartition(position, next(self._turns))
@@ -83,12 +85,12 @@ class CachedSession:
             self._lose_interest(partition)
 
     def release(self) -> None:
-        """Stop marking the partitions of a session that was removed from the cache."""
+        """Remove the session from those that `mark` finds, because the cache has removed it."""
         for partition in self.partitions:
             self._lose_interest(partition)
 
     def report(self, partition: Partition, result: Result, rules: Rules) -> bool:
-        """Return whether this result must be in an incremental response; if so, it counts as reported."""
+        """Return whether an incremental response must include this result. The result counts as reported."""
         cached = self.partitions.get(partition)
         if cached is None:
             return False
@@ -100,19 +102,19 @@ class CachedSession:
         return bool(reasons)
 
     def start(self, partition: Partition, position: Position, result: Result, rules: Rules) -> None:
-        """Add a partition of the full fetch that opened this session, with the result that its response reports."""
+        """Add a partition of the full fetch that opened this session, with the result in its response."""
         self.put(partition, position)
         self._remember(self.partitions[partition], result, rules)
         self._settle(partition, result)
 
     def in_turn(self) -> list[tuple[Partition, Position]]:
-        """Return the due partitions with the fetcher's positions, the longest waiting first."""
+        """Return (partition, fetcher's position) of the due partitions, the longest waiting first."""
         due = sorted(self.due, key=lambda partition: self.partitions[partition].turn)
         return [(partition, self.partitions[partition].position) for partition in due]
 
     def _settle(self, partition: Partition, result: Result) -> None:
-        """Make this partition not due until it is marked or the fetcher moves; one that is reported each time stays
-        due.
+        """Make this partition not due until it is marked or the fetcher moves. A result that has to be reported each
+        time stays due.
         """
         repeats = result.error or result.preferred_replica >= 0 or result.diverging
         if not (result.records_size or result.more or repeats):

@@ -2,10 +2,10 @@
 
     session = ClientSession()
     session.want(("orders-topic-id", 0), Position(fetch_offset=17))
-    request = session.build()          # full, or incremental with what changed since the last one
+    request = session.build()          # full, or incremental with the changes since the last one
     session.accept(request, response)  # or session.lose(request) when the connection broke
 
-Everything costs in proportion to what changed, except a full fetch, which names every partition.
+The cost of a request grows with the changes, except for a full fetch, which names every partition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Positio
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The verdict on a response. usable: its partitions may be processed; problem: why not."""
+    """The verdict on a response. usable: its partitions may be processed; problem: why they may not."""
 
     came: Came
     problem: str = ""
@@ -31,11 +31,13 @@ class Accepted:
 
 
 class ClientSession:
-    """A fetch session from the side of a consumer or follower, for one broker; one request at a time.
+    """The consumer's or follower's side of a fetch session with one broker. It has one request at a time.
 
     replica_id: the follower's node id, -1 for a consumer
-    Source: KIP-227; Kafka's FetchSessionHandler, from which it differs in that a response with a foreign session id
-    is taken as malformed, and a switch between topic names and ids starts a new session without waiting for error 106.
+
+    Source: KIP-227; Kafka's FetchSessionHandler. This one differs from it in that a response with a foreign session id
+    counts as malformed, and that a switch between topic names and ids starts a new session without waiting for error
+    106.
     """
 
     def __init__(self, *, replica_id: int = -1, rules: Rules = RULES) -> None:
@@ -60,7 +62,7 @@ class ClientSession:
             self._moved[partition] = None
 
     def forget(self, partition: Partition) -> None:
-        """Fetch this partition no longer."""
+        """Stop fetching this partition."""
         if self.partitions.pop(partition, None) is None:
             return
         if partition in self._known:
@@ -69,7 +71,9 @@ class ClientSession:
             self._moved.pop(partition, None)
 
     def build(self, *, topic_ids: bool = True) -> FetchRequest:
-        """Build the next request. Raises RuntimeError while another one is under way: a session has one at a time."""
+        """Build the next request. Raises RuntimeError while another one has no response, because a session has one at a
+        time.
+        """
         if self._pending is not None:
             raise RuntimeError(f"fetch session {self.session_id}: a request is under way already")
         if self.state is SessionState.LIVE and topic_ids != self.topic_ids:
@@ -80,7 +84,7 @@ class ClientSession:
         return request
 
     def accept(self, request: FetchRequest, response: FetchResponse) -> Accepted:
-        """Process the response to `request`. One to another request than the last is ignored (LOST)."""
+        """Process the response to `request`. A response to another request than the last is ignored (LOST)."""
         if request is not self._pending:
             return Accepted(Came.LOST, "not the response that was awaited")
         self._pending = None
@@ -89,13 +93,15 @@ class ClientSession:
         return accepted
 
     def lose(self, request: FetchRequest) -> None:
-        """Note that the connection broke before the response to `request` came (or before the request was sent)."""
+        """Note that the connection broke before the response to `request` was received, or before the request was
+        sent.
+        """
         if request is self._pending:
             self._pending = None
             self._follow(Came.LOST, NO_SESSION)
 
     def close(self) -> None:
-        """Close the session with the next request; those after it ask for none."""
+        """Close the session with the next request. Requests after it want no session."""
         closing = self.session_id != NO_SESSION
         self._turn(SessionState.CLOSING if closing else SessionState.CLOSED, self.session_id)
 
@@ -158,7 +164,9 @@ class ClientSession:
             self._turn(state, granted or self.session_id)
 
     def _follow_closing(self, came: Came, granted: int) -> None:
-        """Close the session if the close was sent; one asked for while another request was under way still has to."""
+        """Close the session if the request with the close was sent. If `close` was called while another request had no
+        response, it is still to be sent.
+        """
         closed = self._closing_sent and came not in (Came.LOST, Came.FAILED)
         self._closing_sent = False
         gone = closed or came in (Came.NOT_FOUND, Came.ENDED)
@@ -166,7 +174,7 @@ class ClientSession:
         self._turn(SessionState.CLOSING if session_id else SessionState.CLOSED, session_id)
 
     def _turn(self, state: SessionState, session_id: int) -> None:
-        """Enter a state, and reset the epoch to that state's first."""
+        """Enter a state, and set the epoch to the first of that state."""
         self.state = state
         keeps = state in (SessionState.LIVE, SessionState.REOPENING, SessionState.CLOSING)
         self.session_id = session_id if keeps else NO_SESSION

@@ -1,4 +1,4 @@
-"""Compares the reports of two sessions: of a capture, and of a live broker."""
+"""Compares the reports of two sessions, one from a capture and one from a live broker."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
 
 @dataclass(frozen=True, slots=True)
 class SessionDifference:
-    """A difference between a live session and the captured one; fetch: its number, None for the whole session.
+    """A difference between a live session and the captured one. fetch: its index, None for the whole session.
 
-    partitions: those with other records or errors, by name; none if the session differs
-    unknown: why the capture leaves the right answer unknown; "" if it does not
+    partitions: names of those with other records or errors; () if the session differs
+    unknown: why the capture does not show the right response; "" if it does
     """
 
     session: str
@@ -48,12 +48,12 @@ class SessionDifference:
 
 
 def compare(captured: SessionReport, live: SessionReport, level: Level = "shape") -> list[SessionDifference]:
-    """Return the differences of a live session from the captured one. Raises UsageError: no such level.
+    """Return the differences of a live session from the captured one. Raises UsageError for an unknown level.
 
-    shape: the same kinds of fetches over the same partitions, a session where there was one, records of each partition
-        that had any, and no error or session fault that the capture does not have; sizes, timing, the number of
-        partitions in a response and what only a full session cache brings about (no session, 70) may differ
-    strict: besides, each response has the same error, and the same partitions with the same errors and bytes
+    shape: both have the same kinds of fetches over the same partitions, a session where there was one, records of each
+      partition that had any, and no error or session fault that the capture does not have. Sizes, timing, the number of
+      partitions in a response and the effects of a full session cache (no session, error 70) may differ.
+    strict: each response also has the same error, and the same partitions with the same errors and bytes
     none: nothing is compared
     """
     if level not in LEVELS:
@@ -67,8 +67,8 @@ def compare(captured: SessionReport, live: SessionReport, level: Level = "shape"
 
 
 def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[SessionDifference]:
-    """Yield how a live session differs in shape from the captured one: kinds of fetches, errors, requested partitions,
-    partitions without records. A better live session is no difference.
+    """Yield the differences in shape: kinds of fetches, errors, requested partitions, partitions without records. A
+    better live session is no difference.
     """
     label = captured.label
     for kind in ("full", "incremental", "close"):
@@ -125,5 +125,5 @@ def is_internal(partition: str) -> bool:
 
 
 def shown(names: Sequence[str]) -> str:
-    """Return the first names; "none" for an empty list."""
+    """Return the first names as a text; "none" for an empty list."""
     return few_of(names) if names else "none"

@@ -30,7 +30,9 @@ NO_UUID = 0
 
 @dataclass(slots=True, frozen=True)
 class DraftRequest:
-    """A FetchRequest (uuid None: full, with every partition) or an IncrementalFetchRequest with what moved."""
+    """A FetchRequest (uuid None: full, with every partition) or an IncrementalFetchRequest with the partitions that
+    moved.
+    """
 
     uuid: int | None
     replica_id: int
@@ -39,13 +41,13 @@ class DraftRequest:
 
     @property
     def fetcher(self) -> int | str:
-        """The replica or client that the latest UUID belongs to."""
+        """The replica id or client id that the latest UUID belongs to."""
         return self.replica_id if self.replica_id >= 0 else self.client_id
 
 
 @dataclass(slots=True, frozen=True)
 class DraftResponse:
-    """The response to a DraftRequest: an error code, the session's uuid, and results by partition."""
+    """The response to a DraftRequest. uuid: the session's."""
 
     error: int = 0
     uuid: int = NO_UUID
@@ -53,7 +55,7 @@ class DraftResponse:
 
 
 def new_uuid() -> int:
-    """Return a random INT64 other than 0, from the system's cryptographic source."""
+    """Return a random int64 other than 0, from the system's cryptographic source."""
     while True:
         uuid = secrets.randbits(64) - 2**63
         if uuid != NO_UUID:
@@ -61,7 +63,7 @@ def new_uuid() -> int:
 
 
 class DraftClient:
-    """The fetcher's side; one request at a time. Costs what changed, except for a full fetch."""
+    """The fetcher's side. It has one request at a time, whose cost grows with the changes, except for a full fetch."""
 
     def __init__(self, *, replica_id: int = -1, client_id: str = "") -> None:
         self.replica_id, self.client_id = replica_id, client_id
@@ -83,12 +85,12 @@ class DraftClient:
             self._moved[partition] = None
 
     def forget(self, partition: Partition) -> None:
-        """Fetch a partition no longer; the next request is a full one."""
+        """Stop fetching a partition. The next request is a full one."""
         if self.partitions.pop(partition, None) is not None:
             self.uuid = None
 
     def build(self) -> DraftRequest:
-        """Return the next request. RuntimeError while another one is under way."""
+        """Return the next request. Raises RuntimeError while another one has no response."""
         if self._pending is not None:
             raise RuntimeError("draft fetch session: a request is under way already")
         if self.uuid is None:
@@ -116,8 +118,8 @@ class DraftClient:
         return True
 
     def lose(self, request: DraftRequest) -> None:
-        """Forget the session state: without a response the broker may or may not have moved, so everything is sent
-        again.
+        """Drop the session. Without a response it is not known whether the broker moved the positions, so that
+        everything is sent again.
         """
         if request is self._pending:
             self._pending = None
@@ -133,7 +135,7 @@ class DraftClient:
 
 @dataclass(slots=True)
 class Registered:
-    """The state of one fetcher at a broker."""
+    """The state of one fetcher at a broker. due: partitions that may have changed."""
 
     uuid: int
     positions: dict[Partition, Position]
@@ -149,20 +151,20 @@ class DraftBroker:
         self._interest: dict[Partition, set[int | str]] = {}
 
     def mark(self, partition: Partition) -> Iterable[int | str]:
-        """Note that this partition changed; return the fetchers that follow it."""
+        """Note that this partition changed. Returns the fetchers that follow it."""
         fetchers = tuple(self._interest.get(partition, ()))
         for fetcher in fetchers:
             self._fetchers[fetcher].due.add(partition)
         return fetchers
 
     def mark_for(self, request: DraftRequest, partition: Partition) -> None:
-        """Note that this partition changed, for the fetcher of one request alone."""
+        """Note that this partition changed, only for the fetcher of one request."""
         known = self._fetchers.get(request.fetcher)
         if known is not None and partition in known.positions:
             known.due.add(partition)
 
     def begin(self, request: DraftRequest) -> int:
-        """Take the request in. Returns an error code, 0 if it may be answered."""
+        """Process a request. Returns an error code, 0 if the request may be answered."""
         if request.uuid is None:
             return 0
         known = self._fetchers.get(request.fetcher)
@@ -173,14 +175,14 @@ class DraftBroker:
         return 0
 
     def candidates(self, request: DraftRequest) -> Iterable[tuple[Partition, Position]]:
-        """Return what to look up for a request that was taken in."""
+        """Return (partition, position) of those to read for a request that `begin` has accepted."""
         if request.uuid is None:
             return request.partitions.items()
         known = self._fetchers[request.fetcher]
         return [(partition, known.positions[partition]) for partition in known.due]
 
     def answer(self, request: DraftRequest, results: Mapping[Partition, Result], error: int = 0) -> DraftResponse:
-        """Return the response; to a full fetch, with a new UUID that replaces the fetcher's former one."""
+        """Return the response. That to a full fetch has a new UUID, which replaces the fetcher's former one."""
         if request.uuid is None:
             return DraftResponse(0, self._register(request, results), dict(results))
         known = self._fetchers.get(request.fetcher)

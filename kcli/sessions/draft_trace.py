@@ -1,7 +1,7 @@
 """Exchanges of KIP-227's third draft (dialect kip-227-draft) as the columns of `trace.FetchExchange`.
 
-A session of the draft is known by its uuid: that is its session id here. Epochs it has none: a full fetch has 0 here,
-any other 1. Partitions go by topic names.
+A session of the draft is identified by its uuid, which is its session id here. It has no epochs: a full fetch has 0
+here, any other 1. Partitions are named by topic names.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from kcli.schemas.errors import ERRORS
 from kcli.sessions.trace import FetchExchange
 
 DIALECT = "kip-227-draft"
-FETCHES = (FETCH, INCREMENTAL_FETCH)  # what `read_fetch` reads
+FETCHES = (FETCH, INCREMENTAL_FETCH)  # APIs that `read_fetch` reads
 FULL_VERSION = 7
-# The draft names no number for its error: the dialect has one outside Kafka's.
+# The draft has no number for its error. The dialect has one outside of Kafka's range.
 UUID_MISMATCH = 30227
 
 
 def error_name(code: int) -> str:
-    """Return an error's name in Kafka, or in the draft."""
+    """Return the name of an error of Kafka or of the draft."""
     return ERRORS.get(code) or catalog(DIALECT).error_name(code)
 
 
 def read_fetch(
     x: FetchExchange, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any] | None
 ) -> FetchExchange:
-    """Fill in the columns of a Fetch of Apache's, or of either kind of the draft's."""
+    """Fill in the columns of a Fetch of Apache Kafka, or of either kind of the draft's fetches."""
     if api_key == INCREMENTAL_FETCH:
         return read_incremental(x, request, response)
     if is_full(x.version, request):
@@ -38,12 +38,16 @@ def read_fetch(
 
 
 def is_full(version: int, request: Mapping[str, Any]) -> bool:
-    """Return whether a Fetch request is the draft's full fetch; Apache's of that version names a session."""
+    """Return whether a Fetch request is the draft's full fetch. Apache Kafka's request of that version has a session
+    id.
+    """
     return version == FULL_VERSION and "sessionId" not in request
 
 
 def read_full(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
-    """Fill in the columns. Raises KeyError, TypeError, ValueError if these are no messages of the draft."""
+    """Fill in the columns of a full fetch. Raises KeyError, TypeError, ValueError if these are no messages of the
+    draft.
+    """
     answer = None if response is None else {**response, "sessionId": response["uuid"]}
     x.read({**request, "sessionId": 0, "sessionEpoch": 0}, answer)
     x.draft = True
@@ -51,7 +55,7 @@ def read_full(x: FetchExchange, request: Mapping[str, Any], response: Mapping[st
 
 
 def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
-    """Fill in an exchange from an IncrementalFetch of the draft, in the form that a Fetch has."""
+    """Fill in the columns from an IncrementalFetch of the draft, in the form of a Fetch."""
     answer = None if response is None else {**plain_response(response), "sessionId": response["uuid"]}
     x.version = FULL_VERSION
     session = {"sessionId": request["uuid"], "sessionEpoch": 1, "maxWaitMs": request["maxWaitTime"]}
@@ -61,8 +65,8 @@ def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Map
 
 
 def plain_topics(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the topics of an IncrementalFetch request in the form of a Fetch request; the draft writes numbers as
-    digits.
+    """Return the topics of an IncrementalFetch request in the form of a Fetch request. The draft writes partition
+    numbers as digits.
     """
     return [
         {

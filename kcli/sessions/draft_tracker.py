@@ -1,8 +1,8 @@
-"""Sessions of KIP-227's third draft, followed fetch by fetch for a `Tracker`.
+"""Follows sessions of KIP-227's third draft, fetch by fetch, for a `Tracker`.
 
 Differences from the final design (for the reasons see `kcli.sessions.draft`): only the uuid of a fetcher's latest full
-fetch is valid, there are no epochs, and a changed set of partitions takes a full fetch, as does a fetch without an
-answer.
+fetch is valid, there are no epochs, and a full fetch is needed after a changed set of partitions and after a fetch
+without a response.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import FetchExchange
 
-# A server, and the fetcher of a uuid there: a follower's replica id, a consumer's client id.
+# (server, fetcher of a uuid there: a follower's replica id or a consumer's client id)
 Fetcher = tuple[str, int | str]
 
 
 class DraftTracker:
-    """latest: the uuid that each fetcher's last full fetch brought; lost: sessions with a fetch that had no answer;
-    full: of each session that a full fetch has ended, that fetch's connection, and when it was answered."""
+    """Follows the draft's sessions.
+
+    latest: {fetcher: uuid from its last full fetch}
+    lost: sessions with a fetch that had no response
+    full: {session that a full fetch ended: (connection of that fetch, time of its response)}
+    """
 
     def __init__(self, registry: SessionRegistry) -> None:
         self.registry = registry
@@ -31,7 +35,7 @@ class DraftTracker:
         self.full: OrderedDict[tuple[str, int], tuple[str, int | None]] = OrderedDict()
 
     def feed(self, x: FetchExchange) -> None:
-        """Take in the next exchange of the draft, in order of time."""
+        """Process the next exchange of the draft, in order of time."""
         if x.session_epoch:
             self._incremental(x)
         else:
@@ -57,7 +61,7 @@ class DraftTracker:
         self.latest[fetcher_of(x)] = x.granted
 
     def _end_latest(self, x: FetchExchange) -> None:
-        """End the fetcher's former uuid: a full fetch makes it bad, whoever sent it."""
+        """End the fetcher's former uuid, which a full fetch invalidates, whoever sent it."""
         uuid = self.latest.pop(fetcher_of(x), NO_SESSION)
         session = self.registry.sessions.get((x.server, uuid))
         if session is not None:
@@ -108,13 +112,13 @@ class DraftTracker:
             self._check_ended(ended, x)
             ended.count(x, full=False)
             return None
-        # Older than the capture, or from a gap in it.
+        # The session is older than the capture, or began in a gap of it.
         self._end_latest(x)
         self.latest[fetcher_of(x)] = x.session_id
         return self.registry.begin_unseen(x)
 
     def _check_ended(self, ended: ObservedSession, x: FetchExchange) -> None:
-        """Check the use of an ended uuid. Until the full fetch was answered, the broker took the one before."""
+        """Check the use of an ended uuid. Until the full fetch was answered, the broker accepted the former uuid."""
         connection, answered_ns = self.full.get((x.server, x.session_id), (x.connection, None))
         if answered_ns is not None and x.ns < answered_ns:
             return

@@ -13,12 +13,12 @@ from kcli.sessions.session_findings import name_of
 
 
 def when(ns: int) -> str | None:
-    """Return a time of the capture as text; None where it has none."""
+    """Return a time of the capture as text; None for 0."""
     return instant(ns) if ns else None
 
 
 def ending(session: ObservedSession) -> str:
-    """Return why it ended, in words."""
+    """Return why the session ended, as a text."""
     if session.end in ("evicted", "error"):
         by = f" by session {session.evictor}" if session.evictor else ""
         return f"{session.end}{by} ({error_name(session.end_error)})"
@@ -30,7 +30,7 @@ def ending(session: ObservedSession) -> str:
 def session_dict(session: ObservedSession, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a session as JSON: bytes as on the wire, times as in the capture, latencies in ms.
 
-    opened is null for a session from before the capture: then `partitions` counts those that were seen.
+    `opened` is null for a session from before the capture; then `partitions` counts only those that were seen.
     """
     successor = session.successor
     return {
@@ -69,7 +69,7 @@ def session_dict(session: ObservedSession, names: Mapping[str, str]) -> dict[str
 
 
 def sessionless_dict(sessionless: SessionlessFetches) -> dict[str, Any]:
-    """Return the fetches outside any session, of one client of one server, as JSON."""
+    """Return the fetches of one client of one server outside any session as JSON."""
     return {
         "sessionId": 0,
         "server": sessionless.server,

@@ -1,4 +1,4 @@
-"""Feeds a tracker from a capture: its exchanges and events, as values or as lines of JSON."""
+"""Feeds a tracker with a capture's exchanges and events, as values or as lines of JSON."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ LONGEST_MS = 100 * 366 * 86_400_000
 
 
 class Feeder:
-    """Feeds a tracker; `skipped` counts exchanges that it could not use. chosen: filter of the exchanges; `choosing`:
-    the current one passes it; `chosen_fetches` counts these.
+    """Feeds a tracker.
+
+    skipped: number of exchanges that it could not use; chosen: filter of the exchanges; choosing: whether the current
+    exchange passes the filter; chosen_fetches: number of fetches that did
     """
 
     def __init__(self, tracker: Tracker, chosen: Filter = ALL) -> None:
@@ -40,7 +42,7 @@ class Feeder:
         self.chosen_fetches = 0
 
     def exchange(self, item: Exchange) -> None:
-        """Take an exchange of `kcli.capture`; only Fetch and the APIs that explain it are decoded."""
+        """Process an exchange of `kcli.capture`. Only Fetch and the APIs in HEARD are decoded."""
         self.exchanges += 1
         key = item.api_key
         if key == FETCH:
@@ -80,7 +82,9 @@ class Feeder:
 
     @property
     def may_offer(self) -> bool:
-        """Return whether the kernel may take a fetch by itself: it does not say of which session it is."""
+        """Return whether the kernel may process a fetch by itself. It does not report which session the fetch belongs
+        to.
+        """
         return self.takes_all or not self.choosing
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
@@ -90,12 +94,12 @@ class Feeder:
         return x
 
     def event(self, item: Event) -> None:
-        """Take bytes of no exchange: sessions that they may have changed are no longer certain."""
+        """Process bytes that belong to no exchange: sessions that they may have changed become uncertain."""
         self._miss(item.kind, item.connection, item.ns)
 
     def row(self, row: Mapping[str, Any]) -> None:
-        """Take a line of `decode pcap --format jsonl` or of a broker's request log. Raises InputError
-        if it is neither.
+        """Process a line of `decode pcap --format jsonl` or of a broker's request log. Raises InputError if it is
+        neither.
         """
         try:
             self._row(row)
@@ -104,7 +108,7 @@ class Feeder:
             raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
 
     def _row(self, row: Mapping[str, Any]) -> None:
-        """Take one line of JSON. Raises ValueError, KeyError or TypeError if it is no line of `decode pcap`."""
+        """Process one line of JSON. Raises ValueError, KeyError or TypeError if it is no line of `decode pcap`."""
         if "event" in row:
             self._miss(row["event"], row.get("connection"), times(row)[0])
             return
@@ -150,12 +154,12 @@ class Feeder:
 
 
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return a body; None for one in an unknown version, which is all "_trailing"."""
+    """Return a body; None for a body of an unknown version, which has only "_trailing"."""
     return None if body is not None and body.keys() == {TRAILING} else body
 
 
 def times(row: Mapping[str, Any]) -> tuple[int, int | None]:
-    """Return (request, response) in ns since 1970; 0 and None in a log without times."""
+    """Return the times of request and response in ns since 1970; 0 and None in a log without times."""
     stamp = row.get("timestamp")
     if not stamp:
         return 0, None
@@ -165,7 +169,7 @@ def times(row: Mapping[str, Any]) -> tuple[int, int | None]:
 
 
 def span(latency: float) -> int:
-    """Return milliseconds as ns. Raises ValueError for more than kcli's times hold."""
+    """Return milliseconds as ns. Raises ValueError for more than a hundred years."""
     if not -LONGEST_MS <= latency <= LONGEST_MS:
         raise ValueError("latencyMs beyond a hundred years")
     return int(latency * 1e6)

@@ -1,4 +1,6 @@
-"""The kernel's selection of a Fetch: lists of paths, in the order of its rows' slots (core/sessions/interning.pxi)."""
+"""The fields of a Fetch that the kernel selects: lists of paths, in the order of its rows' slots
+(core/sessions/interning.pxi).
+"""
 
 from __future__ import annotations
 
@@ -39,18 +41,19 @@ RESPONSE = (
     *(f"responses[].partitions[].{name}" for name in (*ANSWERED, *BEHIND)),
 )
 
-# Versions with a diverging epoch have a last slot, whether it was sent; the others get one of nothing.
+# Versions with a diverging epoch have a last slot that says whether it was sent. For the others this path makes an
+# empty slot.
 NOTHING = "responses[].partitions[].divergingEpoch.endOffset?"
 WIDTHS = (3, 6, 3, 12)  # slots of topics and partitions, on each side
 
 Side = tuple["Node", "Compiled"]
-# (header and body of the request, those of the response, whether topics go by ids)
+# (header and body of the request, those of the response, whether topics are named by ids)
 Layout = tuple[Side, Side, bool]
 
 
 @cache
 def layout(version: int, dialect: str | None = None) -> Layout | None:
-    """Return the kernel's layout of a Fetch version; None if it can't read it."""
+    """Return the kernel's layout of a Fetch version; None if the kernel can't read it."""
     try:
         request, response = messages.request(FETCH, version, dialect), messages.response(FETCH, version, dialect)
         asked, answered = request.select(REQUEST, missing=-1), response.select(RESPONSE, missing=-1)
@@ -71,5 +74,5 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
 
 
 def new_kernel(dialect: str | None = None) -> Kernel:
-    """Make the kernel that follows steady sessions by itself."""
+    """Return a new kernel, which follows steady sessions by itself."""
     return Kernel(lambda version: layout(version, dialect), (*HEARD, INCREMENTAL_FETCH))

@@ -18,12 +18,12 @@ from kcli.sessions.figures import Latencies
 from kcli.sessions.rules import Kind, kind_of
 from kcli.sessions.trace import FetchExchange
 
-# Errors that mean that a session is gone, or in another state than the fetcher's.
+# Errors of a session that is gone, or in another state than the fetcher's.
 FAULTS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH)
 
 
 class PartitionReport(NamedTuple):
-    """One partition of a response; the topic by name where that is known. Bytes of records."""
+    """One partition of a response. topic: its name if that is known, else its id; records_bytes: bytes of records."""
 
     topic: str
     partition: int
@@ -39,10 +39,13 @@ class PartitionReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResponseReport:
-    """One fetch. kind: "full", "incremental", or "close" (epoch -1 with a session).
+    """One fetch.
 
-    error: of the whole response; None when there was none. in_session: the response granted or continued a session.
-    asked: how many partitions the request named, forgotten ones included. latency_ms None: unknown.
+    kind: "full", "incremental", or "close" (epoch -1 with a session)
+    error: of the whole response; None without a response
+    in_session: the response granted or continued a session
+    asked: number of partitions that the request named, including forgotten ones
+    latency_ms: None if unknown
     """
 
     kind: str
@@ -62,7 +65,7 @@ class ResponseReport:
 
 @dataclass(slots=True)
 class SessionReport:
-    """One session, or the fetches of a client that has none. label: how its owner names it; errors by Kafka's name."""
+    """One session, or the fetches of a client without one. label: its name for the caller; errors: by Kafka's names."""
 
     label: str
     client_id: str = ""
@@ -90,7 +93,7 @@ class SessionReport:
         return self.kinds.total()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return figures for JSON and for tables; latencies in ms, bytes on the wire."""
+        """Return figures for JSON and tables: latencies in ms, bytes on the wire."""
         answers = max(1, self.fetches - self.lost)
         return {
             "session": self.label,
@@ -119,14 +122,14 @@ class SessionReport:
 
 
 class Recorder:
-    """Makes a report, fetch by fetch. keep: each response too, as `compare` with "strict" needs them."""
+    """Makes a report, fetch by fetch. keep: keep each response, too, which `compare` needs for "strict"."""
 
     def __init__(self, label: str, *, client_id: str = "", keep: bool = True) -> None:
         self._report = SessionReport(label, client_id)
         self.keep = keep
 
     def add(self, x: FetchExchange, names: Mapping[str, str]) -> ResponseReport:
-        """Take in a fetch; names: topic ids to names."""
+        """Add a fetch. names: {topic id: name}."""
         made = respond(x, names)
         report = self._report
         report.version = x.version
@@ -142,7 +145,7 @@ class Recorder:
         return made
 
     def report(self) -> SessionReport:
-        """Return the figures so far."""
+        """Return the report of all fetches up to now."""
         return self._report
 
     def _answer(self, made: ResponseReport, x: FetchExchange) -> None:

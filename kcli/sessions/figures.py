@@ -9,7 +9,7 @@ class Latencies(Histogram):
     """A histogram with logarithmic steps, for percentiles within about 3 %. Values in ns."""
 
     def merge(self, other: Latencies) -> None:
-        """Add the counts of another."""
+        """Add the counts of another histogram."""
         steps = dict(self.steps)
         for step, count in other.steps.items():
             steps[step] = steps.get(step, 0) + count
@@ -18,7 +18,7 @@ class Latencies(Histogram):
         self.most = max(self.most, other.most)
 
     def percentile(self, share: float) -> float | None:
-        """Return the ms below which this share (0 to 1) of the values lies; None without values."""
+        """Return the value in ms below which this share (0 to 1) of the values lies; None without values."""
         if not self.count:
             return None
         left = share * self.count
@@ -30,7 +30,7 @@ class Latencies(Histogram):
         return self.most / 1e6
 
     def summary(self) -> dict[str, float | None]:
-        """Return p50, p95, p99 and the greatest, in ms."""
+        """Return p50, p95, p99 and the greatest value ("max"), in ms."""
         figures = {f"p{share}": self.percentile(share / 100) for share in (50, 95, 99)}
         figures["max"] = self.most / 1e6 if self.count else None
         return {name: None if value is None else round(value, 3) for name, value in figures.items()}

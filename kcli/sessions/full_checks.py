@@ -1,4 +1,4 @@
-"""The rules of full fetches, and those of any fetch: each finding is one of `findings.RULES`."""
+"""Checks of full fetches, and those of any fetch; each finding is of one of `session_findings.RULES`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ SESSION_ERRORS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH, UUID_MISMATCH
 
 
 def session_error(code: int) -> str:
-    """Return the name of an error that is about sessions; any other stays a number."""
+    """Return the name of an error that is about sessions; "error N" for any other."""
     return error_name(code) if code in SESSION_ERRORS else f"error {code}"
 
 
 def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None:
-    """Check a full request. held: the session that this client was granted on this connection and has not ended."""
+    """Check a full request. held: the session that this client was granted on this connection and has not ended, 0
+    without one.
+    """
     if x.version < SESSIONS_SINCE:
         return
     if x.session_epoch < FINAL_EPOCH:
@@ -37,7 +39,7 @@ def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None
 
 
 def full_response(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Check the response to a full fetch: complete, no other partition, a new session id."""
+    """Check that the response to a full fetch has all its partitions and no other, and a new session id."""
     if len(x.reported) > 1:
         answered_twice(registry, x, x.session_id)
     throttled = x.throttle_ms > 0 and not x.reported

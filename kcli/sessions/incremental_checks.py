@@ -13,22 +13,22 @@ from kcli.sessions.session import ObservedSession
 from kcli.sessions.session_findings import name_of
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
-PATIENCE = 3  # responses without records that there are, before that is a finding
-BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
+PATIENCE = 3  # so many responses may lack records that the broker has
+BIG_BATCH = 1 << 20  # the largest batch by default, in bytes; topics may allow more
 
 
 def no_session(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Report a fetch with an epoch above 0 that names no session, or one that no broker gives."""
+    """Report a fetch with an epoch above 0 without a session id, or with one that no broker assigns."""
     session = "without a session id" if x.session_id == NO_SESSION else f"in session {x.session_id}"
     registry.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch} {session}")
 
 
 def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExchange) -> None:
-    """Check that a session that has ended is neither used nor answered from then on."""
+    """Check that a session that has ended is neither used nor answered any more."""
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
     if 0 < x.ns < ended.end_ns and ended.end not in ("evicted", "error"):
-        return  # it was under way when the client ended the session
+        return  # it was sent before the client ended the session
     why = f"was {ended.end}" if ended.end != "error" else f"ended with {session_error(ended.end_error)}"
     text = f"{'the uuid' if x.draft else f'epoch {x.session_epoch}'} of a session that {why}"
     registry.find(x, "closed-session-used", x.session_id, text)
@@ -37,14 +37,16 @@ def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExcha
 
 
 def same_client(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that a session is used only by the client that it was granted to."""
+    """Check that only the client that was granted a session uses it."""
     if (session.client_id, session.replica_id) != (x.client_id, x.replica_id):
         text = f"session of {session.client_id} on {session.connection} used by {x.client_id}"
         registry.find(x, "session-shared", x.session_id, text)
 
 
 def epoch(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that the epoch is the one after the session's last (KIP-227)."""
+    """Check that the epoch is the one after the session's last (KIP-227), and that topics are named as in the
+    session.
+    """
     expected = session.next_epoch
     if expected >= 0 and x.session_epoch != expected:
         text = f"epoch {x.session_epoch} where {expected} is due"
@@ -61,14 +63,14 @@ def epoch(registry: SessionRegistry, session: ObservedSession, x: FetchExchange)
 
 
 def one_under_way(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that the fetch before was answered when this one was sent."""
+    """Check that the previous fetch was answered before this one was sent."""
     if x.ns and x.ns < session.answered_ns:
         ms = (session.answered_ns - x.ns) / 1e6
         registry.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
 
 
 def check_request(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Judge the request's positions and forgotten partitions, and note them as the broker does."""
+    """Judge the request's positions and forgotten partitions, and update the session as the broker does."""
     added = 0
     if len(x.asked) > 1:
         asked_twice(registry, x)
@@ -97,7 +99,7 @@ def check_request(registry: SessionRegistry, session: ObservedSession, x: FetchE
 def moved(
     registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: PartitionState, offset: int
 ) -> None:
-    """Check that a position moves only over delivered records, or to an offset that the client learned."""
+    """Check that a position moves only over returned records, or to an offset that the client learned elsewhere."""
     before = seat.asked[0] if seat.asked is not None else offset
     if offset <= before or seat.delivered or not seat.informed:
         return
@@ -122,7 +124,7 @@ def forget(registry: SessionRegistry, session: ObservedSession, x: FetchExchange
 
 
 def check_response(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Judge the response's partitions against the earlier reports to the fetcher, and note them."""
+    """Judge the response's partitions against the earlier reports to the fetcher, and update the session."""
     number = session.fetches
     total = late_answered = 0
     foreign: list[Key] = []
@@ -155,7 +157,7 @@ def check_response(registry: SessionRegistry, session: ObservedSession, x: Fetch
 
 
 def check_whole(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Check the response as a whole."""
+    """Check the response's session id, and that it has no partition twice."""
     if x.granted not in (NO_SESSION, x.session_id):
         text = f"session {x.granted} in an answer in session {x.session_id}"
         registry.find(x, "session-id-changed", x.session_id, text)
@@ -181,7 +183,7 @@ def follow(session: ObservedSession, x: FetchExchange, seat: PartitionState) -> 
 
 
 def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, keys: list[Key]) -> None:
-    """Check for partitions outside the session: forgotten ones, or, when the whole set is known, unknown ones."""
+    """Check for partitions outside the session: forgotten ones or, if the whole set is known, unknown ones."""
     gone = [key for key in keys if key in session.forgotten]
     if gone:
         text = f"answers {counted(len(gone), 'partition that was', 'partitions that were')} forgotten"
@@ -199,7 +201,7 @@ def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
 
 
 def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that the response has each partition just added, as it was never reported."""
+    """Check that the response has each partition that the request added, because none of these was reported before."""
     if not x.asked:
         return
     missing = []
@@ -214,7 +216,7 @@ def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: Fet
 
 
 def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, total: int) -> None:
-    """Check that a consumer's partitions with more records are answered while there is room for a batch."""
+    """Check that a consumer's partitions with more records are in the response while there is room for a batch."""
     if total and total + BIG_BATCH > x.max_bytes:
         return
     number = session.fetches
@@ -225,7 +227,8 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
         small = seat.asked is None or seat.asked[2] < BIG_BATCH
         if seat.answered == number or (total and small):
             continue
-        # Others had records: tiered storage serves one partition at a time, so this may go on. Empty answers may not.
+        # Others had records. Tiered storage serves one partition at a time, so that this may repeat. Empty responses
+        # may not.
         seat.skipped = 1 if total else seat.skipped + 1
         if seat.skipped == PATIENCE:
             late.append(key)
@@ -238,7 +241,7 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
 def late_watermark(
     registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: PartitionState
 ) -> None:
-    """Check that a high watermark that moved is reported at once, and was not left out of the response before."""
+    """Check that a high watermark that changed is reported at once, not left out of the previous response."""
     if not session.quiet_since:
         return
     mark = registry.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
@@ -249,14 +252,14 @@ def late_watermark(
 
 
 def dropped(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that the broker drops no session that has partitions left."""
+    """Check that the broker ends no session that has partitions left."""
     if session.complete and session.size:
         text = f"session id 0, though {counted(session.size, 'partition is', 'partitions are')} left"
         registry.find(x, "session-dropped", x.session_id, text)
 
 
 def refused(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Check that an error response has a reason. The positions still show the client's state."""
+    """Check that an error response has a reason. The request's positions still show the client's state."""
     for key, asked in x.asked:
         seat = session.seats.get(key)
         if seat is not None:

@@ -1,4 +1,4 @@
-"""Offsets that a client may have learnt outside its session: other sessions, ListOffsets, OffsetFetch."""
+"""Offsets that a client may have learned outside its session: from other sessions, ListOffsets, OffsetFetch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 if TYPE_CHECKING:
     from kcli.core.sessions.fetches import HighWatermarks
 
-HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they have offsets and names
-SESSIONLESS = -1  # no session's id: of fetches outside any
+HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # APIs with offsets and names of topics
+SESSIONLESS = -1  # stands for a session id in fetches outside any session
 
 
 class Offsets:
-    """marks: high watermarks by server and partition; names: of topic ids.
+    """Offsets outside a session.
 
-    elsewhere: the greatest offset of a partition (by name) that a client could have learnt from ListOffsets or
-        OffsetFetch
-    missed_ns: when something was last missing from the capture (-1: never): a client may have learnt anything from it
+    marks: high watermarks by server and partition; names: {topic id: name}
+    elsewhere: {partition, by topic name: greatest offset that a client could have learned from ListOffsets or
+      OffsetFetch}
+    missed_ns: when bytes were last missing from the capture (-1: never), from which a client may have learned anything
     """
 
     def __init__(self, marks: HighWatermarks) -> None:
@@ -37,13 +38,13 @@ class Offsets:
             self.marks.learn_all(x.server, x.reported, x.version >= TOPIC_IDS_SINCE, owner, x.response_ns)
 
     def miss(self, ns: int) -> None:
-        """Note that bytes are missing from the capture. ns: when; 0: unknown."""
+        """Note that bytes are missing from the capture. ns: the time; 0 if unknown."""
         self.missed_ns = max(self.missed_ns, ns)
 
     def explains(self, key: Key, offset: int, since: int) -> bool:
-        """Return whether a client can have learnt this offset outside of its session.
+        """Return whether a client can have learned this offset outside of its session.
 
-        since: when the session's last fetch was sent (ns). Offsets known before then were reported in the session.
+        since: when the session's last fetch was sent (ns); offsets known before then were reported in the session
         """
         if self.missed_ns >= since:
             return True
@@ -51,7 +52,7 @@ class Offsets:
         return self.elsewhere.get((name, key[1]), -1) >= offset
 
     def hear(self, api_key: int, response: Mapping[str, Any]) -> None:
-        """Learn from an exchange of another API: names of topic ids, offsets of partitions."""
+        """Learn names of topic ids and offsets of partitions from the response of another API."""
         if api_key == METADATA:
             for topic in response.get("topics", ()):
                 if topic.get("topicId", ZERO_UUID) != ZERO_UUID and isinstance(topic.get("name"), str):

@@ -1,6 +1,6 @@
 """The fetch sessions of a capture, open ones and those that ended lately, by server and id.
 
-Sessions begin and end here, and findings are reported from here, as `tracker` decides.
+`tracker` decides when sessions begin and end; the registry does it, and reports the findings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
-REMEMBERED = 512  # ended sessions, kept for late fetches and for their successors
+REMEMBERED = 512  # number of ended sessions that are kept for late fetches and for their successors
 SHARD_IDS = (2**31 - 1) // 8
 
 
@@ -29,11 +29,11 @@ class SessionlessFetches(FetchStatistics):
 
 
 class SessionRegistry:
-    """Sessions by (server, session id). Times in ns.
+    """Sessions by (server, session id). Times are in ns.
 
-    sessions: open ones. ended: the last that ended, oldest first. sessionless: by (server, client id)
-    holds: the session id that a client was granted on a connection and has not ended, by (connection, client id)
-    opened: how many sessions were seen. offsets: those that each client can know
+    sessions: open ones; ended: those that ended last, oldest first; sessionless: by (server, client id)
+    holds: {(connection, client id): session id that the client was granted there and has not ended}
+    opened: number of sessions that were seen; offsets: those that clients can know
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class SessionRegistry:
         on_end: Callable[[ObservedSession], None] | None = None,
         kernel: Any = None,
     ) -> None:
-        """Keep the sessions. on_finding: called with each finding. on_end: with each session that is over. kernel: see
-        `Tracker`.
+        """Keep the sessions. on_finding: called with each finding; on_end: called with each session that ended; kernel:
+        see `Tracker`.
         """
         self.on_finding = on_finding
         self.on_end = on_end
@@ -57,7 +57,7 @@ class SessionRegistry:
         self._on: dict[str, set[ObservedSession]] = {}
 
     def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:
-        """Report that a fetch breaks a rule; session_id: the session that it is about."""
+        """Report that a fetch breaks a rule. session_id: the session that the finding is about."""
         finding = SessionFinding.at(x, rule, session_id, text, tuple(partitions))
         session = self.sessions.get((x.server, session_id)) or self.ended.get((x.server, session_id))
         if session is not None:
@@ -66,7 +66,7 @@ class SessionRegistry:
             self.on_finding(finding)
 
     def blur(self, connection: str | None) -> None:
-        """Note that bytes of this connection (None: of any) are missing: its sessions are no longer certain."""
+        """Note that bytes of this connection (None: of any) are missing, so that its sessions are no longer certain."""
         sessions = [*self.sessions.values()] if connection is None else [*self._on.get(connection, ())]
         for session in sessions:
             session.blur()
@@ -74,7 +74,7 @@ class SessionRegistry:
             del self.holds[held]
 
     def choose(self, x: FetchExchange) -> None:
-        """Mark a fetch that was fed as chosen, and its sessions, too."""
+        """Mark the sessions of a fetch as chosen, or its client's fetches outside sessions."""
         found: list[FetchStatistics | None] = [
             self.sessions.get(key) or self.ended.get(key) for key in ((x.server, x.session_id), (x.server, x.granted))
         ]
@@ -98,7 +98,7 @@ class SessionRegistry:
         self._name_successor(x, session)
 
     def begin_unseen(self, x: FetchExchange) -> ObservedSession:
-        """Begin a session from before the capture: its partitions are unknown."""
+        """Begin a session from before the capture, whose partitions are unknown."""
         session = self._enter(x, x.session_id, False)
         session.attach()
         return session
@@ -113,7 +113,9 @@ class SessionRegistry:
         return session
 
     def move(self, session: ObservedSession, connection: str) -> None:
-        """Move the session to another connection: requests in flight on the old one are unknown."""
+        """Move the session to another connection. It becomes uncertain, because requests in flight on the old one are
+        unknown.
+        """
         session.blur()
         self._on.get(session.connection, set()).discard(session)
         self._on.setdefault(connection, set()).add(session)
@@ -139,7 +141,7 @@ class SessionRegistry:
     # Ends.
 
     def end(self, session: ObservedSession, why: str, ns: int, follows: FetchExchange | None = None) -> None:
-        """End a session at `ns`. why: in a word or two. follows: the fetch that ended it."""
+        """End a session at `ns`. why: in a word or two; follows: the fetch that ended it."""
         session.detach()
         session.finish(why, ns, self.on_end is not None)
         self.sessions.pop((session.server, session.session_id), None)
@@ -155,7 +157,7 @@ class SessionRegistry:
             self._report(self.ended.popitem(last=False)[1])
 
     def _name_successor(self, x: FetchExchange, session: ObservedSession) -> None:
-        """Link this session to the one that the same client had before, if one ended."""
+        """Name this session as the successor of the one that the same client had before, if there is one."""
         for former in reversed(self.ended.values()):
             same = former.connection == x.connection or former.end == "connection lost"
             if same and (former.server, former.client_id) == (x.server, x.client_id):
@@ -164,7 +166,9 @@ class SessionRegistry:
                 return
 
     def blame_evictor(self, session: ObservedSession) -> None:
-        """Find the session that took the slot: opened after the last good fetch, with an id of the same shard."""
+        """Find the session that took the slot: one that was opened after the last answered fetch, with an id of the
+        same shard.
+        """
         shard = session.session_id // SHARD_IDS
         opened = [other for other in (*self.ended.values(), *self.sessions.values()) if other.since_start]
         for other in sorted(opened, key=lambda other: other.granted_ns):
@@ -180,7 +184,7 @@ class SessionRegistry:
             self._report(self.ended.popitem(last=False)[1])
 
     def release(self, key: tuple[str, int]) -> None:
-        """Report a session that ended, as its id begins another one."""
+        """Report an ended session now, because another one begins with its id."""
         former = self.ended.pop(key, None)
         if former is not None:
             self._report(former)

@@ -94,7 +94,7 @@ class Came(Enum):
 
 
 class Found(Enum):
-    """The session in a broker's cache under the id of a request."""
+    """The state of the session in a broker's cache under the id of a request."""
 
     NOTHING = auto()
     CURRENT = auto()
@@ -118,13 +118,13 @@ class Action(Enum):
 
 
 def kind_of(epoch: int) -> Kind:
-    """Return FULL for 0, FINAL for -1, INCREMENTAL for the rest."""
+    """Return FULL for epoch 0, FINAL for -1, INCREMENTAL for others."""
     return Kind.FULL if epoch == FULL_EPOCH else Kind.FINAL if epoch == FINAL_EPOCH else Kind.INCREMENTAL
 
 
 @dataclass(slots=True)
 class Reported:
-    """The last report of a broker to a session about one partition."""
+    """The values of one partition that a broker last reported to a session."""
 
     high_watermark: int
     log_start_offset: int
@@ -177,14 +177,14 @@ INCLUDE: Mapping[str, Callable[[Reported, Result], bool]] = {
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules as one value, so that a test can bend a single one and see what breaks.
+    """All rules as one value, so that a test can change a single one and observe the effect.
 
     worth: the rank of a session among those that may be displaced, from (privileged, partitions, id)
     forgive: the high watermark that counts as reported after an error was reported
-    rotate: partitions that delivered go to the back
-    check_full, check_known: the client checks that a response holds all, and only, the session's partitions
-    forget_last: a session that has lost its last partition is closed
-    recheck: the epoch counts when the answer is made, too
+    rotate: partitions that returned records go to the back
+    check_full, check_known: the client checks that a response has all, and only, the session's partitions
+    forget_last: a session without partitions is closed
+    recheck: the epoch is checked when the response is made, too
     keep_young: a consumer can only displace sessions older than the eviction time
     """
 
@@ -206,7 +206,7 @@ class Rules:
     keep_young: bool = True
 
     def reasons(self, reported: Reported, result: Result) -> list[str]:
-        """Return why an incremental response must include this result; empty when it must not."""
+        """Return why an incremental response must include this result; [] if it need not."""
         return [name for name, applies in self.include.items() if applies(reported, result)]
 
 

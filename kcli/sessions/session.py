@@ -1,6 +1,6 @@
 """A session as observed in a capture: its partitions and statistics.
 
-Its memory is that of its partitions: nothing here grows with the number of fetches.
+Its memory grows with its partitions, not with the number of fetches.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from kcli.sessions.sizes import FetchSizes, MessageSizes, count_bytes, fetch_siz
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
 CHANGES = 256
-SILENT = 1000  # names kept of partitions that delivered nothing, once their session is over
+SILENT = 1000  # number of names that are kept of partitions without records, once their session has ended
 
 
 class SessionChange:
-    """A change of a session's set of partitions: its time (ns), by how many, and how many there were then."""
+    """A change of a session's set of partitions. ns: its time; added, forgotten: numbers; partitions: their number
+    afterwards.
+    """
 
     __slots__ = ("added", "forgotten", "ns", "partitions")
 
@@ -45,7 +47,7 @@ class FetchStatistics(Counts):
         self.strip = Timeline()
 
     def count(self, x: FetchExchange, full: bool) -> int:
-        """Count a fetch; returns the bytes of its records."""
+        """Count a fetch. Returns the bytes of its records."""
         if not self.fetches:
             self.first_ns = x.ns
         self.last_ns = x.response_ns or x.ns
@@ -74,13 +76,14 @@ class FetchStatistics(Counts):
 
 
 class ObservedSession(FetchStatistics):
-    """A session. complete: its whole set of partitions is known, since its beginning was seen and nothing is missing.
+    """A session.
 
-    forgotten: partitions dropped and not taken back (only as many as the session ever had)
-    first, most, last: how many partitions it had at its beginning, at most, at its end
-    silent_keys: partitions that it had at its end and that delivered no records in it
-    evictor: the session that took its slot; displaced: the one that it took the slot of; 0: none
-    successor: (id, ns after the end) of the session that its client had next
+    complete: all its partitions are known, because its beginning was seen and nothing is missing
+    forgotten: partitions that were dropped and not added again (only as many as the session ever had)
+    first, most, last: number of partitions at its beginning, at most, at its end
+    silent_keys: partitions that it had at its end and that returned no records
+    evictor: the session that took its slot; displaced: the one whose slot it took; 0: none
+    successor: (id, ns after the end) of its client's next session
     kernel: follows its steady fetches; None for a draft's session
     """
 
@@ -115,11 +118,11 @@ class ObservedSession(FetchStatistics):
 
     @property
     def privileged(self) -> bool:
-        """Return whether a follower uses it: such sessions are evicted later (KIP-227)."""
+        """Return whether a follower uses it; such sessions are evicted later (KIP-227)."""
         return self.replica_id >= 0
 
     def blur(self) -> None:
-        """Forget uncertain state: bytes of this session are missing."""
+        """Forget uncertain state, because bytes of this session are missing."""
         self.complete = self.unsure = False
         self.next_epoch = -1
         self.late = 0
@@ -129,7 +132,7 @@ class ObservedSession(FetchStatistics):
             seat.asked = None
 
     def add(self, key: Key, asked: Asked | None, informed: bool) -> PartitionState:
-        """Add a partition as it was requested. informed: a response has had it."""
+        """Add a partition with its requested position. informed: a response has had it."""
         seat = PartitionState(asked, informed)
         self.forgotten.discard(key)
         self.enter(key, seat)
@@ -138,7 +141,9 @@ class ObservedSession(FetchStatistics):
         return seat
 
     def begin(self, x: FetchExchange) -> None:
-        """Begin with the partitions of a full fetch (the first counts of one named twice) and its response."""
+        """Begin with the partitions of a full fetch and its response. If a partition is named twice, the first
+        counts.
+        """
         if x.seated is None:
             self.fill(x.asked, x.reported, x.isolation, self.privileged)
         for topic, count in counts(self.seats).items() if x.seated is None else x.seated:
@@ -149,7 +154,7 @@ class ObservedSession(FetchStatistics):
         self.full_response_bytes += x.response_bytes
 
     def drop(self, key: Key) -> bool:
-        """Forget a partition. Returns False if it is not in the session."""
+        """Remove a partition. Returns False if it is not in the session."""
         seat = self.leave(key)
         if seat is None:
             return False
@@ -159,7 +164,7 @@ class ObservedSession(FetchStatistics):
         return True
 
     def attach(self) -> None:
-        """Start following this session in the kernel, as long as it goes on steadily on this connection."""
+        """Have the kernel follow this session as long as its fetches are regular on this connection."""
         if self.kernel is not None:
             request, response = self.sizes.request, self.sizes.response
             sizes = (
@@ -171,12 +176,12 @@ class ObservedSession(FetchStatistics):
             )
 
     def detach(self) -> None:
-        """Take the state back from the kernel."""
+        """Take the session's state back from the kernel."""
         if self.kernel is not None:
             self.kernel.detach(self)
 
     def note_change(self, ns: int, added: int, forgotten: int) -> None:
-        """Note partitions added and forgotten at a time (ns)."""
+        """Note the numbers of partitions added and forgotten at a time (ns)."""
         self.added += added
         self.dropped += forgotten
         self.changes.append(SessionChange(ns, added, forgotten, self.size))
@@ -184,7 +189,7 @@ class ObservedSession(FetchStatistics):
             self.changes = merged(self.changes)
 
     def finish(self, why: str, ns: int, report: bool) -> None:
-        """End the session at a time (ns), and free its partitions. report: keep the parts that a report names."""
+        """End the session at a time (ns), and free its partitions. report: keep the data that a report needs."""
         self.end, self.end_ns = why, ns
         self.last = self.size
         if report:
@@ -193,7 +198,9 @@ class ObservedSession(FetchStatistics):
         self._topics, self.forgotten = {}, set()
 
     def charge(self, x: FetchExchange) -> None:
-        """Count the bytes of this fetch as a full one: its own, and those of the partitions that it did not name."""
+        """Add the bytes that this fetch would have as a full one: its own, and those of the partitions that it did not
+        name.
+        """
         request, response = self.sizes.request, self.sizes.response
         if x.request_bytes:
             forgotten = self.sizes.forgotten_bytes(counts(x.forgotten))
@@ -204,15 +211,17 @@ class ObservedSession(FetchStatistics):
             self.full_response_bytes += x.response_bytes + missing
 
     def _missing(self, side: MessageSizes, cost: int, named: Sequence[tuple[Key, object]]) -> int:
-        """Return by how many bytes a message with every partition (`cost` for their topics) is longer than one with
-        these.
+        """Return by how many bytes a message with every partition is longer than one with these. cost: bytes of all its
+        topics.
         """
         topics = runs(named)
         cost -= sum(side.topic_bytes(topic, count) for topic, count in topics)
         return cost + count_bytes(len(self._topics), side.flexible) - count_bytes(len(topics), side.flexible)
 
     def _cost(self, topic: str, more: int) -> None:
-        """Keep the price of naming every partition, on both sides, as the set changes."""
+        """Update the bytes of a message with every partition, on both sides, for a changed number of a topic's
+        partitions.
+        """
         before = self._topics.get(topic, 0)
         after = before + more
         for_request, for_response = self.sizes.request, self.sizes.response
@@ -229,17 +238,17 @@ class ObservedSession(FetchStatistics):
 
 
 def counts(keys: Iterable[Key]) -> Counter[str]:
-    """Return the number of partitions of each topic."""
+    """Return {topic: number of partitions}."""
     return Counter(map(itemgetter(0), keys))
 
 
 def runs(partitions: Sequence[tuple[Key, object]]) -> list[tuple[str, int]]:
-    """Return the topics of a message with their partitions: one that comes again after another stands there twice."""
+    """Return (topic, number of partitions) as in a message; a topic that comes again after another is there twice."""
     return [(topic, sum(1 for _ in run)) for topic, run in groupby(key[0] for key, _ in partitions)]
 
 
 def merged(changes: list[SessionChange]) -> list[SessionChange]:
-    """Merge adjacent changes, so that a session that changes all the time still takes bounded memory."""
+    """Merge adjacent changes, so that the changes of one session take bounded memory."""
     made = []
     for first, second in zip(changes[::2], [*changes[1::2], None], strict=False):
         if second is None:

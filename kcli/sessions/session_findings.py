@@ -67,12 +67,12 @@ RULES: Mapping[str, SessionRule] = {
 
 
 def name_of(key: Key, names: Mapping[str, str]) -> str:
-    """Return a partition as "topic[index]", by the topic's id where its name is not known."""
+    """Return a partition as "topic[index]"; an unknown topic name is replaced by the id."""
     return f"{names.get(key[0], key[0])}[{key[1]}]"
 
 
 class SessionFinding(NamedTuple):
-    """A rule that a frame breaks. The frame: connection, correlation id, time (ns since 1970, 0 unknown)."""
+    """A rule that an exchange breaks, with its connection and correlation id. ns: since 1970, 0 if unknown."""
 
     rule: str
     connection: str
@@ -87,7 +87,7 @@ class SessionFinding(NamedTuple):
     def at(
         cls, exchange: FetchExchange, rule: str, session_id: int, text: str, partitions: tuple[Key, ...] = ()
     ) -> SessionFinding:
-        """Return a finding on this exchange; its time is that of the message that breaks the rule."""
+        """Return a finding on this exchange. Its time is that of the message that breaks the rule."""
         ns = exchange.ns
         if RULES[rule].side == BROKER and exchange.response_ns:
             ns = exchange.response_ns
@@ -100,13 +100,13 @@ class SessionFinding(NamedTuple):
         return RULES[self.rule]
 
     def message(self, names: Mapping[str, str]) -> str:
-        """Return the text with the partitions it is about, the first few by name."""
+        """Return the text, followed by the names of its first partitions."""
         if not self.partitions:
             return self.text
         return f"{self.text}: {few_of([name_of(key, names) for key in self.partitions])}"
 
     def as_dict(self, timestamp: str | None, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return the object of `lint --format jsonl`."""
+        """Return the finding as an object of `lint --format jsonl`."""
         return {
             "severity": self.verdict.severity,
             "rule": self.rule,

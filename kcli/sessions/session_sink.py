@@ -1,4 +1,6 @@
-"""Reads captures for a tracker: steady sessions go straight to its kernel, all else to its feeder, in order."""
+"""Reads captures for a tracker: steady sessions go straight to its kernel, all other exchanges to its feeder, in
+order.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +16,21 @@ from kcli.sessions.offsets import HEARD
 
 
 class SessionSink(Sink):
-    """Gives all exchanges and events of captures to a feeder, chosen or not."""
+    """Passes all exchanges and events of captures to a feeder, chosen or not."""
 
     learns = False
     overhears = frozenset({*FETCHES, *HEARD})
 
     def __init__(self, feeder: Feeder) -> None:
         self.feeder, self.takes_all = feeder, feeder.chosen.takes_all
-        # Exchanges that the kernel takes never become a value for a filter.
+        # Exchanges in the kernel never become values that a filter could see.
         self.compiled = feeder.tracker.kernel if self.takes_all else None
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
         self.feeder.tracker.pauses = capture.pauses
 
     def exchange(self, exchange: Exchange) -> None:
-        # At once, and not when the piece of the file is done: the kernel has been given what came before.
+        # At once, not at the end of the file's piece, because the kernel has the exchanges before it already.
         if not self.takes_all:
             self.feeder.choosing = exchange.api_key in FETCHES
         self.feeder.exchange(exchange)
@@ -51,9 +53,8 @@ def follow(
     moved: Callable[[int], None] = lambda count: None,
     **options: Any,
 ) -> CaptureDecoder[SessionSink]:
-    """Read capture files to their end. options: ports, dialect, memory and key_logs, of DecodeOptions.
-
-    InputError, at the end: some were damaged.
+    """Read capture files to their end. options: ports, dialect, memory and key_logs, of DecodeOptions. Raises
+    InputError at the end if some were damaged.
     """
     chosen = feeder.chosen
     names = chosen.topic is not None or chosen.where is not None

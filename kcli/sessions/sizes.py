@@ -1,6 +1,6 @@
-"""The cost of a full fetch: the bytes of each partition and topic in a Fetch of some version.
+"""The cost of a full fetch: the bytes of each partition and topic in a version of Fetch.
 
-The figures come from the grammar: small messages are written, and their lengths compared.
+The figures come from the grammar: small messages are encoded, and their lengths compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MessageSizes:
 
     partition: one entry, without its variable parts (records, aborted transactions, tags)
     topic: one entry without its name's text and the length of its partitions' array
-    fixed: the message without topics; it includes the length of an empty topics array
+    fixed: the message without topics, including the length of an empty topics array
     """
 
     def __init__(self, fixed: int, topic: int, partition: int, *, flexible: bool, named: bool) -> None:
@@ -46,7 +46,7 @@ class MessageSizes:
 
 
 class FetchSizes:
-    """Both sides of one version, and the size of its forgotten partitions (a full fetch has none)."""
+    """The sizes of both sides of one version, and of forgotten partitions (a full fetch has none)."""
 
     def __init__(self, version: int) -> None:
         flexible = catalog().message("FetchRequest").is_flexible(version)
@@ -58,7 +58,9 @@ class FetchSizes:
         self._forgotten_topic = self._forgotten(entry) if version >= SESSIONS_SINCE else 0
 
     def forgotten_bytes(self, topics: dict[str, int]) -> int:
-        """Return the bytes of a list of forgotten partitions (topic -> how many), beyond those of an empty list."""
+        """Return the bytes of a list of forgotten partitions beyond those of an empty list. topics: {topic: number of
+        partitions}.
+        """
         flexible = self.request.flexible
         total = count_bytes(len(topics), flexible) - count_bytes(0, flexible)
         for topic, count in topics.items():
@@ -73,7 +75,7 @@ class FetchSizes:
 
 
 def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named: bool) -> MessageSizes:
-    """Measure messages with no topic, one empty topic, and one topic with one partition."""
+    """Measure encoded messages with no topic, one empty topic, and one topic with one partition."""
     none = len(codec.write({name: []}))
     empty = len(codec.write({name: [{**entry, "partitions": []}]}))
     one = len(codec.write({name: [{**entry, "partitions": [{}]}]}))
@@ -82,5 +84,5 @@ def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named:
 
 @cache
 def fetch_sizes(version: int) -> FetchSizes:
-    """Return the figures of a Fetch version; SchemaError when there is no such version."""
+    """Return the sizes of a Fetch version. Raises SchemaError if there is no such version."""
     return FetchSizes(version)

@@ -1,7 +1,7 @@
-"""Fetch exchanges of a capture as plain columns, from decoded messages: what `tracker` follows.
+"""Fetch exchanges of a capture as plain columns, from decoded messages, for `tracker`.
 
 A message dict is as `kcli.grammar` reads it, as a line of `kcli decode pcap --format jsonl` has it, or as a broker's
-request log prints it: they differ only in how they say the size of records.
+request log prints it. These differ only in the field with the size of records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kcli.schemas.definition import ZERO_UUID
 SESSIONS_SINCE = 7
 TOPIC_IDS_SINCE = 13
 
-# A partition: its topic's id, or its name before v13, and its index.
+# A partition: (id of its topic, or its name before v13; index).
 Key = tuple[str, int]
 # Fetch offset, log start offset, max bytes, leader epoch, last fetched epoch; -1 where a version has no such field.
 Asked = tuple[int, int, int, int, int]
@@ -26,11 +26,13 @@ Reported = tuple[int, int, int, int, int, int, bool]
 class FetchExchange:
     """One Fetch request and, unless it was lost, its response.
 
-    server, connection: as in the capture ("address:port", "server-client"). Times in ns since 1970 (0: unknown),
-    response_ns None without a response. bytes: on the wire with header and length; 0 where unknown.
-    asked, forgotten: the request's partitions. reported: the response's. Topics in the order of the message.
+    server, connection: as in the capture ("address:port", "server-client")
+    ns, response_ns: since 1970 (0: unknown); response_ns: None without a response
+    request_bytes, response_bytes: on the wire with header and length; 0 if unknown
+    asked, forgotten: the request's partitions; reported: the response's; topics in the order of the message
     draft: it is of KIP-227's third draft (see `draft_trace`)
-    seated: where the kernel has taken the partitions in already, how many of each topic, and their bytes of records
+    seated: if the kernel has added the partitions already, their number in each topic; seated_records: their bytes of
+      records
     """
 
     __slots__ = (
@@ -101,7 +103,7 @@ class FetchExchange:
         return self
 
     def take(self, request: tuple[Any, ...], response: tuple[Any, ...], answered: bool) -> FetchExchange:
-        """Fill in the fields as the kernel reads them (see kcli.core.sessions.fetches.Kernel.columns)."""
+        """Fill in the columns from the kernel's (see kcli.core.sessions.fetches.Kernel.columns)."""
         self.session_id, self.session_epoch, self.max_bytes, self.isolation, self.replica_id, self.asked = request
         self.answered = answered
         if answered:
@@ -122,7 +124,7 @@ class Captured(FetchExchange):
 
 
 def require_types(x: FetchExchange) -> None:
-    """Check a line of JSON. Raises TypeError if it has something else where a number or a name is expected."""
+    """Check the types in a line of JSON. Raises TypeError for another type than a number or a name."""
     head = (x.version, x.correlation_id, x.session_id, x.session_epoch, x.max_bytes, x.isolation, x.replica_id)
     tail = (x.error, x.granted, x.throttle_ms, x.request_bytes, x.response_bytes)
     keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.reported)]
@@ -134,7 +136,7 @@ def require_types(x: FetchExchange) -> None:
 
 
 def topic_of(topic: Mapping[str, Any]) -> str:
-    """Return a topic's id, or its name in versions that go by names."""
+    """Return a topic's id, or its name in versions before topic ids."""
     uuid: str | None = topic.get("topicId")
     if uuid is not None and uuid != ZERO_UUID:
         return uuid
@@ -184,7 +186,7 @@ def read_reported(topics: list[dict[str, Any]]) -> list[tuple[Key, Reported]]:
 
 
 def records_size(part: Mapping[str, Any]) -> int:
-    """Return the bytes of records, in any of the forms of a message."""
+    """Return the bytes of records in a partition, in any of the forms of a message."""
     records = part.get("records")
     if records is None:
         size: int = part.get("recordsSizeInBytes", 0)

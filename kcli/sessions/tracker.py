@@ -4,8 +4,8 @@
     for exchange in fetches: tracker.feed(exchange)
     tracker.finish()
 
-A capture can begin in the middle of a session, lack packets, or have one connection of two. Missing traffic is not
-judged: a session with missing bytes is `blurred`, and only later fetches count.
+A capture can begin in the middle of a session, lack packets, or have only one of two connections. Missing traffic is
+not judged: a session with missing bytes becomes uncertain (`blur`), and only later fetches count.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange
 
-QUIET_S = EVICTION_MS / 1000  # no fetcher is silent for so long on purpose
+QUIET_S = EVICTION_MS / 1000  # a working fetcher is never silent for so long
 IDLE_S = 5 * QUIET_S
-SWEEP = 8192  # fetches between two looks for idle sessions
+SWEEP = 8192  # fetches between two searches for idle sessions
 SERVER = re.compile(r"^.+?:\d+(?=-)")
 
 
 class Opened(NamedTuple):
-    """A full fetch that was granted a session, as the kernel reads it. records: bytes of them; topics: partitions of
-    each."""
+    """A full fetch that was granted a session, as the kernel reads it. records: their bytes; topics: (topic, number of
+    partitions).
+    """
 
     connection: str
     client_id: str
@@ -58,12 +59,12 @@ class Opened(NamedTuple):
 
 
 class Tracker:
-    """Follows sessions by server and id. Times in ns.
+    """Follows sessions by server and id. Times are in ns.
 
-    on_finding(SessionFinding), on_end(ObservedSession): called as things happen
-    kernel: follows the steady fetches of sessions by itself; None: a new one, of Kafka's own messages
-    pauses: between rotated captures, see CapturedTime; they count as no silence
-    registry: the sessions; sessionless: fetches outside any; offsets: what offsets clients can know of
+    on_finding(SessionFinding), on_end(ObservedSession): called at once
+    kernel: follows the steady fetches of sessions by itself; None: a new one, for Kafka's own messages
+    pauses: between rotated captures, see CapturedTime; they do not count as silence
+    registry: the sessions; sessionless: fetches outside any; offsets: those that clients can know
     """
 
     def __init__(
@@ -84,12 +85,12 @@ class Tracker:
 
     @property
     def fetches(self) -> int:
-        """Return the number of fetches followed, with those of the core."""
+        """Return the number of fetches, including those that the kernel followed."""
         return self.fed + int(self.kernel.fetches)
 
     @property
     def opened(self) -> int:
-        """Return how many sessions were seen."""
+        """Return the number of sessions that were seen."""
         return self.registry.opened
 
     @property
@@ -97,7 +98,7 @@ class Tracker:
         return max(self._last_ns, int(self.kernel.now))
 
     def feed(self, x: FetchExchange) -> None:
-        """Take in one exchange, in the order of the capture."""
+        """Process one exchange, in the order of the capture."""
         self.fed += 1
         self._last_ns = max(self._last_ns, x.ns)
         if x.draft:
@@ -110,15 +111,16 @@ class Tracker:
             self._sweep()
 
     def blur(self, connection: str | None, ns: int = 0) -> None:
-        """Note that bytes of this connection (None: unknown which) are missing: its sessions are no longer certain.
+        """Note that bytes of this connection (None: an unknown one) are missing, so that its sessions are no longer
+        certain.
 
-        ns: when; 0 if unknown.
+        ns: when; 0 if unknown
         """
         self.offsets.miss(ns or self._now)
         self.registry.blur(connection)
 
     def finish(self) -> None:
-        """End all open sessions with the capture."""
+        """End all open sessions, at the end of the capture."""
         for session in [*self.registry.sessions.values()]:
             if self._silent_for(session, QUIET_S):
                 self.registry.end(session, "not used any more", session.last_ns)
@@ -126,17 +128,17 @@ class Tracker:
                 self.registry.end(session, "capture end", self._now)
 
     def close(self) -> None:
-        """End the open sessions, and report every session that was not yet reported."""
+        """End the open sessions, and report every session that was not reported yet."""
         self.finish()
         self.registry.report_ended()
 
     def _sweep(self) -> None:
-        """End sessions that were idle for long; the capture need not show their end."""
+        """End sessions that were idle for IDLE_S, because the capture need not show their end."""
         for session in [s for s in self.registry.sessions.values() if self._silent_for(s, IDLE_S)]:
             self.registry.end(session, "not used any more", session.last_ns)
 
     def _silent_for(self, session: ObservedSession, seconds: float) -> bool:
-        """Return whether longer was captured since a session's last fetch."""
+        """Return whether more than these seconds were captured since a session's last fetch."""
         if self._now - session.last_ns <= seconds * SECOND:
             return False
         return CapturedTime(session.last_ns, self._now, self.pauses).seconds() > seconds
@@ -187,7 +189,7 @@ class Tracker:
         self.registry.begin(x)
 
     def _opened(self, *read: Any) -> ObservedSession:
-        """Take in a full fetch that was granted a session, in order and without errors, as the kernel has read it."""
+        """Process a full fetch that the kernel has read: it was granted a session, in order and without errors."""
         fetch = Opened(*read)
         header = {
             "requestApiVersion": fetch.version,
@@ -203,15 +205,15 @@ class Tracker:
         return self.registry.sessions[x.server, fetch.granted]
 
     def _loose(self, connection: str, client_id: str) -> tuple[FetchStatistics, str] | None:
-        """Return the statistics of a client's fetches outside sessions, and its server, for the kernel to count on;
-        None: one of its sessions is open on that connection, or this is its first such fetch.
+        """Return the statistics of a client's fetches outside sessions, and its server, for the kernel to add to. None
+        if one of its sessions is open on that connection, or this is its first such fetch.
         """
         server = server_of(connection)
         found = self.sessionless.get((server, client_id))
         return None if found is None or (connection, client_id) in self.registry.holds else (found, server)
 
     def _end_former(self, x: FetchExchange) -> None:
-        """End the follower's session on another connection: a fetcher has one session at a leader."""
+        """End the follower's session on another connection, because a fetcher has one session with a leader."""
         who = (x.server, x.client_id, x.replica_id)
         for former in [*self.registry.sessions.values()]:
             if (former.server, former.client_id, former.replica_id) == who and former.connection != x.connection:
@@ -220,7 +222,7 @@ class Tracker:
     # Incremental fetches.
 
     def _incremental(self, x: FetchExchange) -> None:
-        """Take in a fetch with an epoch above 0: judge it, and follow the session where the broker took it."""
+        """Judge a fetch with an epoch above 0, and update the session if the broker accepted the fetch."""
         session = self._session_of(x)
         if session is None:
             return
@@ -251,8 +253,8 @@ class Tracker:
             registry.end(session, "emptied", x.response_ns or x.ns)
 
     def _session_of(self, x: FetchExchange) -> ObservedSession | None:
-        """Return the session that a fetch names, begun anew where it is older than the capture. None: it had ended, or
-        there is none, which is noted as a finding.
+        """Return the session that a fetch names; a new one if the session is older than the capture. None if the
+        session had ended, or there is none, which is reported as a finding.
         """
         registry, key = self.registry, (x.server, x.session_id)
         session = registry.sessions.get(key)
@@ -285,6 +287,6 @@ class Tracker:
 
 
 def server_of(connection: str) -> str:
-    """Return the server's end of "server-client"; a host's name may have hyphens in it."""
+    """Return the server of "server-client". Hosts' names may have hyphens."""
     found = SERVER.match(connection)
     return found[0] if found else connection

@@ -1,4 +1,4 @@
-"""The plain values that both sides of a fetch session exchange: no bytes, no message dicts."""
+"""The plain values that both sides of a fetch session exchange, without bytes and message dicts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Partition = tuple[str, int]
 
 
 class Position(NamedTuple):
-    """A fetcher's request of one partition. Offsets are -1 where the fetcher does not send them.
+    """A fetcher's request of one partition. Offsets are -1 if the fetcher does not send them.
 
-    remote_max_bytes: how much of it may come from remote storage (KIP-1018); -1: as much as max_bytes
+    remote_max_bytes: how many bytes may come from remote storage (KIP-1018); -1: as many as max_bytes
     """
 
     fetch_offset: int
@@ -43,11 +43,11 @@ class Result(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class FetchRequest:
-    """A Fetch request, as far as sessions go.
+    """The part of a Fetch request that concerns sessions.
 
-    partitions: in a full fetch every partition wanted, in an incremental one those added or moved, in order of interest
+    partitions: in a full fetch all wanted ones, in an incremental fetch those added or moved, in order of interest
     forgotten: partitions to drop from the session (incremental fetches only)
-    topic_ids: topics go by id (Fetch v13 and later)
+    topic_ids: topics are named by id (Fetch v13 and later)
     replica_id: -1 for a consumer
     """
 
@@ -61,7 +61,7 @@ class FetchRequest:
 
 @dataclass(slots=True, frozen=True)
 class FetchResponse:
-    """A Fetch response, as far as sessions go; `error` is the one of the whole response."""
+    """The part of a Fetch response that concerns sessions. error: of the whole response."""
 
     error: int = 0
     session_id: int = 0
