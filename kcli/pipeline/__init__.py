@@ -1,1 +1,1 @@
-"""Captures, segments and snapshots of whole fleets, into tables and reports, on Spark or in this process."""
+"""Turns captures, segments and snapshots of whole fleets into tables and reports, on Spark or in this process."""

@@ -1,4 +1,4 @@
-"""Work for a second thread, done in order while this one goes on: for calls that release the interpreter's lock."""
+"""Runs work in a second thread, in order, while the first goes on; for calls that release the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ AHEAD = 4
 
 
 class Background:
-    """A thread, from the first piece of work on; leave its block when all is there to do. An error of a piece is
-    raised by a later call. ahead: pieces of work that may wait.
+    """A thread that starts with the first piece of work. Leaving its block waits for all pieces; an error of a piece is
+    raised by a later call.
+
+    ahead: the most pieces that may wait
     """
 
     def __init__(self, ahead: int = AHEAD) -> None:
@@ -29,7 +31,7 @@ class Background:
         self.finish()
 
     def do(self, work: Callable[..., None], *values: Any) -> None:
-        """Do a piece of work after those before it."""
+        """Queue a piece of work after those before it. Waits while `ahead` pieces are queued."""
         if self.thread is None:
             from concurrent.futures import ThreadPoolExecutor  # `kcli diagnose` writes no tables, and is spared it
 
@@ -39,7 +41,7 @@ class Background:
         self.under_way.append(self.thread.submit(work, *values))
 
     def finish(self) -> None:
-        """Wait until all is done."""
+        """Wait until all pieces are done, and end the thread."""
         while self.under_way:
             self.under_way.popleft().result()
         if self.thread is not None:

@@ -1,4 +1,4 @@
-"""Hold what every part of a run needs: the engine, the journal and its entry, the options, the progress."""
+"""Holds what every part of a run needs: the engine, the journal and its entry, the options, the progress."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import WrittenFile
 
-Progress = Callable[[str, int, int], None]  # the step, its tasks that are done, all its tasks
+Progress = Callable[[str, int, int], None]  # (name of the step, number of its finished tasks, number of its tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of a run.
 
-    ports, dialect: as of `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
-    one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
-    secrets: show them. memory: bytes that a task may hold of connections. key_logs: files with the
-    secrets of TLS connections, which the driver reads. table_format: delta or parquet; None: that of the tables there,
-    else parquet. origin: a regular expression with groups `host` and `cluster`, which finds these in captures' paths.
-    records: make the table `records`. payloads: how its keys and values are decoded; None: they are not. totals: sum
-    the run up (`kcli.pipeline.totals`). sample: the share of the connections that are read, always the same ones; None:
-    all.
+    ports, dialect: as for `kcli decode pcap`
+    shares: number of tasks that share the connections; range_bytes: of a file for one task to read; window_bytes: of
+      packets for a task that decodes a part of one connection; 0: by size and cores
+    secrets: show them; memory: bytes that a task may hold of connections; key_logs: files with the secrets of TLS
+      connections, which the driver reads
+    table_format: delta or parquet; None: that of the existing tables, else parquet
+    origin: a regular expression with groups `host` and `cluster`, which finds these in captures' paths
+    records: make the table `records`; payloads: how its keys and values are decoded; None: they are not
+    totals: sum the run up (`kcli.pipeline.totals`); sample: the share of the connections that are read, always the same
+      ones; None: all
     """
 
     output: str
@@ -48,25 +50,27 @@ class Options:
 
 
 class RunEngine(Protocol):
-    """Runs the tasks of a run, and makes the tables that look across connections."""
+    """Runs the tasks of a run, and makes the tables that need several connections."""
 
     @property
     def cores(self) -> int:
-        """Return how many tasks run at a time."""
+        """Return the number of tasks that run at a time."""
 
     @property
     def local(self) -> bool:
         """Return whether all tasks run on this machine."""
 
     def hand_out(self, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None]) -> list[Any]:
-        """Return work(task) of each task, in order. done: called with how many are ready. InputError from a task."""
+        """Return work(task) of each task, in order. done: called with the number of finished tasks. Raises InputError
+        from a task.
+        """
 
     def derive(self, context: RunContext, names: Mapping[str, str]) -> list[WrittenFile]:
-        """Write the tables that look across connections, as they are after this run. names: topic id -> name."""
+        """Write the tables that need several connections, with the rows of this run. names: {topic id: name}."""
 
 
 class RunContext:
-    """One run that is under way. folder: the URI below which its files are written until it is committed."""
+    """One run in progress. folder: the URI of the folder with its files until it is committed."""
 
     def __init__(self, engine: RunEngine, journal: Journal, entry: Entry, options: Options, progress: Progress) -> None:
         self.engine, self.journal, self.entry, self.options, self.progress = engine, journal, entry, options, progress
@@ -75,7 +79,7 @@ class RunContext:
 
     @property
     def cores(self) -> int:
-        """Return how many tasks run at a time."""
+        """Return the number of tasks that run at a time."""
         return self.engine.cores
 
     @property
@@ -84,7 +88,7 @@ class RunContext:
         return self.engine.local
 
     def hand_out(self, step: str, tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
-        """Return work(task) of each task, in the tasks' order. InputError from a task."""
+        """Return work(task) of each task, in the tasks' order. Raises InputError from a task."""
         self.progress(step, 0, len(tasks))
         results = self.engine.hand_out(tasks, work, lambda done: self.progress(step, done, len(tasks)))
         self.progress(step, len(tasks), len(tasks))
@@ -95,11 +99,11 @@ class RunContext:
         return (StoragePath(self.folder) / path).uri
 
     def files(self, table: str) -> list[str]:
-        """Return URIs of a table's files: the final ones of earlier runs, and this run's."""
+        """Return URIs of a table's files: those of earlier runs that stay, and this run's."""
         return self.journal.permanent(table) + self.own_files(table)
 
     def rows(self, table: str) -> int:
-        """Return how many rows these files have."""
+        """Return the number of rows in the files of a table."""
         own: int = sum(where["rows"] for where in self.own(table))
         return self.journal.rows(table) + own
 
@@ -108,5 +112,5 @@ class RunContext:
         return [self.uri(where["path"]) for where in self.own(table)]
 
     def own(self, table: str) -> list[dict[str, Any]]:
-        """Return the entry's rows of these files."""
+        """Return the entry's items for the files that this run has written for a table."""
         return [where for where in self.entry.files if where["table"] == table]

@@ -1,4 +1,4 @@
-"""One run of the pipeline as its output folder keeps it: the captures read, and the paths of its files."""
+"""One run of the pipeline, as its output folder keeps it: the captures that it read, and the paths of its files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import FILED
 from kcli.pipeline.writing import WrittenFile
 
-COMPACTED = "compacted"  # in the stats of a run that has brought no rows, only other files
+COMPACTED = "compacted"  # in the stats of a run that only compacted files
 
 
 @dataclass(slots=True)
 class Entry:
-    """One run. files: the path of each in the run's folder; passing: those that the next run replaces.
+    """One run.
 
-    drop: published paths that this run replaces. redone: numbers of the runs that it replaces, after reading their
-    captures again. forgotten: captures that are not to be read any more.
+    inputs: its captures; files: each with its path in the run's folder; "passing" files are replaced by the next run
+    drop: published paths that this run replaces; carry: published paths with open connections for the next run
+    redone: numbers of the runs that it replaces, after reading their captures again; forgotten: captures that must not
+      be read any more
     """
 
     run: int
@@ -35,7 +37,9 @@ class Entry:
     forgotten: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Raise InputError if a path leads out of the output folder, where files are moved and removed."""
+        """Check the paths. Raises InputError if one leads out of the output folder, where files are moved and
+        removed.
+        """
         named = [path for where in self.files for path in (where["path"], where["table"], where["day"] or "")]
         if (self.run and not self.folder.startswith(f"{RUNS_FOLDER}/")) or not all(
             map(is_below, (self.folder, *self.drop, *self.carry, *named))
@@ -44,12 +48,14 @@ class Entry:
 
     @property
     def clock(self) -> int:
-        """Return the time (ns) up to which packets were read, by this run or before it."""
+        """Return the time (ns) up to which this run and those before it have read packets."""
         return int(self.stats["clock"])
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return how its captures were read: what `kcli.pipeline.context.Options` is given; none of an older kcli."""
+        """Return arguments for `kcli.pipeline.context.Options`, with which its captures were read; {} for a run of an
+        older kcli.
+        """
         made = with_tuples(self.stats.get("options", {}))
         if made.get("payloads") is not None:
             made["payloads"] = PayloadOptions(**with_tuples(made["payloads"]))
@@ -57,38 +63,38 @@ class Entry:
 
     @property
     def sample(self) -> float | None:
-        """Return the share of the connections that it has read; None: all."""
+        """Return the share of the connections that it has read; None for all."""
         found: float | None = self.stats.get("options", {}).get("sample")
         return found
 
     def add(self, written: Iterable[WrittenFile], *, passing: bool = False) -> None:
-        """Note files that were written. passing: the next run replaces them."""
+        """Add written files. passing: the next run replaces them."""
         for each in written:
             where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
             self.files.append(where)
 
     def keep(self, written: Sequence[WrittenFile]) -> None:
-        """Note files of connections that are still open, for the next run."""
+        """Add files with connections that are still open, for the next run."""
         self.add(written, passing=True)
         self.carry += [published(self.run, where) for where in self.files[len(self.files) - len(written) :]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the entry as the journal's JSON has it."""
+        """Return the entry as an object of the journal's JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def with_tuples(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what JSON says, its lists as tuples."""
+    """Return values of JSON with lists replaced by tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
 
 
 def is_below(path: str) -> bool:
-    """Return whether a path stays below the folder that it is of."""
+    """Return whether a relative path stays below its folder."""
     return not path.startswith("/") and ".." not in path.split("/") and "://" not in path
 
 
 def published(run: int, where: dict[str, Any]) -> str:
-    """Return where a file goes, below the output folder."""
+    """Return the path below the output folder to which a file of a run is moved."""
     name = where["path"].rpartition("/")[2]
     if where["table"] in FACTS:
         return f"{RUNS_FOLDER}/facts/{where['table']}/{run:08d}-{name}"

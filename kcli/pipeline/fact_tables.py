@@ -1,6 +1,6 @@
 """The facts: rows of single connections, kept under _kcli, from which some tables are made over all runs.
 
-They are no tables for readers; their columns may change with any release of kcli.
+They are internal; their columns may change with any release of kcli.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks in forks of this process: several at a time, each fork one after the other."""
+"""Runs tasks in forks of this process, several at a time; each fork runs one task after the other."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from kcli.errors import InputError, KcliError
 
 
 class Fork:
-    """A fork that works off tasks, seen from the first process. number: of the task it has in hand."""
+    """A fork that runs tasks, seen from the first process. number: of its current task."""
 
     def __init__(self, serve: Callable[[int, int], None], unused: Sequence[int]) -> None:
-        """Start it. serve: its work, with the ends of two pipes. unused: files of this process to close in it."""
+        """Start the fork. serve: its work, with the ends of two pipes; unused: files of this process to close in it."""
         orders, self.orders = os.pipe()
         self.results, results = os.pipe()
         self.number = -1
-        with warnings.catch_warnings():  # of threads here: those of libraries, none of which a task uses, and a bar's
+        with warnings.catch_warnings():  # about threads in this process, none of which a task uses
             warnings.simplefilter("ignore", DeprecationWarning)
             self.pid = fork_to(lambda: serve(orders, results), (self.orders, self.results, *unused))
         os.close(orders)
         os.close(results)
 
     def order(self, number: int) -> None:
-        """Tell it to do a task."""
+        """Have it run a task."""
         self.number = number
         os.write(self.orders, LENGTH.pack(number))
 
     def result(self) -> Any:
-        """Return the result of its task. Raises the task's error; InputError if the fork has ended."""
+        """Return the result of its task. Raises the task's error; raises InputError if the fork has ended."""
         try:
             result, error = pickle.loads(read_packed(self.results))
         except BrokenPipeError:
@@ -46,7 +46,7 @@ class Fork:
         return result
 
     def stop(self) -> None:
-        """End it, whatever it is doing."""
+        """End the fork, even during a task."""
         stop(self.pid)
         os.close(self.orders)
         os.close(self.results)
@@ -55,7 +55,7 @@ class Fork:
 def hand_out_forked(
     tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None], count: int
 ) -> list[Any]:
-    """Run work(task) of each task in `count` forks; return results in the tasks' order. done: called with the number of
+    """Return work(task) of each task, run in `count` forks, in the tasks' order. done: called with the number of
     finished tasks. Raises the error of a task.
     """
     made: list[Any] = [None] * len(tasks)
@@ -84,7 +84,7 @@ def hand_out_forked(
 
 
 def serve(tasks: Sequence[Any], work: Callable[[Any], Any], orders: int, results: int) -> None:
-    """Do the tasks that are ordered, in a fork, until there are no orders."""
+    """Run the ordered tasks in a fork. The thread that takes the orders ends the fork."""
     numbers: SimpleQueue[int] = SimpleQueue()
     threading.Thread(target=listen, args=(orders, numbers), daemon=True).start()
     while True:
@@ -92,7 +92,7 @@ def serve(tasks: Sequence[Any], work: Callable[[Any], Any], orders: int, results
 
 
 def listen(orders: int, numbers: SimpleQueue[int]) -> None:
-    """Take orders. Without the first process this one ends, too, in the middle of its task."""
+    """Queue the orders. Without the first process this one ends, too, even during its task."""
     try:
         while True:
             numbers.put(*LENGTH.unpack(read_all(orders, LENGTH.size)))
@@ -101,7 +101,7 @@ def listen(orders: int, numbers: SimpleQueue[int]) -> None:
 
 
 def tried(work: Callable[[Any], Any], task: Any) -> tuple[Any, Exception | None]:
-    """Return (the result of a task, the error that it raised instead), as they can be pickled."""
+    """Return (result of a task, error that it raised instead), in a form that can be pickled."""
     try:
         return work(task), None
     except InputError as error:

@@ -1,9 +1,9 @@
-"""One run at a time writes to an output folder.
+"""Ensures that only one run at a time writes to an output folder.
 
-A run puts a claim into DIR/_kcli/holders, looks for others there, and works only if there are none. So of two runs at
-least one sees the other, wherever a file that was written is listed at once (local disks, HDFS, S3, GCS). The claim
-that came first stays, the others give way. A claim goes with its run; one that a dead run has left is found out on the
-machine of that run: its process is gone, or the machine was started again.
+A run puts a claim into DIR/_kcli/holders, lists the others there, and works only if there are none. So of two runs at
+least one sees the other, wherever a written file is listed at once (local disks, HDFS, S3, GCS). The oldest claim
+stays, the others give way. A claim is removed at the end of its run. The claim of a dead run is detected on that run's
+machine, because its process is gone, or the machine was restarted.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kcli.input_names import RUNS_FOLDER
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.storage import StoragePath
 
-PATIENCE = 2.0  # seconds that later claims have to give way
-GLANCE = 0.1  # seconds between looks for that
+PATIENCE = 2.0  # seconds in which later claims have to give way
+GLANCE = 0.1  # seconds between checks for that
 PAUSE = 1.0  # seconds between attempts of a run that waits
 
 
@@ -37,8 +37,8 @@ class HeldError(KcliError):
 class Holder:
     """The holder of an output. since: UTC, ISO 8601.
 
-    machine and boot: ids of the machine and of its last start; space: of the process ids (containers have their own);
-    started: when the process did, in ticks since boot. Empty or 0 where the system has no such value.
+    machine, boot: ids of the machine and of its last start; space: of the process ids (containers have their own);
+    started: start of the process in ticks since boot. "" or 0 if the system has no such value.
     """
 
     host: str
@@ -59,14 +59,14 @@ class Holder:
 
     @classmethod
     def read(cls, claim: StoragePath) -> Holder:
-        """Read the holder of a claim. Raises InputError if it is no claim."""
+        """Return the holder in a claim. Raises InputError if the file is no claim."""
         try:
             return cls(**loads(claim.read(), what="a claim"))
         except TypeError as error:
             raise InputError(f"not a claim of kcli pipeline: {error}", file=claim.uri) from None
 
     def is_gone(self, here: Holder) -> bool:
-        """Return whether it has ended for certain, as seen from `here`."""
+        """Return whether the holder has certainly ended, as seen from `here`."""
         if (self.host, self.machine) != (here.host, here.machine):
             return False
         if self.boot != here.boot:
@@ -92,7 +92,9 @@ def pid_space() -> str:
 
 
 def started(pid: int) -> int:
-    """Return when a process started, in ticks since boot (proc(5), stat, field 22); 0: there is none, or no /proc."""
+    """Return the start of a process in ticks since boot (proc(5), stat, field 22); 0 without such a process, or without
+    /proc.
+    """
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, IndexError, ValueError):
@@ -100,7 +102,7 @@ def started(pid: int) -> int:
 
 
 def is_running(pid: int, since: int) -> bool:
-    """Return whether the process that had this id then still has it."""
+    """Return whether the process that started then (`since`; 0: unknown) still runs."""
     if since:
         return started(pid) == since
     try:
@@ -114,10 +116,9 @@ def is_running(pid: int, since: int) -> bool:
 
 @contextlib.contextmanager
 def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = lambda text: None) -> Iterator[None]:
-    """Hold an output folder. wait: until no other run holds it. notify: called with each run that is waited for, once.
+    """Hold an output folder. wait: until no other run holds it; notify: called once with each run that is waited for.
 
-    Raises HeldError if another run holds it, and `wait` is not asked for. Raises OSError if the folder can't be written
-    to.
+    Raises HeldError if another run holds it and `wait` is false. Raises OSError if the folder can't be written to.
     """
     here = Holder.here()
     named = ""
@@ -136,7 +137,7 @@ def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = 
 
 @contextlib.contextmanager
 def claimed(output: str, here: Holder) -> Iterator[str | None]:
-    """Write a claim; return None if it prevails, else the claim that does."""
+    """Write a claim, and remove it at the end. Yields None if it prevails, else a text on the claim that does."""
     claims = StoragePath(output) / RUNS_FOLDER / "holders"
     mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
     try:
@@ -158,7 +159,7 @@ def rival(claims: StoragePath, mine: StoragePath, here: Holder) -> str | None:
 
 
 def other_holders(claims: StoragePath, mine: StoragePath, here: Holder) -> dict[str, str]:
-    """Return the others with a claim, by its name. Claims that dead runs have left are removed."""
+    """Return {name of the claim: text} of the other holders. Claims of dead runs are removed."""
     found = {}
     for each in claims.listed():
         place = StoragePath(each.uri)
@@ -172,7 +173,7 @@ def other_holders(claims: StoragePath, mine: StoragePath, here: Holder) -> dict[
             elsewhere = "" if holder.host == here.host else f"; if that is dead, remove {each.uri}"
             found[place.name] = f"another run writes to it, {holder}{elsewhere}"
         except FileNotFoundError:
-            continue  # it has ended meanwhile
+            continue  # that run has ended meanwhile
         except InputError:
             found[place.name] = f"another run writes to it; if that is dead, remove {each.uri}"
     return found

@@ -1,11 +1,11 @@
-"""The contents of an output folder, run by run; a run is complete or absent, and done once.
+"""The contents of an output folder, run by run. A run is complete or absent, and is done once.
 
     DIR/_kcli/runs/00000001-x/...     files of a run that is under way; what a run that died has left is removed
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
     DIR/_kcli/carried/...             connections that were open at the end of a run
     DIR/<table>/date=.../*.parquet    files of tables; Spark and Arrow pass over names with "_" in front
 
-The format determines how runs are kept, and what readers see (`kcli.pipeline.formats`).
+The table format determines how runs are kept, and which files readers see (`kcli.pipeline.formats`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from kcli.pipeline.entry import Entry, published
 from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import StoragePath, StoredFile
 
-PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
-TIMELY = 1  # seconds: times that differ by less are the same, as stores round them
+PRINTED = 1 << 16  # bytes at each end of a file that identify it
+TIMELY = 1  # seconds; times that differ by less are equal, because stores round them
 STATES = 16  # runs with kept open connections, so that later captures can be read again
 
 
 def fingerprint(file: StoredFile) -> str:
-    """Hash a file's size and its first and last bytes: the same capture under another name has the same hash.
-
-    "": it is vouched for, and not opened.
+    """Return a hash of a file's size and its first and last bytes, so that the same capture under another name has the
+    same. "" for a vouched file, which is not opened.
     """
     if file.vouched:
         return ""
@@ -43,13 +42,13 @@ def fingerprint(file: StoredFile) -> str:
 
 
 class Journal:
-    """The journal of an output folder, brought up to date. InputError where it can't be read.
+    """The journal of an output folder. Raises InputError if it can't be read.
 
-    history: all runs; entries: those that no later one replaces.
+    history: all runs; entries: those that no later run replaces
     """
 
     def __init__(self, output: str, table_format: str | None = None) -> None:
-        """Open the journal of an output folder. table_format: delta or parquet; None: that of the tables there."""
+        """Open the journal of an output folder. table_format: delta or parquet; None: that of the existing tables."""
         self.output = StoragePath(output).absolute
         self.home = self.output / RUNS_FOLDER
         self.runs = runs_of(self.output, table_format)
@@ -59,11 +58,11 @@ class Journal:
 
     @property
     def last(self) -> int:
-        """The number of the last run; 0: there was none."""
+        """The number of the last run; 0 without any."""
         return self.history[-1].run if self.history else 0
 
     def recover(self) -> None:
-        """Bring the tables to the state of the last run, and remove what an unfinished one has left."""
+        """Bring the tables to the state of the last run, and remove the files of an unfinished run."""
         if self.entries:
             self.publish(self.entries[-1])
         else:
@@ -72,10 +71,7 @@ class Journal:
         (self.home / "staging").remove()
 
     def begin(self, redone: Sequence[Entry] = ()) -> Entry:
-        """Return a new entry, with a folder for the run's files.
-
-        redone: the last runs, which it stands in place of: from here on as if they had never been.
-        """
+        """Return a new entry, with a folder for the run's files. redone: the last runs, which it replaces."""
         run = max(self.last, self.runs.tried()) + 1
         entry = Entry(run, f"{RUNS_FOLDER}/runs/{run:08d}-{os.urandom(4).hex()}", redone=[each.run for each in redone])
         if redone:
@@ -83,20 +79,20 @@ class Journal:
             self.entries = [each for each in self.entries if each not in redone]
         else:
             entry.drop = self.passing()
-        # One run leaves those with kept state; the state of earlier ones went with the runs since.
+        # With each run the open connections of one more run are dropped; those of earlier ones were dropped before.
         entry.drop += [path for each in self.entries[-STATES - 1 : -STATES] for path in each.carry]
         return entry
 
     def is_state_kept(self, entry: Entry) -> bool:
-        """Return whether a run's open connections are still there."""
+        """Return whether a run's open connections are still kept."""
         return all((self.output / path).exists() for path in entry.carry)
 
     def folder(self, entry: Entry) -> str:
-        """Return the URI of the folder of a run that is under way."""
+        """Return the URI of the folder of a run in progress."""
         return (self.output / entry.folder).uri
 
     def fresh(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, str]]:
-        """Return those of the files that no run has read, each once, with their fingerprints."""
+        """Return (file, fingerprint) of the files that no run has read, each once."""
         inputs = [each for entry in self.entries for each in (*entry.inputs, *entry.forgotten)]
         known = {each["uri"] for each in inputs}
         prints = {each["print"] for each in inputs}
@@ -111,8 +107,8 @@ class Journal:
         return found
 
     def touched(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, int, dict[str, Any]]]:
-        """Return the files with another size or time than when they were read, each with its run and its entry
-        there.
+        """Return (file, its run, its item in that run's inputs) of files whose size or time has changed since they were
+        read.
         """
         read = {each["uri"]: (entry.run, each) for entry in self.entries for each in entry.inputs}
         again = [(file, *read[file.uri]) for file in files if file.uri in read]
@@ -123,7 +119,9 @@ class Journal:
         ]
 
     def passing(self) -> list[str]:
-        """Return the published files that the next run replaces; the state that it continues from stays for a while."""
+        """Return the published paths that the next run replaces. The open connections from which it continues are kept
+        for some runs.
+        """
         last = self.entries[-1:]
         files = [(entry.run, where) for entry in last for where in entry.files if where["passing"] and where["table"]]
         return [published(run, where) for run, where in files]
@@ -135,37 +133,37 @@ class Journal:
         return [(self.output / name).uri for name in names]
 
     def lasting(self, entry: Entry, table: str) -> list[str]:
-        """Return URIs of the published files of a table that a run has written for good."""
+        """Return URIs of the published files of a table that a run has written and the next does not replace."""
         files = [each for each in entry.files if each["table"] == table and not each["passing"]]
         return [(self.output / published(entry.run, each)).uri for each in files]
 
     def staying(self, entry: Entry) -> list[dict[str, Any]]:
-        """Return the files that a run has published, and no later one replaced."""
+        """Return the items of the files that a run has published and no later one has replaced."""
         return [where for where in entry.files if entry is self.entries[-1] or not where["passing"]]
 
     def permanent(self, table: str) -> list[str]:
-        """Return URIs of the published files of a table that stay, whatever the next run brings."""
+        """Return URIs of the published files of a table that the next run does not replace."""
         return [uri for entry in self.entries for uri in self.lasting(entry, table)]
 
     def rows(self, table: str) -> int:
-        """Return how many rows these files have."""
+        """Return the number of rows in the files of `permanent`."""
         files = [where for entry in self.entries for where in entry.files if not where["passing"]]
         return sum(where["rows"] for where in files if where["table"] == table)
 
     def live(self) -> Iterator[tuple[Entry, dict[str, Any]]]:
-        """Yield the files that are published, each with its run."""
+        """Yield (run, item) of the published files."""
         for entry in self.entries:
             for where in self.staying(entry):
                 yield entry, where
 
     def commit(self, entry: Entry) -> None:
-        """Commit a run: from here on it is done."""
+        """Commit a run. From then on it is done."""
         self.entries.append(entry)
         self.history.append(entry)
         self.runs.commit(entry, self.publish)
 
     def publish(self, entry: Entry) -> None:
-        """Move a run's files to their places, and show them to readers. Doing so again changes nothing."""
+        """Move a run's files to their places, and show them to readers. A repetition changes nothing."""
         folder = self.output / entry.folder
         for where in entry.files:
             (folder / where["path"]).move(self.output / published(entry.run, where))

@@ -1,4 +1,4 @@
-"""The table `lineage`: where every packet and byte of a run went, by file and by share of connections."""
+"""The table `lineage`: accounts for every packet and byte of a run, by file and by share of connections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def put_lineage(context: RunContext, scattered: Sequence[ShuffledRange], decoded
 
 
 def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """Return rows of files, one each, and of shares."""
+    """Return one row for each file, and one for each share."""
     files: dict[str, list[ShuffledRange]] = {}
     for each in scattered:
         files.setdefault(each.taken.uri, []).append(each)
@@ -38,7 +38,7 @@ def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence
 
 
 def outside_row(run: int, parts: Sequence[ShuffledRange]) -> tuple[Any, ...]:
-    """Return the row of packets that belong to no share, since their connections are outside of the sample."""
+    """Return the row of packets in no share, because their connections are outside of the sample."""
     packets, strays = sum(each.outside for each in parts), sum(each.outside_bytes for each in parts)
     counts = (packets, packets, 0, 0, 0, 0, strays, 0, 0, 0, strays, 0, 0, 0, 0)
     return (run, "share", "outside the sample", None, *counts, None, None)
@@ -71,12 +71,14 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
 
 
 def times(first_ns: int, last_ns: int) -> tuple[int, int] | tuple[None, None]:
-    """Return the times (us) of the first packet and the last; None where there was none."""
+    """Return the times (us) of the first packet and the last; (None, None) if there was none."""
     return (first_ns // 1000, last_ns // 1000) if first_ns else (None, None)
 
 
 def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """Return lineage rows of connections still open; the next run replaces them. They exclude carried bytes."""
+    """Return lineage rows of connections that are still open, without their carried bytes. The next run replaces
+    them.
+    """
     rows: list[tuple[Any, ...]] = []
     for each in decoded:
         exchange_bytes, event_bytes, tls_bytes = each.open_bytes

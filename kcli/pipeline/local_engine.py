@@ -1,5 +1,6 @@
-"""The engine for a laptop: this process runs the tasks, or forks of it do, and DuckDB makes the tables that look across
-connections."""
+"""The engine for one machine: this process or forks of it run the tasks, and DuckDB makes the tables that need several
+connections.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +22,13 @@ from kcli.pipeline.writing import WrittenFile
 class LocalEngine:
     """See `kcli.pipeline.context.RunEngine`."""
 
-    cores = 1  # one task decodes: its Parquet is written in a thread beside it
+    cores = 1  # one task decodes, while a second thread writes its Parquet
     local = True
 
     def __init__(self, cores: int = 1) -> None:
-        """Check that DuckDB is there. Raises UsageError if it is missing. cores: for the tables made of the facts."""
+        """Check that DuckDB is installed. Raises UsageError if it is missing. cores: for the tables that are made from
+        the facts.
+        """
         require("kcli pipeline run --engine local", "report")
         self.processes = cores if hasattr(os, "fork") else 1
 
@@ -38,7 +41,7 @@ class LocalEngine:
         return made
 
     def derive(self, context: RunContext, names: Mapping[str, str]) -> list[WrittenFile]:
-        """Make all rows anew, out of the facts of all runs. Raises UsageError."""
+        """Make all rows again from the facts of all runs. Raises UsageError if some of these are of an older kcli."""
         if has_older_runs(context.files):
             raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")
         few = self.processes == 1 or sum(context.rows(table) for table in READ) < FEW_ROWS
@@ -52,7 +55,7 @@ class LocalEngine:
 
 
 def cores_here() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,4 +1,6 @@
-"""Manifests: files that name captures, one a line, as a path, a URI, or JSON with path, size and time of change."""
+"""Manifests: files that name captures, one in each line, as a path, a URI, or JSON with path, size and time of
+change.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from kcli.jsontext import loads
 from kcli.pipeline.storage import StoragePath, StoredFile, open_filesystem, split_query
 
 LONGEST = 1 << 16  # bytes of a line
-SIZES = 1 << 63  # bytes of a capture: fewer
+SIZES = 1 << 63  # bytes; a capture has fewer
 
 
 def listed_in(manifest: str) -> list[StoredFile]:
@@ -22,7 +24,7 @@ def listed_in(manifest: str) -> list[StoredFile]:
 
 
 def captures_of(file: IO[bytes], name: str) -> list[StoredFile]:
-    """Return the captures that the lines of a manifest name, each once. Raises InputError."""
+    """Return the captures that the lines of a manifest name, each once. Raises InputError with the line's number."""
     found: dict[str, StoredFile] = {}
     known: set[tuple[str, str]] = set()  # file systems
     for number, line in enumerate(lines_of(file), start=1):
@@ -35,7 +37,9 @@ def captures_of(file: IO[bytes], name: str) -> list[StoredFile]:
 
 
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file, of which a longer one is cut to LONGEST + 1 bytes."""
+    """Yield the lines of a file. The first line longer than LONGEST is cut to more than LONGEST bytes and ends the
+    reading.
+    """
     rest = b""
     while piece := file.read(LONGEST):
         *lines, rest = (rest + piece).split(b"\n")
@@ -47,8 +51,7 @@ def lines_of(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
-    """Return the capture that a line names; none where it is blank. known: file systems that were found to be good.
-
+    """Return the capture that a line names; () for a blank line. known: file systems that were opened successfully.
     Raises InputError.
     """
     if len(line) > LONGEST:
@@ -68,7 +71,7 @@ def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
 
 
 def stored(place: StoragePath, *, vouched: bool) -> StoredFile:
-    """Return a capture as it is now. Raises InputError."""
+    """Return a capture with its current size and time. Raises InputError if it is no file."""
     info = place.info()
     if not info.is_file:
         raise InputError("No such file" if info.type.name == "NotFound" else "not a file", file=place.uri)
@@ -98,9 +101,8 @@ def size_of(said: dict[str, Any]) -> int | None:
 
 
 def time_of(said: dict[str, Any]) -> float | None:
-    """Return the time of change, which is given as seconds since 1970 or as ISO 8601 has it (UTC without an offset).
-
-    Raises InputError.
+    """Return the time of change in seconds since 1970, from a number or ISO 8601 text (UTC without an offset); None
+    without one. Raises InputError.
     """
     given = said.get("mtime")
     if isinstance(given, str):

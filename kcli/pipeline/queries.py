@@ -1,7 +1,7 @@
-"""The questions of the report and of `kcli sql --question`, and the SQL that answers each over the pipeline's tables.
+"""The questions of the report and of `kcli sql --question`, with the SQL that answers each over the pipeline's tables.
 
-Spark and DuckDB both run it: a test asks both and compares. So no function that only one of them has, a second key
-wherever rows could tie, and aggregates of text in the order of their values.
+Both Spark and DuckDB run it, and a test compares their answers. So the SQL uses no function that only one of them has,
+a second sort key wherever rows could tie, and aggregates of text in the order of their values.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from kcli.tables.connections import address_sql
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """title; why: the purpose of the answer; sql: over the tables by name; empty: the meaning of no rows."""
+    """A question. why: the purpose of the answer; sql: over the tables by name; empty: the meaning of an answer without
+    rows.
+    """
 
     name: str
     title: str

@@ -1,9 +1,9 @@
-"""Runs that are done again: captures that come late, have grown or are to be forgotten change the rows of earlier runs.
+"""Runs that are done again, because late, grown or forgotten captures change the rows of earlier runs.
 
-The rows of a connection depend on all of its packets, in order. So if a capture has grown, or has packets of
-connections that earlier runs have read further, these runs' captures are read once more with it, from the connections
-open before them; the new run replaces them all. Captures that are gone can't be read again: then the new ones are read
-on their own.
+The rows of a connection depend on all of its packets, in order. If a capture has grown, or has packets of connections
+that earlier runs have read further, the captures of these runs are read again with it, starting with the connections
+that were open before them. The new run replaces them all. If a capture is gone, it can't be read again; then the new
+ones are read on their own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Marked = tuple[StoredFile, str]  # a capture and its fingerprint
 
 
 class LateError(Exception):
-    """A run has read packets of connections that earlier runs had read further. firsts: see `first_times`."""
+    """A run has read packets of connections that earlier runs had read further. firsts: from `first_times`."""
 
     def __init__(self, firsts: Mapping[str, int]) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class LateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Captures for a run to read, and the last runs, which it stands in place of.
+    """Captures for a run to read, and the last runs, which it replaces.
 
-    notes: what could not be done. forgotten: captures that were read, and are not to be read any more.
+    notes: texts on what could not be done; forgotten: captures that were read and must not be read any more
     """
 
     files: list[Marked]
@@ -47,18 +47,18 @@ class Task:
 
 
 def since(journal: Journal, first_ns: int) -> list[Entry]:
-    """Return the last runs, from the first on that has read packets behind a moment."""
+    """Return the runs from the first one on that has read packets after this time (ns)."""
     return list(dropwhile(lambda entry: entry.clock <= first_ns, journal.entries))
 
 
 def from_run_on(journal: Journal, runs: Iterable[int]) -> list[Entry]:
-    """Return the last runs, from the earliest of these on."""
+    """Return the runs from the earliest of these numbers on."""
     wanted = set(runs)
     return list(dropwhile(lambda entry: entry.run not in wanted, journal.entries))
 
 
 def first_times(scattered: Iterable[ShuffledRange]) -> dict[str, int]:
-    """Return when the first packet of each capture that has one came (ns), by its URI."""
+    """Return {URI of a capture: time of its first packet (ns)}; captures without packets are left out."""
     found: dict[str, int] = {}
     for each in scattered:
         if each.first_ns:
@@ -67,9 +67,10 @@ def first_times(scattered: Iterable[ShuffledRange]) -> dict[str, int]:
 
 
 def again(journal: Journal, redone: Sequence[Entry], fresh: Sequence[Marked], without: Sequence[str] = ()) -> Task:
-    """Return the task of reading runs' captures once more with new ones, as far back as their start is known.
+    """Return the task of reading runs' captures again with new ones. It goes back to a run whose preceding state is
+    kept.
 
-    without: URIs of captures to leave out. Where one is gone, the new ones are read on their own.
+    without: URIs of captures to leave out. If a capture is gone, only the new ones are read.
     """
     number = len(journal.entries) - len(redone)
     while number and not journal.is_state_kept(journal.entries[number - 1]):
@@ -88,9 +89,9 @@ def again(journal: Journal, redone: Sequence[Entry], fresh: Sequence[Marked], wi
 
 
 def unchanged(read: dict[str, Any]) -> StoredFile | None:
-    """Return a capture that a run has read, if it still begins as it did then; None: it is another, or gone.
+    """Return a capture that a run has read, if it still begins with the same bytes; None if it is another, or gone.
 
-    One without a fingerprint was known by its size and time: it has grown, or has the same.
+    A capture without a fingerprint is compared by size and time: it has grown, or has the same time.
     """
     place = StoragePath(read["uri"])
     try:
@@ -106,9 +107,9 @@ def unchanged(read: dict[str, Any]) -> StoredFile | None:
 
 
 def is_late(context: RunContext, firsts: Mapping[str, int], untouched: set[str]) -> bool:
-    """Return whether a run that has been decoded has rows of connections that earlier runs had read further.
+    """Return whether a decoded run has rows of connections that earlier runs had read further.
 
-    firsts: see `first_times`. untouched: connections of which it has rows, and no packet.
+    firsts: from `first_times`; untouched: connections of which the run has rows but no packets
     """
     journal = context.journal
     earlier = since(journal, min(firsts.values())) if firsts else []
@@ -121,12 +122,12 @@ def is_late(context: RunContext, firsts: Mapping[str, int], untouched: set[str])
 
 
 def ends_of(found: Iterable[str]) -> set[frozenset[str]]:
-    """Return the two ends of each connection: which is the server may become known late."""
+    """Return the two ends of each connection, unordered, because it may become known late which one is the server."""
     return {frozenset(connection.split("-")) for connection in found}
 
 
 def connections(uris: Iterable[str]) -> set[str]:
-    """Return the connections that rows in files are of; some are of none, as of a damaged file."""
+    """Return the connections in the rows of files. Some rows have none, such as those of a damaged file."""
     import pyarrow.parquet
 
     found: set[str] = set()

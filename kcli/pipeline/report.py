@@ -1,4 +1,4 @@
-"""`kcli pipeline report`: the questions asked of an output folder's tables."""
+"""`kcli pipeline report`: asks the questions of an output folder's tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kcli.pipeline.tables import FILED
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MOST = 1000  # rows of an answer
+MOST = 1000  # the most rows of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Answered:
 
 
 def opened(output: str) -> Journal:
-    """Return the journal of an output folder. Raises InputError if it holds no run."""
+    """Return the journal of an output folder. Raises InputError if it has no run."""
     journal = Journal(output)
     if not journal.entries:
         raise InputError("no tables of `kcli pipeline run` in it", file=output)
@@ -39,19 +39,19 @@ def opened(output: str) -> Journal:
 
 
 def described(output: str) -> str:
-    """Return the folder's name, with the sample of connections that it is of. Raises InputError if it holds no run."""
+    """Return the folder's name, with its sample of connections if it has one. Raises InputError if it has no run."""
     sample = opened(output).entries[-1].sample
     return output if sample is None else f"{output} (a sample of {sample:g} of the connections)"
 
 
 def stored_bytes(output: str) -> int:
-    """Return the bytes of all tables. Raises InputError if there are none."""
+    """Return the total size of all tables in bytes. Raises InputError if the folder has no run."""
     stored = opened(output).runs.stored()
     return sum(file.size for files in stored.values() for file in files)
 
 
 def rows_by_table(output: str) -> dict[str, int]:
-    """Return how many rows each table has. Raises InputError if the folder holds no run."""
+    """Return {table: number of rows}. Raises InputError if the folder has no run."""
     import pyarrow.parquet
 
     stored = opened(output).runs.stored()
@@ -62,7 +62,7 @@ def rows_by_table(output: str) -> dict[str, int]:
 
 
 def stored_findings(output: str) -> Iterator[Finding]:
-    """Yield the findings of the last run, the most important first. Raises InputError if the folder holds no run."""
+    """Yield the findings of the last run, the most important first. Raises InputError if the folder has no run."""
     import pyarrow.parquet
 
     files = [StoragePath(each.uri).path for each in opened(output).runs.stored().get("findings", ())]
@@ -72,8 +72,8 @@ def stored_findings(output: str) -> Iterator[Finding]:
 
 
 def open_tables(spark: SparkSession, output: str) -> int:
-    """Open the folder's tables as views by name, empty ones too; return the number of runs in it. Raises InputError if
-    it is no such folder.
+    """Open the folder's tables as views by name, including empty ones. Returns the number of runs in it. Raises
+    InputError if it has none.
     """
     journal = opened(output)
     stored = journal.runs.stored()
@@ -96,7 +96,9 @@ def ask(spark: SparkSession) -> Iterator[Answered]:
 
 
 class SparkTables:
-    """The engine of `kcli.report`: over the tables that `open_tables` has opened; leave its block when done."""
+    """The engine of `kcli.report` over the tables that `open_tables` has opened. Leaving its block frees the kept
+    rows.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -110,16 +112,16 @@ class SparkTables:
             frame.unpersist()
 
     def define(self, name: str, sql: str) -> None:
-        """Define the query as a view of that name."""
+        """Define the query as a view with this name."""
         self.spark.sql(sql).createOrReplaceTempView(name)
 
     def prepare(self, name: str, sql: str) -> None:
-        """Define the query as a view of that name, with its rows kept for the queries to come."""
+        """Define the query as a view with this name, and keep its rows for later queries."""
         frame = self.spark.sql(sql).persist()
         frame.createOrReplaceTempView(name)
         self.prepared.append(frame)
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-        """Run a query; return the names of the columns, and the rows."""
+        """Run a query. Returns (names of the columns, rows)."""
         frame = self.spark.sql(sql)
         return frame.columns, [tuple(row) for row in frame.collect()]

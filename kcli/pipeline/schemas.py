@@ -1,4 +1,4 @@
-"""The tables' columns as Arrow and Spark have them."""
+"""The tables' columns as Arrow's and Spark's types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcli.tables.definition import Table, schema_of
 if TYPE_CHECKING:
     import pyarrow
 
-# Tables with a row for each exchange, most of the output: a column costs less if it is known to have no nulls.
+# Tables with a row for each exchange, which are most of the output. Columns without nulls cost less.
 STRICT = ("exchanges", "fetch_partitions", "produce_partitions", "record_batches", "fetch_frames")
 SPARK_TYPES = {
     "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
@@ -23,16 +23,16 @@ SPARK_TYPES = {
 
 @cache
 def arrow_schema(name: str) -> pyarrow.Schema:
-    """Return the table's columns as they are made of captures."""
+    """Return the Arrow schema of a table's rows as they come from captures."""
     return schema_of((TABLES | FACTS)[name].columns, strict=name in STRICT)
 
 
 @cache
 def filed_schema(name: str) -> pyarrow.Schema:
-    """Return the table's columns as they are written, the partition's date left out."""
+    """Return the Arrow schema of a table's files, which lacks the partition's date."""
     return schema_of((FILED | FACTS)[name].columns, strict=name in STRICT)
 
 
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:
-    """Return (name, type) of each column, as Spark's DDL has them."""
+    """Return (name, type) of each column, in Spark's DDL."""
     return tuple((column.name, SPARK_TYPES[column.kind]) for column in table.columns)

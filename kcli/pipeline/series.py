@@ -1,4 +1,4 @@
-"""Captures in rotation: finds those that are complete."""
+"""Finds complete captures among those of a rotation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kcli.errors import UsageError
 from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
 from kcli.pipeline.storage import StoredFile, split_query
 
-SETTLE = 60.0  # seconds after which a capture that no newer one follows counts as whole
-# The part that tells the files of one rotation apart, at the end of the name, beside a number behind the suffix
-# (a.pcap3): what dumpcap writes, a date and time, a number of three digits or more (a_00003.pcap), the end of a time
-# (a_10:15.pcap). The number of broker-1.pcap tells brokers apart.
+SETTLE = 60.0  # seconds without a change after which the newest capture of a series counts as complete
+# The end of the name that differs between the files of one rotation: what dumpcap writes, a date and time, a number of
+# three digits or more (a_00003.pcap), the end of a time (a_10:15.pcap). A number after the suffix (a.pcap3) differs,
+# too. The number of broker-1.pcap is part of the series, because it names a broker.
 NUMBERS = (
     re.compile(r"_\d{5}_\d{14}$"),
     re.compile(r"\d{4}([-_.]?\d\d){2}[T_-]?(\d\d[-_:.]?){0,3}$"),
@@ -33,7 +33,9 @@ def series_pattern(text: str | None) -> re.Pattern[str] | None:
 def settled(
     files: Sequence[StoredFile], now: float, settle: float = SETTLE, pattern: re.Pattern[str] | None = None
 ) -> list[StoredFile]:
-    """Return the captures that are whole: those with a newer one of their series, or left alone."""
+    """Return the complete captures: those with a newer one in their series, or without a change for `settle`
+    seconds.
+    """
     series = [series_of(file.uri, pattern) for file in files]
     newest: dict[str, float] = {}
     for name, file in zip(series, files, strict=True):
@@ -46,8 +48,9 @@ def settled(
 
 
 def series_of(uri: str, pattern: re.Pattern[str] | None = None) -> str:
-    """Return the common part of the files of one rotation: folder and name, without the number that counts them.
-    pattern: matches the common part of the name (its first group, if it has one).
+    """Return the common part of the files of one rotation: folder and name, without the number or time that differs.
+
+    pattern: matches the common part of the name (its first group, if it has one)
     """
     folder, _, name = split_query(uri)[0].rpartition("/")
     if pattern is not None:

@@ -1,4 +1,4 @@
-"""A Spark session that starts quietly, and work handed out to its workers."""
+"""A Spark session that starts quietly, and tasks for its workers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from kcli.temporary import lasting_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BRIEF_BYTES = 64 << 20  # of input: below that, Spark's start is most of the time
-HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # a disk that is full, or read alone
+BRIEF_BYTES = 64 << 20  # bytes of input; for less, Spark's start takes most of the time
+HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # a full or read-only disk
 LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -39,7 +39,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.python.worker.reuse": "true",
     "spark.task.maxFailures": "4",
-    "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the folder they are started in
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from their working folder
 }
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -58,11 +58,11 @@ def session(
     settings: dict[str, str] | None = None,
     brief: bool = False,
 ) -> SparkSession:
-    """Return the session under way, or a new one. Raises UsageError where Spark or Java are missing.
+    """Return the active session, or a new one. Raises UsageError if Spark or Java is missing.
 
-    master: as `spark-submit --master`; None: what spark-submit or SPARK_MASTER says, else local[*]. log: a file for
-    what Spark and its workers write to standard error; None: it stays where it is. brief: there is little to do, so
-    that the JVM should not spend its time on compiling well.
+    master: as `spark-submit --master`; None: the one of spark-submit or SPARK_MASTER, else local[*]; log: a file for
+    the messages of Spark and its workers on standard error; None: they stay there; brief: there is little to do, so
+    that the JVM should not spend time on optimizing
     """
     require("kcli pipeline", "spark")
     from pyspark.sql import SparkSession
@@ -97,18 +97,20 @@ def session(
 
 
 def check_master(master: str) -> None:
-    """Raise UsageError for what Spark takes for no master: its JVM would end with a trace."""
+    """Raise UsageError for a text that Spark would not accept as a master, because its JVM would end with a stack
+    trace.
+    """
     if not MASTER.fullmatch(master):
         raise UsageError(f"--master {master}: local, local[N], local[*], spark://HOST:PORT, yarn or k8s://URL expected")
 
 
 def log_beside(output: str) -> str | None:
-    """Return the file for Spark's own messages: below the output folder, or nowhere where that is remote."""
+    """Return the file for Spark's own messages, below the output folder; for a remote one /dev/null."""
     return "/dev/null" if "://" in output else str(Path(output) / "_kcli" / "spark.log")
 
 
 def submitted() -> bool:
-    """Return whether spark-submit started this process, and has chosen the master."""
+    """Return whether spark-submit started this process, and chose the master."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -121,7 +123,7 @@ def check_java() -> None:
 
 @contextlib.contextmanager
 def stderr_to(log: str | None) -> Iterator[None]:
-    """Redirect standard error to the log for processes started here: the JVM, and its workers."""
+    """Redirect standard error to the log for processes that are started here: the JVM and its workers."""
     if log is None:
         yield
         return
@@ -140,7 +142,9 @@ def stderr_to(log: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_where_interrupted() -> Iterator[None]:
-    """End a JVM if its start is interrupted: PySpark has then removed the folder for its port, and it would stay."""
+    """End the JVM if its start is interrupted, because PySpark has then removed the folder for its port and the JVM
+    would stay.
+    """
     from pyspark import SparkContext
     from pyspark import java_gateway as found
 
@@ -155,7 +159,7 @@ def ended_where_interrupted() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if SparkContext._gateway is None:  # otherwise it ends with this process
+        if SparkContext._gateway is None:  # otherwise the JVM ends with this process
             for process in started:
                 process.kill()
                 process.wait()
@@ -170,10 +174,10 @@ def hand_out(
     work: Callable[[Any], Any],
     done: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
-    """Run work(task) of each task, each a Spark task of its own; return results in the tasks' order. done: called with
-    how many are ready.
+    """Return work(task) of each task, in order; each is a Spark task of its own. done: called with the number of
+    finished tasks.
 
-    Tasks go to Spark as pickled values of an RDD, so that each task is sent its own and no query is planned for them.
+    Tasks go to Spark as pickled values of an RDD, so that each worker gets only its own task and no query is planned.
     """
     if not tasks:
         return []
@@ -190,7 +194,7 @@ def hand_out(
 
 
 def working(work: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
-    """Return a function that runs a pickled task, and returns its pickled result."""
+    """Return a function that runs a pickled task and returns its pickled result."""
 
     def run(task: bytes) -> bytes:
         return pickle.dumps(tried(work, pickle.loads(task)))
@@ -199,7 +203,7 @@ def working(work: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
 
 
 def tried(work: Callable[[Any], Any], task: Any) -> Any:
-    """Return the result of a task, or the error of its input, or of a disk: trying again would not help."""
+    """Return the result of a task, or an error of its input or of a disk, because a retry would not help."""
     try:
         return work(task)
     except InputError as error:
@@ -211,7 +215,7 @@ def tried(work: Callable[[Any], Any], task: Any) -> Any:
 
 
 def collected(spark: SparkSession, values: Any, done: Callable[[int], None]) -> Any:
-    """Collect an RDD's values, while a thread reports how far it is. Raises UsageError."""
+    """Collect an RDD's values, while a thread reports the progress. Raises UsageError if the workers have no kcli."""
     import threading
 
     context = spark.sparkContext

@@ -1,4 +1,4 @@
-"""The engine for fleets: Spark runs the tasks, and makes the tables that look across connections."""
+"""The engine for fleets: Spark runs the tasks, and makes the tables that need several connections."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from kcli.pipeline.writing import WrittenFile
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FITTING_ROWS = 20_000_000  # of facts: more are better followed in many tasks, and only where a run has changed them
+FITTING_ROWS = 20_000_000  # of facts; more are processed in many tasks, and only those that a run has changed
 
 
 class SparkEngine:
     """See `kcli.pipeline.context.RunEngine`."""
 
     def __init__(self, spark: SparkSession, fitting_rows: int = FITTING_ROWS) -> None:
-        """Take a session. fitting_rows: of facts, that a few tasks may hold."""
+        """Use a session. fitting_rows: the most rows of facts for a few tasks."""
         self.spark, self.fitting_rows = spark, fitting_rows
 
     @property
     def cores(self) -> int:
-        """Return how many tasks Spark runs at a time."""
+        """Return the number of tasks that Spark runs at a time."""
         return int(self.spark.sparkContext.defaultParallelism)
 
     @property
@@ -51,7 +51,9 @@ class SparkEngine:
         return hand_out(self.spark, tasks, work, done)
 
     def derive(self, context: RunContext, names: Mapping[str, str]) -> list[WrittenFile]:
-        """Make the tables: by DuckDB in a few tasks where the facts of all runs fit that, else by Spark's queries."""
+        """Make the tables: by DuckDB in a few tasks if the facts of all runs are few enough, else by Spark's
+        queries.
+        """
         rows = sum(context.rows(table) for table in READ)
         read = AsRead.of(context.options)
         if rows > self.fitting_rows or has_older_runs(context.files):
@@ -60,10 +62,12 @@ class SparkEngine:
         return self.written(facts_tasks(context.files, context.folder, read, count, hours_before(context)))
 
     def derive_changed(self, context: RunContext, names: Mapping[str, str], read: AsRead) -> list[WrittenFile]:
-        """Make the tables by Spark's queries, which copy keys that this run has not changed; one task judges."""
+        """Make the tables by Spark's queries, which copy the rows of keys that this run has not changed. One task makes
+        the findings.
+        """
         journal = context.journal
         gathered = RunFiles(self.spark, context.files, context.folder, dict(names), read=read)
-        if journal.entries and not context.entry.redone:  # else the last run's state is out of date
+        if journal.entries and not context.entry.redone:  # else the tables of the last run are out of date
             before = LearnedNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
             gathered = replace(
                 gathered,

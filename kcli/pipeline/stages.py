@@ -28,15 +28,15 @@ from kcli.pipeline.tables import RECORDS
 if TYPE_CHECKING:
     from kcli.payloads.http_schemas import CapturedSchemas
 
-SHARE_BYTES = 256 << 20  # of packets for one task to decode
-TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not worth a task of its own
-FEW = 16  # windows: so many are placed by the driver itself
-SMALL = 4 << 20  # bytes of captures: for less, one task is enough
-WHOLE = 4 << 30  # bytes of captures: beyond that, more tasks show how far the run is
+SHARE_BYTES = 256 << 20  # bytes of packets for one task to decode
+TASK_BYTES = 16 << 20  # bytes of a file, or of one connection's packets; less is not worth a task
+FEW = 16  # up to so many windows are placed by the driver itself
+SMALL = 4 << 20  # bytes of captures; for less, one task is enough
+WHOLE = 4 << 30  # bytes of captures; for more, several tasks show the progress
 
 
 class Stages:
-    """Both stages over the files of one run. untouched: connections of earlier runs of which it had no packet."""
+    """Both stages over the files of one run. untouched: connections of earlier runs without a packet in this run."""
 
     def __init__(self, context: RunContext, names: LearnedNames) -> None:
         self.untouched: set[str] = set()
@@ -45,7 +45,7 @@ class Stages:
         self.options, self.folder = context.options, context.folder
 
     def read(self, files: Sequence[StoredFile]) -> tuple[list[ShuffledRange], list[Decoded]]:
-        """Read the files: what became of their ranges, and of the connections by share."""
+        """Read the files. Returns (results of their ranges, results of the shares of connections)."""
         self.files = files
         if self.is_one_task(files):
             return self.read_whole(files)
@@ -53,7 +53,7 @@ class Stages:
         return scattered, self.decode(scattered)
 
     def is_one_task(self, files: Sequence[StoredFile]) -> bool:
-        """Return whether one task may as well do both stages at once: there is little to read, or one core for it."""
+        """Return whether one task may run both stages at once, because there is little to read, or only one core."""
         size = sum(file.size for file in files)
         cut = self.options.shares or self.options.range_bytes or self.options.window_bytes
         return not cut and size <= WHOLE and (size < SMALL or self.context.cores == 1)
@@ -71,7 +71,7 @@ class Stages:
         return sorted(read, key=lambda each: each.taken.uri), [decoded]
 
     def scatter(self, files: Sequence[StoredFile]) -> list[ShuffledRange]:
-        """Run the first stage: every file in ranges, their packets by share."""
+        """Run the first stage: read every file in ranges, and sort the packets by share."""
         size = sum(file.size for file in files)
         range_bytes = self.options.range_bytes or self.task_bytes(size, RANGE_BYTES)
         ranges = [part for file in files for part in cut(file, range_bytes)]
@@ -95,11 +95,11 @@ class Stages:
         return list(chain(*self.context.hand_out("sorting packets by connection", groups, work)))
 
     def count_shares(self, size: int) -> int:
-        """Return how many shares the connections of so many bytes are dealt into."""
+        """Return the number of shares for connections of so many bytes."""
         return max(2 * self.context.cores, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[ShuffledRange]) -> list[Decoded]:
-        """Run the second stage: every share, and windows of connections that are too big for one."""
+        """Run the second stage: decode every share, and the windows of connections that are too big for one task."""
         kept, clock = self.kept(self.shares)
         end = max((each.last_ns for each in scattered), default=0)
         options = self.decoding_options(max(end, clock), clock)
@@ -115,7 +115,7 @@ class Stages:
         return decoded
 
     def decoding_options(self, end_ns: int, clock: int) -> DecodingOptions:
-        """Return the options of the tasks. end_ns: of the last packet; clock: of the end of the run before."""
+        """Return the options of the tasks. end_ns: time of the last packet; clock: end of the preceding run (ns)."""
         return DecodingOptions(
             end_ns=end_ns,
             clock=clock,
@@ -128,7 +128,7 @@ class Stages:
         )
 
     def of_records(self) -> dict[str, Any]:
-        """Return the options about records. The driver reads schemas, out of the captures, too."""
+        """Return the options about records. The driver reads the schemas, also those in the captures."""
         if not self.options.records:
             return {}
         wanted, payloads = EVERY_TABLE | {RECORDS.name}, self.options.payloads
@@ -141,7 +141,7 @@ class Stages:
         return {"wanted": wanted, "decoder": PayloadDecoder(payloads, schemas)}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
-        """Enter the files that were written, and the connections that are still open."""
+        """Add the written files, and the connections that are still open, to the entry."""
         for each in decoded:
             self.context.entry.add(each.files)
             self.context.entry.add(each.passing, passing=True)
@@ -150,7 +150,7 @@ class Stages:
         self.context.entry.stats["clock"] = end_ns
 
     def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: DecodingOptions) -> list[Decoded]:
-        """Decode shares and windows in Spark's workers."""
+        """Decode shares and windows in the engine's tasks."""
         folder = self.folder
 
         def work(task: Shard | Window) -> Decoded:
@@ -159,7 +159,7 @@ class Stages:
         return self.context.hand_out(what, tasks, work)
 
     def cut(self, shares: Sequence[Shard], options: DecodingOptions) -> tuple[list[Shard], list[list[Window]]]:
-        """Return the shares as they are decoded, and the windows of each connection that is too big for a task."""
+        """Return (shares to decode, lists of windows of each connection that is too big for a task)."""
         size = self.options.window_bytes or self.task_bytes(sum(share.size for share in shares), SHARE_BYTES)
         kept, windows = [], []
         for share in shares:
@@ -170,21 +170,21 @@ class Stages:
         return kept, windows
 
     def task_bytes(self, size: int, most: int) -> int:
-        """Return how many of `size` bytes are for one task, where tasks can be of any size."""
+        """Return how many of `size` bytes one task should have, if tasks can be of any size."""
         return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, -(-size // (2 * self.context.cores))))
 
     def place(self, heavy: Heavy, aimed: Sequence[Window], options: DecodingOptions) -> list[Window]:
-        """Return the windows of a connection, as they can be decoded; none where it is nowhere in step."""
+        """Return the windows of a connection as they can be decoded; [] if no place for a cut is found."""
         first = find(aimed[0], None, options) if len(aimed) > 1 else None
         if first is None:
             return []
         work = partial(find, first=first, options=options)
-        if len(aimed) <= FEW:  # a few packets of each are enough: that is less than handing them out
+        if len(aimed) <= FEW:  # a few packets of each are enough, which costs less than tasks
             return place(heavy, first, [work(window) for window in aimed[1:]])
         return place(heavy, first, self.context.hand_out("cutting a big connection", aimed[1:], work))
 
     def join(self, windows: Sequence[Window], made: list[Decoded], options: DecodingOptions) -> list[Decoded]:
-        """Decode again what did not begin as the window before it ended."""
+        """Decode windows again that did not begin where the window before ended."""
         for number, window in enumerate(windows[1:], start=1):
             before = made[number - 1]
             if not agrees(before, window):
@@ -195,7 +195,7 @@ class Stages:
         return made
 
     def kept(self, count: int) -> tuple[list[Kept], int]:
-        """Return the connections under way since the last run, by share, and the time of its end (ns)."""
+        """Return the connections that are open since the last run, by share, and the time of its end (ns)."""
         last = self.context.journal.entries[-1] if self.context.journal.entries else None
         before, clock = (None, 0) if last is None else (last.stats.get(SHARES), last.clock)
         self.context.entry.stats[SHARES] = count
@@ -203,7 +203,7 @@ class Stages:
 
 
 def captured_schemas(paths: Sequence[str], options: Options) -> CapturedSchemas:
-    """Return the schemas in captures, which are read for it."""
+    """Return the schemas in captures, after reading these."""
     from kcli.payloads.http_schemas import CapturedSchemas
 
     made = CapturedSchemas(paths, DecodeOptions(memory=options.memory, key_logs=options.key_logs))
@@ -212,7 +212,5 @@ def captured_schemas(paths: Sequence[str], options: Options) -> CapturedSchemas:
 
 
 def memory_bytes() -> int:
-    """Return the memory of this machine, in bytes. A capture that fits into half of it can be read again and again
-    without a disk.
-    """
+    """Return the memory of this machine, in bytes. A capture that fits into half of it stays in the page cache."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

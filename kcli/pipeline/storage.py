@@ -1,7 +1,7 @@
 """Files by path or URI, through pyarrow.fs: lists folders, reads ranges of bytes, writes whole new files.
 
-A URI is one that `pyarrow.fs.FileSystem.from_uri` takes: file:///a, s3://bucket/key?endpoint_override=..., gs://, hdfs://.
-Everything else is a local path.
+A URI is one that `pyarrow.fs.FileSystem.from_uri` accepts: file:///a, s3://bucket/key?endpoint_override=..., gs://,
+hdfs://. Everything else is a local path.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ PATTERN = re.compile(r"[*?[]")
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """size: bytes; changed: seconds since 1970. vouched: whoever named it has said both, and knows it by them."""
+    """A file. size: bytes; changed: seconds since 1970; vouched: the manifest has its size and time, by which it is
+    identified.
+    """
 
     uri: str
     size: int
@@ -35,7 +37,9 @@ class StoredFile:
 
 
 class StoragePath:
-    """The path or URI of a file or folder. `uri` is as it was given; `fs` and `path` are pyarrow's."""
+    """The path or URI of a file or folder. uri: as the user wrote it; fs, path: pyarrow's file system and the path in
+    it.
+    """
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -51,7 +55,7 @@ class StoragePath:
 
     @property
     def absolute(self) -> StoragePath:
-        """Return the same place, by a name that holds in another process's folder, too."""
+        """Return the same place by an absolute name, which holds in other processes, too."""
         return self if "://" in self.uri else StoragePath(self.path)
 
     def beside(self, path: str) -> str:
@@ -77,7 +81,9 @@ class StoragePath:
         return bool(self.info().type != FileType.NotFound)
 
     def listed(self, recursive: bool = True) -> list[StoredFile]:
-        """Return the files in a folder, by name; none where there is no such folder. Raises InputError."""
+        """Return the files in a folder, by name; [] if there is no such folder. Raises InputError for a name that is
+        not UTF-8.
+        """
         from pyarrow.fs import FileSelector
 
         infos = self.fs.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))
@@ -93,11 +99,11 @@ class StoragePath:
         return StoredFile(self.beside(info.path), info.size or 0, changed)
 
     def open(self) -> Any:
-        """Open the file for reading, with seek and readinto. Raises OSError."""
+        """Open the file for reading; it has seek and readinto. Raises OSError."""
         return self.fs.open_input_file(self.path) if self.remote else Path(self.path).open("rb", buffering=0)
 
     def create(self) -> IO[bytes]:
-        """Open the file for writing; its folder is made if it is missing. Raises OSError."""
+        """Open the file for writing. A missing folder is created. Raises OSError."""
         if self.remote:
             return self.fs.open_output_stream(self.path)  # type: ignore[no-any-return]
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +130,7 @@ class StoragePath:
         part.replace(target)
 
     def move(self, target: StoragePath) -> None:
-        """Move the file, over whatever is there. Nothing happens if it is gone: it was moved before."""
+        """Move the file, replacing any at the target. Nothing happens if it is gone, because it was moved before."""
         if self.remote:
             if self.exists():
                 self.fs.move(self.path, target.path)
@@ -134,7 +140,7 @@ class StoragePath:
             shutil.move(self.path, target.path)
 
     def remove(self) -> None:
-        """Remove a file, or a folder with all in it. Nothing happens if there is none."""
+        """Remove a file, or a folder with its contents. Nothing happens if there is none."""
         from pyarrow.fs import FileType
 
         kind = self.info().type
@@ -145,13 +151,13 @@ class StoragePath:
 
 
 def open_filesystem(uri: str) -> tuple[Any, str]:
-    """Return pyarrow's file system, and the path in it. Raises UsageError."""
+    """Return (pyarrow's file system, path in it). Raises UsageError."""
     require("kcli pipeline", "parquet")
     from pyarrow import ArrowException, fs
 
     try:
         uri.encode()
-    except UnicodeEncodeError:  # a name of other bytes, as Python has it
+    except UnicodeEncodeError:  # a name that is not UTF-8
         raise UsageError(f"{uri}: the pipeline takes paths in UTF-8 alone") from None
     if "://" not in uri:
         return fs.LocalFileSystem(), str(Path(uri).absolute())
@@ -162,14 +168,14 @@ def open_filesystem(uri: str) -> tuple[Any, str]:
 
 
 def split_query(uri: str) -> tuple[str, str]:
-    """Return a URI without its query, and that with its "?"; a local path has none, whatever is in its name."""
+    """Return (URI without its query, query with its "?" or ""). A local path has no query."""
     head, mark, query = uri.partition("?") if "://" in uri else (uri, "", "")
     return head, mark + query
 
 
 def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURE_SUFFIXES) -> list[StoredFile]:
-    """Return the files behind paths, URIs and patterns: named files, and those of a folder with a capture's name; and
-    the inputs that are files.
+    """Return the files behind paths, URIs and patterns: named files, and files in a folder with a capture's name.
+    StoredFiles are returned as they are.
     """
     found: dict[str, StoredFile] = {}
     for each in given:
@@ -198,7 +204,7 @@ def files_of(place: StoragePath, suffixes: tuple[str, ...]) -> Iterator[StoredFi
 
 
 def matches(place: StoragePath) -> list[StoragePath]:
-    """Return the files and folders with paths that match a pattern (*, [a-z], and ? in a local one), part by part."""
+    """Return the files and folders whose paths match a pattern (*, [a-z], and ? in a local one), part by part."""
     from pyarrow.fs import FileSelector, FileType
 
     parts = place.path.split("/")
@@ -215,8 +221,8 @@ def matches(place: StoragePath) -> list[StoragePath]:
 
 
 def is_named_so(path: str, suffixes: tuple[str, ...]) -> bool:
-    """Return whether a file is meant, by its suffix; tcpdump numbers rotated files after it (a.pcap0, a.pcap1), and
-    either may be packed.
+    """Return whether a file has one of the suffixes. tcpdump numbers rotated files after it (a.pcap0, a.pcap1), and
+    either may be compressed.
     """
     name = path.rpartition("/")[2].lower()
     if name.startswith((".", "_")):

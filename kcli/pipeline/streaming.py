@@ -1,8 +1,8 @@
-"""`kcli pipeline run --stream`: captures as they come into folders, by Structured Streaming, each exactly once.
+"""`kcli pipeline run --stream`: reads captures as they appear in folders, by Structured Streaming, each exactly once.
 
 The stream's source is the list of complete captures; each of its batches is a run of the pipeline. The journal, not
-Spark, knows which captures a batch still has to read: a batch that Spark repeats after a crash finds its commits there,
-and reads the rest. The checkpoint is in the output folder.
+Spark, determines which captures a batch still has to read. A batch that Spark repeats after a crash finds its commits
+there, and reads the rest. The checkpoint is in the output folder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 
 class CaptureReader(DataSourceStreamReader):
-    """Offsets are a digest over the captures that are whole: it changes when there are more."""
+    """Reads the number of complete captures. An offset is a digest over these captures, so that it changes with their
+    number.
+    """
 
     def __init__(self, inputs: list[str], watch: Watch) -> None:
         self.inputs, self.watch = inputs, watch
@@ -55,7 +57,7 @@ class CaptureReader(DataSourceStreamReader):
 
 
 class CaptureList(DataSource):
-    """A stream with a row for each time that captures were added: how many there are."""
+    """A stream with one row for each batch of new captures: the number of all captures."""
 
     @classmethod
     def name(cls) -> str:
@@ -73,10 +75,10 @@ class CaptureList(DataSource):
 def stream(
     spark: SparkSession, inputs: Sequence[str], options: Options, watch: Watch, *, report: Report = quiet
 ) -> Summary:
-    """Run until interrupted, or until nothing came for a while.
+    """Run until interrupted, or until no capture came for `watch.idle` seconds. Raises the errors of a run.
 
-    report: called with the summary of each run. The one returned is of all of them. The caller holds the output
-    (`kcli.pipeline.holding`). Raises as a run does.
+    report: called with the summary of each run. Returns the summary of all. The caller holds the output
+    (`kcli.pipeline.holding`).
     """
     spark.dataSource.register(CaptureList)
     engine, total = SparkEngine(spark), Summary()
@@ -111,7 +113,7 @@ def stream(
             elif watch.idle is not None and time.monotonic() - last[0] >= watch.idle:
                 break
     except Exception:
-        if failures:  # what Spark makes of it is many lines of Java
+        if failures:  # Spark's own error has many lines of Java
             raise failures[0] from None
         raise
     finally:
@@ -120,5 +122,5 @@ def stream(
 
 
 def is_busy(status: dict[str, Any]) -> bool:
-    """Return whether the query is at work, or has not come to its first look yet."""
+    """Return whether the query is at work, or still initializing."""
     return bool(status["isTriggerActive"]) or "nitializing" in status["message"]

@@ -1,8 +1,8 @@
 """The pipeline's tables: every column, its type and meaning (docs/reference/tables.md shows them).
 
 A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds),
-"strings" a list of strings. Bytes are as on the wire unless a column says otherwise; -1 and null are Kafka's own
-where it has them.
+"strings" a list of strings. Bytes are as on the wire unless a column says otherwise. Where Kafka uses -1 or null, the
+columns do, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TABLES: dict[str, Table] = {}
 
 
 def without_file(table: Table) -> Table:
-    """Return a table without the column `file`: the facts of a connection come from many files."""
+    """Return a table without the column `file`, because the facts of a connection come from many files."""
     return replace(table, columns=tuple(each for each in table.columns if each.name != "file"))
 
 
@@ -229,7 +229,7 @@ state          string   JSON: the state from which the next run continues
 """),
     dated=False,
 )
-# Of dated tables, where a row comes from; None before kcli wrote these columns.
+# Columns of dated tables with the origin of a row; null in rows of a kcli that did not write them.
 ORIGIN = columns("""
 cluster        string?  the cluster, from the capture's path by `--origin`
 host           string?  the host of the capture, from its path by `--origin`
@@ -239,13 +239,13 @@ run            int64?   number of the run that read it
 
 
 def with_origin(table: Table) -> Table:
-    """Return a table as its files have it: with ORIGIN, if it is dated."""
+    """Return a table with the columns of its files: ORIGIN is added, if it is dated."""
     added = (each for each in ORIGIN if each.name not in table.names)
     return replace(table, columns=(*table.columns, *added)) if table.dated else table
 
 
-# Made where a run is asked for it (`--records`), of the same columns as `kcli sql` has. It is partitioned by the day of
-# its exchanges: a record may say any time.
+# Made with `--records`, with the same columns as in `kcli sql`. It is partitioned by the day of its exchanges, because
+# a record may have any time.
 RECORDS = CAPTURED["records"]
 FILED: dict[str, Table] = {name: with_origin(table) for name, table in (TABLES | {RECORDS.name: RECORDS}).items()}
-SHOWN = FILED | {RUNS.name: RUNS}  # to readers of an output folder
+SHOWN = FILED | {RUNS.name: RUNS}  # tables for readers of an output folder

@@ -1,4 +1,4 @@
-"""Upkeep of an output folder: captures are forgotten, small files made one, and what nothing refers to is removed."""
+"""Upkeep of an output folder: forgets captures, merges small files, and removes files that nothing refers to."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from kcli.pipeline.writing import WrittenFile, stored_columns, written_schema
 from kcli.tables.parquet import parquet_writer
 
 FACTS = f"{RUNS_FOLDER}/facts"
-RETAINED = 168  # hours: a week, as Delta has it
+RETAINED = 168  # hours: a week, Delta's default
 
 
 def forget(
     engine: RunEngine, output: str, runs: Sequence[int], files: Sequence[str], progress: Progress = quiet
 ) -> tuple[int, Summary]:
-    """Take captures out of the tables, by their runs and their paths: these runs are done again without them.
+    """Remove captures from the tables, by their runs and their paths; these runs are done again without them.
 
-    Return how many, and the summary of the run that stands in their place. The caller holds the output. Raises
-    UsageError if there is no such run or capture. Raises InputError if another capture, which has to be read again, is
-    gone.
+    Returns (number of captures, summary of the run that replaces them). The caller holds the output. Raises UsageError
+    if there is no such run or capture; raises InputError if another capture, which has to be read again, is gone.
     """
     journal = Journal(output)
     journal.recover()
@@ -61,9 +60,8 @@ class Compacted:
 
 
 def compact(output: str) -> Compacted:
-    """Make one file of all that a table has of a day; the run that does so stands in place of all before it.
-
-    The caller holds the output.
+    """Merge all files of a table and day into one; the run that does so replaces all before it. The caller holds the
+    output.
     """
     journal = Journal(output)
     journal.recover()
@@ -94,7 +92,7 @@ def compact(output: str) -> Compacted:
 
 
 def grouped(journal: Journal) -> dict[tuple[str, str | None, bool], list[str]]:
-    """Return the files of the tables and facts by table, day, and whether the next run replaces them."""
+    """Return {(table, day, whether the next run replaces them): URIs} of the files of tables and facts."""
     found: dict[tuple[str, str | None, bool], list[str]] = {}
     for entry, where in journal.live():
         if where["table"]:
@@ -104,7 +102,7 @@ def grouped(journal: Journal) -> dict[tuple[str, str | None, bool], list[str]]:
 
 
 def merge(uris: Sequence[str], target: StoragePath, table: str) -> int:
-    """Write the rows of files of a table into one, a group of rows at a time; return how many they are."""
+    """Write the rows of a table's files into one, a row group at a time. Returns the number of rows."""
     import pyarrow.parquet
 
     schema = written_schema(table)
@@ -121,7 +119,7 @@ def merge(uris: Sequence[str], target: StoragePath, table: str) -> int:
 
 
 def with_columns(rows: Any, schema: Any) -> Any:
-    """Return rows as a table has them today: what an older release has not written is null."""
+    """Return rows with the table's present columns; those that an older release has not written are null."""
     import pyarrow
 
     columns = [
@@ -132,7 +130,7 @@ def with_columns(rows: Any, schema: Any) -> Any:
 
 
 def vacuum(output: str, hours: int = RETAINED) -> list[str]:
-    """Remove the files that no run refers to, and those of runs that died; return the files.
+    """Remove the files that no run refers to, and those of runs that died. Returns their URIs.
 
     hours: for how long readers can hold an older version of a Delta table. The caller holds the output.
     """

@@ -1,4 +1,4 @@
-"""`kcli pipeline run --stream`: poll for complete captures, and read them."""
+"""`kcli pipeline run --stream` without Spark: polls for complete captures, and reads them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ Report = Callable[[Summary], None]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The options of looking for captures.
+    """The options of polling for captures.
 
-    every: seconds between looks. settle: seconds after which a capture without a newer one is complete. idle: end
-    when none came for so many seconds. series: a regular expression for the common part of the names of one rotation.
-    manifest: a file that names captures, too.
+    every: seconds between polls
+    settle: seconds after which a capture without a newer one is complete
+    idle: end when no new capture came for so many seconds
+    series: a regular expression for the common part of the names of one rotation
+    manifest: a file that names captures, too
     """
 
     every: float = 10
@@ -31,7 +33,7 @@ class Watch:
     manifest: str | None = None
 
     def settled(self, inputs: Sequence[str]) -> list[StoredFile]:
-        """Return the captures below the inputs that are whole."""
+        """Return the complete captures below the inputs and of the manifest."""
         named = listed_in(self.manifest) if self.manifest is not None else []
         return settled(gather([*inputs, *named]), time.time(), self.settle, series_pattern(self.series))
 
@@ -43,7 +45,9 @@ def quiet(_summary: Summary) -> None:
 def watch_here(
     engine: RunEngine, inputs: Sequence[str], options: Options, watch: Watch, *, report: Report = quiet
 ) -> Summary:
-    """Run until interrupted, or until nothing came for a while, without Spark; see `kcli.pipeline.streaming.stream`."""
+    """Run until interrupted, or until no capture came for `watch.idle` seconds, without Spark; see
+    `kcli.pipeline.streaming.stream`.
+    """
     total = Summary()
     last = time.monotonic()
     while True:
@@ -57,7 +61,9 @@ def watch_here(
 def run_settled(
     engine: RunEngine, inputs: Sequence[str], options: Options, watch: Watch, total: Summary, report: Report
 ) -> bool:
-    """Read the captures that are whole now, if any is new; return whether one was. total: the run is added to it."""
+    """Read the captures that are complete now, if any is new. Returns whether one was. total: the run's summary is
+    added to it.
+    """
     whole = watch.settled(inputs)
     made = run_held(engine, whole, options) if whole else Summary()
     if made.files:

@@ -1,4 +1,4 @@
-"""Rows into Parquet files, a few at a time: one file for each table, day and task."""
+"""Writes rows into Parquet files: one file for each table, day and task."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.parquet import LONG, FileForm, parquet_writer, stored
 
-ROWS = 20_000  # rows in a row group, at most
-SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
-TEXT_BYTES = 16 << 20  # of values in a row group, at most
-# Tables with long texts in memory that the core reuses.
+ROWS = 20_000  # the most rows of a row group
+SHORT_ROWS = 100_000  # the most rows of record batches that wait, in which texts repeat
+TEXT_BYTES = 16 << 20  # the most bytes of values in a row group
+# Tables whose batches have long texts in memory that the core reuses, so that they are written at once.
 AT_ONCE = frozenset({"exchanges", "exchange_facts", "fetch_frames", "records"})
-SAMPLE = 64  # every how many rows their bytes are counted
+SAMPLE = 64  # the bytes of every so many rows are counted
 DAY_US = 86_400_000_000
-NO_DAY = "1970-01-01"  # of a file without rows: a date, since readers look at folders' names for its type
-# With topic ids.
+NO_DAY = "1970-01-01"  # for a file without rows; it is a date, because readers derive the type from folders' names
+# Tables with topic ids.
 NAMED = (
     "exchanges", "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches",
     "records",
@@ -33,7 +33,7 @@ NAMED = (
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A new file, below the folder of the run. day: of a dated table. nameless: all its rows may lack topic names."""
+    """A new file. path: below the folder of the run; day: of a dated table; nameless: its rows may lack topic names."""
 
     table: str
     day: str | None
@@ -48,7 +48,7 @@ def day_of(us: int) -> str:
 
 
 class OpenTableFile:
-    """One file of one table and day. background: where it is written."""
+    """One open file of one table and day. background: the thread that writes it."""
 
     def __init__(
         self, background: Background, place: StoragePath, path: str, table: str, day: str | None, nameless: bool = False
@@ -76,11 +76,11 @@ class OpenTableFile:
             self.rows, self.weight = [], 0
 
     def whole(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return a row with all columns: it may come without its origin."""
+        """Return a row with all columns; those of its origin may be missing."""
         return row + (None,) * (len(self.schema) - len(row))
 
     def add_batch(self, batch: Any) -> None:
-        """Add rows that are columns already. Short ones wait for more."""
+        """Add rows as a record batch. Small ones wait for more."""
         batch = whole_batch(batch, self.schema)
         if self.table in AT_ONCE:
             self.write(batch)
@@ -97,7 +97,7 @@ class OpenTableFile:
         self.batches, self.waiting, self.waiting_bytes = [], 0, 0
 
     def write(self, *batches: Any) -> None:
-        """Write one group of rows, in the background."""
+        """Write one row group, in the background."""
         self.count += sum(each.num_rows for each in batches)
         self.background.do(self.write_now, batches)
 
@@ -108,7 +108,7 @@ class OpenTableFile:
         self.writer.write_table(rows.unify_dictionaries() if len(batches) > 1 else rows)
 
     def close(self) -> WrittenFile:
-        """Write the remaining rows, and return the files."""
+        """Write the remaining rows, close the file, and describe it."""
         self.flush()
         self.flush_batches()
         self.background.do(self.close_now)
@@ -121,24 +121,24 @@ class OpenTableFile:
 
 @cache
 def stored_schema(table: str) -> Any:
-    """Return the table's columns as record batches have them."""
+    """Return the Arrow schema of a table's record batches."""
     return stored(arrow_schema(table))
 
 
 @cache
 def written_schema(table: str) -> Any:
-    """Return the same with the columns that only files have."""
+    """Return the Arrow schema of a table's files, which have more columns than its record batches."""
     return stored(filed_schema(table))
 
 
 @cache
 def file_form(table: str) -> FileForm:
-    """Return how the table's files are written. Facts are read whole."""
+    """Return the form of a table's files. Files of facts are always read as a whole."""
     return FileForm(written_schema(table), bounded=table in TABLES)
 
 
 def whole_batch(batch: Any, schema: Any) -> Any:
-    """Return a batch with all columns of a file's: it may come without its origin."""
+    """Return a batch with all columns of a file; those of the origin may be missing."""
     import pyarrow
 
     missing = [pyarrow.nulls(batch.num_rows, field.type) for field in [*schema][batch.num_columns :]]
@@ -147,21 +147,21 @@ def whole_batch(batch: Any, schema: Any) -> Any:
 
 @cache
 def empty_file(table: str) -> bytes:
-    """Return a file of the table without rows."""
+    """Return the bytes of a file of the table without rows."""
     file = io.BytesIO()
     file_form(table).writer(file).close()
     return file.getvalue()
 
 
 def as_stored(batch: Any, schema: Any) -> Any:
-    """Return a batch of an engine's as a table's files have it: the same columns, some as dictionaries."""
+    """Return an engine's batch in the form of a table's files: the same columns, some dictionary-encoded."""
     import pyarrow
 
     return pyarrow.record_batch(stored_columns(batch.columns, schema), schema=schema)
 
 
 def stored_columns(columns: Iterable[Any], schema: Any) -> list[Any]:
-    """Return columns as a table's files have them: some as dictionaries."""
+    """Return columns in the form of a table's files, some dictionary-encoded."""
     import pyarrow
 
     return [
@@ -171,7 +171,7 @@ def stored_columns(columns: Iterable[Any], schema: Any) -> list[Any]:
 
 
 def rewrite(uri: str, change: Callable[[Any], Any]) -> None:
-    """Write a file of a table anew, each of its groups of rows changed."""
+    """Rewrite a table's file. change: returns each row group's new rows."""
     import pyarrow.parquet
 
     place = StoragePath(uri)
@@ -186,13 +186,16 @@ def rewrite(uri: str, change: Callable[[Any], Any]) -> None:
 
 
 def with_column(rows: Any, name: str, values: Any) -> Any:
-    """Return rows with other values in a column."""
+    """Return rows with a column replaced."""
     return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), values)
 
 
 class TableWriter:
-    """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first
-    column. Rows with unnamed topics have files of their own, so that naming them need not read all."""
+    """The files of one task, below `folder` as table/date=day/name.
+
+    The first column of a dated table is its time. Rows with unnamed topics have files of their own, so that only these
+    are read to name them.
+    """
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = StoragePath(folder), name
@@ -200,13 +203,13 @@ class TableWriter:
         self.sinks: dict[tuple[str, int, bool], OpenTableFile] = {}
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
-        """Write a row, in the order of the table's columns."""
+        """Write a row, with values in the order of the table's columns."""
         known = TABLES.get(table)
         number = row[0] // DAY_US if known is not None and known.dated else -1
         self.sink(table, number, False).add(row)
 
     def put_batch(self, table: str, number: int, batch: Any, nameless: bool = False) -> None:
-        """Put rows that are columns. number: of the day since 1970."""
+        """Write rows of a record batch. number: the day since 1970."""
         self.sink(table, number, nameless).add_batch(batch)
 
     def sink(self, table: str, number: int, nameless: bool) -> OpenTableFile:
@@ -214,7 +217,7 @@ class TableWriter:
         return self.sinks.get((table, number, nameless)) or self.open(table, number, nameless)
 
     def open(self, table: str, number: int, nameless: bool) -> OpenTableFile:
-        """Begin the file of that number."""
+        """Open the file of a table and day."""
         day = None if number < 0 else day_of(number * DAY_US)
         folder = table if day is None else f"{table}/date={day}"
         name = f"{self.name}-nameless" if nameless else self.name
@@ -225,7 +228,7 @@ class TableWriter:
         return made
 
     def close(self) -> list[WrittenFile]:
-        """Finish all files, and list them."""
+        """Close all files, and list them."""
         made = [sink.close() for sink in self.sinks.values()]
         self.background.finish()
         return made

@@ -21,7 +21,7 @@ except ModuleNotFoundError:
     require("a data source of kcli", "spark")
     raise
 
-ROWS = 5_000  # in an Arrow batch
+ROWS = 5_000  # of an Arrow batch
 
 
 ARROW = {"timestamp": ("us", "UTC")}
@@ -38,7 +38,7 @@ class Input(InputPartition):
 
 
 def shows_secrets(options: Mapping[str, str]) -> bool:
-    """Return the option `secrets` = "true": else passwords, keys and tokens are left out."""
+    """Return whether the option `secrets` is "true"; else passwords, keys and tokens are left out."""
     return is_on(options, "secrets")
 
 
@@ -48,7 +48,9 @@ def is_on(options: Mapping[str, str], name: str) -> bool:
 
 
 class KcliSource(DataSource):
-    """The common part of the sources: paths, options, columns. Subclasses say `columns`, `suffixes` and `reading`."""
+    """The common part of the sources: paths, options, columns. Subclasses define `columns` and `suffixes`, and `rows`
+    or `batches`.
+    """
 
     columns: Sequence[Column] = ()
     suffixes: tuple[str, ...] = CAPTURE_SUFFIXES
@@ -57,7 +59,7 @@ class KcliSource(DataSource):
         return ", ".join(f"`{name}` {kind}" for name, kind in self.chosen())
 
     def chosen(self) -> list[Column]:
-        """Return the columns that are asked for, all without the option. Raises UsageError."""
+        """Return the columns of the option `columns`, or all without it. Raises UsageError."""
         names = self.options.get("columns")
         if not names:
             return list(self.columns)
@@ -76,9 +78,8 @@ class KcliSource(DataSource):
         return [each for text in (path, paths) if text for each in listed(text)]
 
     def files(self) -> list[StoredFile]:
-        """Return the files behind the paths. Raises UsageError if there is no path.
-
-        Raises InputError if there is no such file.
+        """Return the files behind the paths. Raises UsageError if there is no path; raises InputError if there is no
+        such file.
         """
         return gather(self.paths(), self.suffixes)
 
@@ -96,23 +97,24 @@ class KcliSource(DataSource):
         return list(self.files())
 
     def rows(self, task: Any, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a task, all columns; a column that is not wanted may be None."""
+        """Yield the rows of a task with all columns; an unwanted column may be None."""
         raise NotImplementedError
 
     def batches(self, task: Any, wanted: Sequence[str], condition: Any) -> Iterator[Any] | None:
-        """Return the rows of a task as record batches, with the wanted columns and others; None: `rows` has them.
+        """Return the rows of a task as record batches, with at least the wanted columns; None if the source has `rows`
+        instead.
 
-        condition: a pyarrow.dataset.Expression that rows may be left out by; None: there is none.
+        condition: a pyarrow.dataset.Expression; rows for which it is false may be left out; None without one
         """
         return None
 
     def position(self) -> dict[str, Any]:
-        """Return how far a stream can read now: the complete files."""
+        """Return the present end of a stream: the complete files."""
         settle = float(self.options.get("settle", SETTLE))
         return {"files": sorted(file.uri for file in settled(self.files(), time.time(), settle))}
 
     def inputs_between(self, start: dict[str, Any], end: dict[str, Any]) -> list[Any]:
-        """Return the input of each task for what came between two positions."""
+        """Return the input of each task for the files between two positions."""
         before = set(start.get("files", ()))
         return self.tasks_of_new([uri for uri in end["files"] if uri not in before])
 
@@ -122,7 +124,7 @@ class KcliSource(DataSource):
 
 
 def listed(text: str) -> list[str]:
-    """Return the paths of an option: a JSON array, as Spark writes several, or with commas."""
+    """Return the paths in an option's text: a JSON array, which Spark writes for several, or separated by commas."""
     if text.startswith("["):
         with contextlib.suppress(InputError):
             made = loads(text)
@@ -132,7 +134,7 @@ def listed(text: str) -> list[str]:
 
 
 class FileReader(DataSourceReader):
-    """Rows of a source as Arrow batches of the columns that are wanted."""
+    """Reads a source's rows as Arrow batches of the wanted columns."""
 
     def __init__(self, source: KcliSource, wanted: Sequence[str]) -> None:
         self.source, self.wanted = source, list(wanted)
@@ -157,7 +159,7 @@ class FileReader(DataSourceReader):
                 yield record_batch(arrays, self.wanted, each.num_rows)
 
     def read_rows(self, partition: InputPartition) -> Iterator[Any]:
-        """Read a task of a source of rows."""
+        """Read a task of a source that has `rows`."""
         rows: list[tuple[Any, ...]] = []
         tests = self.tests
         for row in self.source.rows(partition.value, frozenset(self.wanted) | self.filtered):
@@ -181,7 +183,7 @@ class FileReader(DataSourceReader):
 
 
 class FilteringReader(FileReader):
-    """One that takes filters. Spark refuses a reader with this method where its own setting is off."""
+    """A reader that takes filters. Spark refuses a reader with this method if its own setting is off."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the API's name
         names = [name for name, _ in self.source.columns]
@@ -191,7 +193,7 @@ class FilteringReader(FileReader):
 
 
 class StreamReader(DataSourceStreamReader):
-    """Reads the files new since the batch before. Positions are the source's own."""
+    """Reads the files that are new since the last batch. Positions are those of the source."""
 
     def __init__(self, source: KcliSource, wanted: Sequence[str]) -> None:
         self.source, self.inner = source, FileReader(source, wanted)
@@ -210,7 +212,7 @@ class StreamReader(DataSourceStreamReader):
 
 
 def record_batch(arrays: list[Any], names: Sequence[str], count: int) -> Any:
-    """Return a record batch of columns, of which there may be none."""
+    """Return a record batch of columns; there may be none, but `count` rows."""
     import pyarrow
 
     if arrays:
@@ -219,7 +221,7 @@ def record_batch(arrays: list[Any], names: Sequence[str], count: int) -> Any:
 
 
 def passing(batch: Any, condition: Any) -> list[Any]:
-    """Return the rows of a batch for which a condition holds."""
+    """Return the rows of a batch for which a condition is true, as record batches."""
     import pyarrow
 
     if condition is None:
@@ -228,7 +230,7 @@ def passing(batch: Any, condition: Any) -> list[Any]:
 
 
 def plain_arrays(batch: Any) -> Any:
-    """Return a copy of a batch without dictionaries: its texts can lie in memory that is reused."""
+    """Return a copy of a batch without dictionaries, because its texts may be in memory that is reused."""
     import numpy
     import pyarrow
 
@@ -242,7 +244,7 @@ def plain_arrays(batch: Any) -> Any:
 
 
 def condition_of(tests: Sequence[ColumnComparison], columns: Sequence[Column]) -> Any:
-    """Return tests of rows as one condition of columns; None: there is none."""
+    """Return tests of rows as one expression over columns; None without tests."""
     import pyarrow.compute
 
     made = None
@@ -254,7 +256,7 @@ def condition_of(tests: Sequence[ColumnComparison], columns: Sequence[Column]) -
 
 
 def arrow_type(kind: str) -> Any:
-    """Return Arrow's type of one of Spark's."""
+    """Return the Arrow type of a Spark type."""
     import pyarrow
 
     if kind == "timestamp":

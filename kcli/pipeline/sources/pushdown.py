@@ -1,4 +1,4 @@
-"""Filters that Spark hands to a data source, judged on a row before it becomes Arrow."""
+"""Filters that Spark pushes to a data source, evaluated on a row before it becomes Arrow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class ColumnComparison:
-    """One column against a value; null is never true, as in SQL."""
+    """A comparison of one column with a value. It is never true for null, as in SQL."""
 
     def __init__(self, index: int, compare: Callable[[Any, Any], bool], value: Any) -> None:
         self.index, self.compare, self.value = index, compare, value
@@ -28,7 +28,7 @@ class ColumnComparison:
         return found is not None and self.compare(found, self.value)
 
     def of_column(self, column: Any, kind: Any) -> Any:
-        """Return the same as a condition of a column (pyarrow.compute.Expression) of that type."""
+        """Return the comparison as a condition (pyarrow.compute.Expression) of a column of this Arrow type."""
         import pyarrow
 
         if self.compare is is_there:
@@ -47,7 +47,7 @@ def is_there(found: Any, _nothing: Any) -> bool:
 
 
 def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[ColumnComparison], list[Any]]:
-    """Split filters into (those evaluated here, those left to Spark)."""
+    """Return (filters to evaluate here, filters for Spark)."""
     tests: list[ColumnComparison] = []
     rest: list[Any] = []
     for each in filters:
@@ -73,7 +73,7 @@ def test_of(each: Any, columns: Sequence[str]) -> ColumnComparison | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a time as the rows have it: microseconds since 1970."""
+    """Return a time as in the rows, in microseconds since 1970; other values unchanged."""
     if isinstance(value, datetime):
         return round(value.timestamp() * 1_000_000)
     return value

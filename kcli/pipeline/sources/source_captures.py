@@ -1,4 +1,4 @@
-"""Captures as a data source: packets as they are."""
+"""Captures as a data source of undecoded packets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kcli.pipeline.sources.file_source import KcliSource
 from kcli.pipeline.storage import StoredFile
 
 LARGEST = 1 << 62
-LARGEST_INT = (1 << 31) - 1  # of Spark: a damaged header may say more
+LARGEST_INT = (1 << 31) - 1  # Spark's; a damaged header may have a larger length
 
 
 class PacketSource(KcliSource):
-    """A row for each packet, of any kind. `connection` has the lower end first, and is null where there is no TCP."""
+    """A row for each packet, of any kind. `connection` has the lower end first; it is null without TCP."""
 
     columns = (
         ("timestamp", "timestamp"), ("ns", "bigint"), ("file", "string"), ("link", "int"), ("length", "int"),
@@ -35,7 +35,7 @@ class PacketSource(KcliSource):
         return self.ranges(super().tasks_of_new(uris))
 
     def ranges(self, files: Sequence[StoredFile]) -> list[Any]:
-        """Return the ranges of files, a task each."""
+        """Return the ranges of files, one for each task."""
         size = int(self.options.get("rangeBytes", 128 << 20))
         return [part for file in files for part in cut(file, size)]
 
@@ -46,7 +46,7 @@ class PacketSource(KcliSource):
             yield from self.packets(source, task, wanted)
 
     def packets(self, source: RangeSource, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield rows of a range's packets."""
+        """Yield a row for each packet of a range."""
         file, reader = source.file, source.reader
         shown = "data" in wanted
         named = "connection" in wanted
@@ -67,14 +67,14 @@ class PacketSource(KcliSource):
                 return
 
     def damaged(self, uri: str, why: str) -> None:
-        """Raise InputError, where the option `damage` = "fail" asks for one."""
+        """Raise InputError if the option `damage` is "fail"."""
         if self.options.get("damage") == "fail":
             raise InputError(why, file=uri)
 
 
 def connection_text(key: bytes) -> str:
-    """Return "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two
-    ports, 4 or 6.
+    """Return "address:port-address:port" for the core's key: two addresses of 16 bytes in native words, two ports, and
+    4 or 6.
     """
     import struct
 

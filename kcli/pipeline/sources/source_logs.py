@@ -20,9 +20,10 @@ PIECE = 16 << 20  # bytes of a segment that are read at a time
 
 
 class SegmentSource(KcliSource):
-    """A row for each record of .log files. `record`: JSON, of internal topics; `timestamp` null without one in a
-    calendar's range. topic and partition come from the folder's name. Markers and other control records have
-    is_control.
+    """A row for each record of .log files.
+
+    `record`: JSON, for internal topics; `timestamp`: null outside of the calendar; topic and partition: from the
+    folder's name; is_control: transaction markers and other control records
     """
 
     columns = (
@@ -66,7 +67,7 @@ class SegmentSource(KcliSource):
                 yield (task.uri, topic, partition, record.offset, when, record.key, value, names, decoded, *head)
 
     def decoder(self, topic: str | None) -> Any:
-        """Return the decoder of a topic's keys and values into JSON; None for ordinary topics."""
+        """Return a function that decodes a key and value of an internal topic into JSON text; None for other topics."""
         from kcli.records.internal import TOPICS, record_members
 
         named = self.options.get("topic", topic)
@@ -82,7 +83,7 @@ class SegmentSource(KcliSource):
 
 
 def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
-    """Return a record's value; for a secret its JSON form."""
+    """Return a record's value; for a secret its redacted JSON form."""
     from kcli.records.secrets import is_secret_value
 
     if value is None or secrets or not is_secret_value(value):
@@ -91,7 +92,7 @@ def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
 
 
 def hidden_record(record: Record) -> Record:
-    """Return a record with the sizes of its key, value and headers in their place."""
+    """Return a record in which key, value and headers are replaced by their sizes."""
     headers = ((hidden(name.encode("utf-8", "surrogateescape")).decode(), value) for name, value in record.headers)
     return record._replace(
         key=None if record.key is None else hidden(record.key),
@@ -105,12 +106,12 @@ def hidden(data: bytes) -> bytes:
 
 
 def folder_of(uri: str) -> str:
-    """Return the name of the folder that a file lies in."""
+    """Return the name of a file's folder."""
     return split_query(uri)[0].rpartition("/")[0].rpartition("/")[2]
 
 
 def batches_of(uri: str, failing: bool) -> Iterator[Any]:
-    """Yield the batches of a segment, read in pieces. Zeroes at its end are room not used yet."""
+    """Yield the batches of a segment, read in pieces. Zeroes at its end are unused room."""
     from kcli.records.batches import scan
 
     with StoragePath(uri).open() as file:
@@ -140,7 +141,7 @@ def records_of(batch: Any, uri: str, failing: bool) -> Iterator[Any]:
 
 
 class SnapshotSource(KcliSource):
-    """A row for each record of .checkpoint files (and metadata logs that are named), in Kafka's form."""
+    """A row for each record of .checkpoint files (and of metadata logs that are named), in Kafka's form."""
 
     columns = (
         ("file", "string"), ("offset", "bigint"), ("type", "string"), ("version", "int"), ("api_key", "int"),

@@ -1,8 +1,8 @@
-"""Each table of the pipeline as a data source: out of captures, or of a folder that `kcli pipeline run` has written.
+"""Each table of the pipeline as a data source: from captures, or from a folder that `kcli pipeline run` has written.
 
-Exchanges, and tables made of single ones, come from captures in any number of tasks, which share the connections;
-tables across connections are made in one task, as `kcli pipeline run --engine local` makes them. Of an output folder
-each file is a task, at the versions that its last run says.
+Exchanges, and tables that need only single ones, are made from captures in any number of tasks, which share the
+connections. Tables that need several connections are made in one task, as by `kcli pipeline run --engine local`. In an
+output folder each file is a task, in the version of the last run.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kcli.pipeline.tables import RUNS, SHOWN
 from kcli.tables.definition import Table, schema_of
 from kcli.temporary import TemporaryFolder
 
-BYTES = 1 << 25  # of captures, for a task
-MOST = 16  # tasks of captures, without the option `shares`
-ROWS = 20_000  # of a written file at a time
+BYTES = 1 << 25  # of captures, for one task
+MOST = 16  # the most tasks of captures, without the option `shares`
+ROWS = 20_000  # of a written file, read at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The connections of one share, of captures."""
+    """The connections of one share of captures."""
 
     uris: tuple[str, ...]
     number: int
@@ -39,7 +39,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All of some captures."""
+    """All connections of captures."""
 
     uris: tuple[str, ...]
 
@@ -52,7 +52,7 @@ class TableFile:
 
 
 class TableSource(KcliSource):
-    """A row of the table. Subclasses say which (`sources_of_tables`)."""
+    """A row of the table, which subclasses name (`sources_of_tables`)."""
 
     table: Table
 
@@ -62,7 +62,7 @@ class TableSource(KcliSource):
 
     @property
     def folders(self) -> list[str]:
-        """The output folders among the paths. Raises UsageError if it stands beside other paths."""
+        """The output folders among the paths. Raises UsageError if there are other paths, too."""
         paths = self.paths()
         found = [path for path in paths if format_of(StoragePath(path).absolute) is not None]
         if found and len(found) < len(paths):
@@ -77,7 +77,7 @@ class TableSource(KcliSource):
         return self.tasks_of([file.uri for file in files], sum(file.size for file in files))
 
     def tasks_of(self, uris: Sequence[str], size: int) -> list[Any]:
-        """Return the tasks of some captures, of so many bytes. Raises UsageError."""
+        """Return the tasks of captures. size: of all, in bytes. Raises UsageError."""
         if self.table.name == RUNS.name:
             raise UsageError("kcli.runs is of a folder that `kcli pipeline run` has written")
         if not uris:
@@ -132,7 +132,7 @@ class TableSource(KcliSource):
             raise InputError(problems[0])
 
     def derived(self, task: Whole, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
-        """Yield the rows of a table that looks across connections. Raises InputError."""
+        """Yield the rows of a table that needs several connections. Raises InputError."""
         from kcli.pipeline.context import Options
         from kcli.pipeline.local_engine import LocalEngine
         from kcli.pipeline.run import run_pipeline
@@ -150,7 +150,7 @@ class TableSource(KcliSource):
         ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
         return {"ports": ports, "dialect": self.options.get("schema"), "secrets": shows_secrets(self.options)}
 
-    # As a stream: the new captures, or the rows of a folder's new runs
+    # A stream reads new captures, or the rows of a folder's new runs.
 
     def position(self) -> dict[str, Any]:
         folders = self.folders
@@ -174,9 +174,8 @@ class TableSource(KcliSource):
 
 
 def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterator[str]:
-    """Yield the files of a table from the runs after one and up to another.
-
-    Raises InputError if one of them replaces a run that was read before.
+    """Yield the files of a table from the runs after `first` up to `last`. Raises InputError if one of these replaces a
+    run that was read before.
     """
     for entry in journal.entries:
         if not first < entry.run <= last:
@@ -191,7 +190,7 @@ def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterat
 
 
 def written_batches(place: StoragePath, table: Table, wanted: Sequence[str], condition: Any) -> Iterator[Any]:
-    """Yield the rows of a file for which a condition holds; groups of rows without one are passed over."""
+    """Yield the rows of a file for which a condition is true. Row groups without any are skipped."""
     import pyarrow.dataset
 
     schema = schema_of(table.columns)
@@ -201,13 +200,13 @@ def written_batches(place: StoragePath, table: Table, wanted: Sequence[str], con
 
 
 def taken(batches: list[Any]) -> Iterator[Any]:
-    """Yield the batches that are ready, and forget them."""
+    """Yield the batches that are ready, and clear the list."""
     yield from batches
     batches.clear()
 
 
 def sources_of_tables() -> list[type[TableSource]]:
-    """Return the source of each table."""
+    """Return a source class for each table."""
     made = []
     for table in SHOWN.values():
         members = {"table": table, "columns": spark_columns(table), "__doc__": table.text, "__module__": __name__}
