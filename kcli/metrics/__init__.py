@@ -1,1 +1,1 @@
-"""Figures of traffic that goes on: what `--metrics` exports, and what `kcli top` shows."""
+"""Figures of live traffic, for the export with `--metrics` and for `kcli top`."""

@@ -1,4 +1,4 @@
-"""Names and series in bounded numbers, however many a client invents."""
+"""Limit the number of names and series, however many a client invents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Names:
-    """Names of one kind: the first `most` stay, further ones count as "other"."""
+    """Names of one kind: the first `most` names are kept, all others count as "other"."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -20,7 +20,7 @@ class Names:
         self.refused = 0  # how often a name counted as "other"
 
     def of(self, name: str | None) -> str:
-        """Return the name under which this one counts."""
+        """Return the name under which a name is counted."""
         given = name or ""
         if len(given) > LONGEST:
             given = f"{given[:LONGEST]}…"
@@ -34,14 +34,14 @@ class Names:
 
 
 class Series(dict[tuple[str, ...], T], Generic[T]):
-    """Values by names; where there are `most`, what is new counts in one whose names are all "other"."""
+    """Values by names. When there are `most` values, new names are counted in one whose names are all "other"."""
 
     def __init__(self, make: Callable[[], T], most: int) -> None:
         super().__init__()
         self.make, self.most = make, most
 
     def at(self, *key: str) -> T:
-        """Return the value of these names, a new one if need be."""
+        """Return the value for these names; a new one if there is none."""
         found = self.get(key)
         if found is None:
             if len(self) >= self.most:

@@ -8,14 +8,14 @@ from typing import Any
 
 from kcli.metrics.definitions import METRICS, Metric
 
-WIDTH, HEIGHT = 12, 8  # of a panel; a row has 24
+WIDTH, HEIGHT = 12, 8  # of a panel; a row is 24 wide
 UNITS = {"seconds": "s", "bytes": "Bps"}
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
-FILTERED = ("client", "broker", "topic")  # labels that one chooses from
+FILTERED = ("client", "broker", "topic")  # labels for which the user can choose values
 
 
 def expression(metric: Metric) -> str:
-    """Return the query of a metric's panel, over the clients, brokers and topics that are chosen."""
+    """Return the query for a metric's panel, limited to the chosen clients, brokers and topics."""
     chosen = ", ".join(f'{label}=~"${label}"' for label in FILTERED if label in metric.labels)
     text = metric.query.format(name=metric.exported)
     pattern = rf"({re.escape(metric.exported)}(?:_bucket)?)(?![\w{{])"
@@ -23,7 +23,7 @@ def expression(metric: Metric) -> str:
 
 
 def dashboard() -> dict[str, Any]:
-    """Return the dashboard, as Grafana imports it."""
+    """Return the dashboard in the form that Grafana imports."""
     shown = [metric for metric in METRICS if metric.panel]
     return {
         "title": "Kafka on the wire (kcli)",
@@ -38,12 +38,12 @@ def dashboard() -> dict[str, Any]:
 
 
 def datasource() -> dict[str, Any]:
-    """Return what chooses a Prometheus."""
+    """Return the variable with which the user chooses a Prometheus."""
     return {"name": "datasource", "type": "datasource", "query": "prometheus"}
 
 
 def variable(label: str) -> dict[str, Any]:
-    """Return what chooses values of a label."""
+    """Return the variable with which the user chooses values of a label."""
     source = next(metric for metric in METRICS if label in metric.labels)
     return {
         "name": label,

@@ -1,4 +1,6 @@
-"""All metrics, each defined once: the exporter, the page of the reference and the dashboard are made from these."""
+"""All metrics, each defined once. The exporter, the reference page and the dashboard are made from these
+definitions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ BY_TOPIC = ("topic", "api", "client")
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """A histogram's figure: how many lie in each slot of `BOUNDS`, and their sum."""
+    """The value of a histogram: the number of values in each slot of `BOUNDS`, and the sum of the values."""
 
     slots: tuple[int, ...]
     total: float
@@ -33,15 +35,14 @@ class Buckets:
 
 
 Value = TypeVar("Value", float, Buckets)
-Sample = tuple[tuple[str, ...], Value]  # values of the labels, and the figure
+Sample = tuple[tuple[str, ...], Value]  # values of the labels, and the value
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. name: without the suffix that its kind has (_total, _info). unit: that its name ends with, or "".
-
-    samples: gives its figures; those of a histogram are `Buckets`. panel: title of its panel in the dashboard, "":
-    none. query: of that panel; the metric's name stands for {name}.
+    """A metric. name: without the suffix of its kind (_total, _info). unit: with which its name ends, or "". samples:
+    returns its values; for a histogram they are `Buckets`. panel: the title of its panel in the dashboard; "": it has
+    none. query: the query of that panel, with {name} for the metric's name.
     """
 
     name: str
@@ -55,12 +56,12 @@ class Metric:
 
     @property
     def exported(self) -> str:
-        """Its name as Prometheus has it; of a histogram without the suffixes of its parts."""
+        """The metric's name in Prometheus; for a histogram without the suffixes of its parts."""
         return self.name + {"counter": "_total", "info": "_info"}.get(self.kind, "")
 
 
 def of_loads(value: Callable[[Load], Value]) -> Callable[[LiveFigures], Iterator[Sample[Value]]]:
-    """Return what gives a figure by API, client and broker."""
+    """Return a function that yields a figure by API, client and broker."""
 
     def samples(figures: LiveFigures) -> Iterator[Sample[Value]]:
         made: dict[tuple[str, ...], Value] = {}
@@ -73,7 +74,7 @@ def of_loads(value: Callable[[Load], Value]) -> Callable[[LiveFigures], Iterator
 
 
 def of_topics(value: Callable[[TopicLoad], float]) -> Callable[[LiveFigures], Iterator[Sample[float]]]:
-    """Return what gives a figure by topic, API and client."""
+    """Return a function that yields a figure by topic, API and client."""
 
     def samples(figures: LiveFigures) -> Iterator[Sample[float]]:
         for key, load in figures.total.topics.items():
@@ -83,21 +84,21 @@ def of_topics(value: Callable[[TopicLoad], float]) -> Callable[[LiveFigures], It
 
 
 def errors(figures: LiveFigures) -> Iterator[Sample[float]]:
-    """Yield the errors by name."""
+    """Yield the number of errors by name."""
     for key, names in figures.errors_by.items():
         for name, count in names.items():
             yield (name, *key), count
 
 
 def topic_errors(figures: LiveFigures) -> Iterator[Sample[float]]:
-    """Yield the errors of topics' partitions by name."""
+    """Yield the number of errors of topics' partitions by name."""
     for key, load in figures.total.topics.items():
         for name, count in load.names.items():
             yield (name, *key), count
 
 
 def fetches_of_kind(kind: str) -> Callable[[LiveFigures], Iterator[Sample[float]]]:
-    """Return what counts the requests of a kind by broker."""
+    """Return a function that yields the number of requests of a kind by client and broker."""
 
     def samples(figures: LiveFigures) -> Iterator[Sample[float]]:
         made: dict[tuple[str, ...], int] = {}
@@ -110,7 +111,7 @@ def fetches_of_kind(kind: str) -> Callable[[LiveFigures], Iterator[Sample[float]
 
 
 def findings(figures: LiveFigures) -> Iterator[Sample[float]]:
-    """Count the findings of the last judgement."""
+    """Yield the number of current findings."""
     counted: dict[tuple[str, ...], int] = {}
     for each in figures.findings:
         key = each.finding, each.severity
@@ -119,12 +120,12 @@ def findings(figures: LiveFigures) -> Iterator[Sample[float]]:
 
 
 def buckets_of(load: Load) -> Buckets:
-    """Return the latencies of a load."""
+    """Return the latencies of a load as buckets."""
     return Buckets(tuple(load.slots), load.seconds)
 
 
 def refused(figures: LiveFigures) -> Iterator[Sample[float]]:
-    """Count the names that had no room."""
+    """Yield how often names were counted as "other"."""
     for kind in ("clients", "brokers", "topics", "groups", "errors"):
         yield (kind.removesuffix("s"),), getattr(figures, kind).refused
 

@@ -1,4 +1,4 @@
-"""Figures in the forms of Prometheus and OpenMetrics, by the official client library."""
+"""Export figures in the formats of Prometheus and OpenMetrics, with the official client library."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class AnyFigures(Protocol):
-    """Figures of traffic, or of runs. settled: when they came, None: not yet."""
+    """Figures of traffic, or of runs. settled: the time of the latest figures; None: there are none yet."""
 
     lock: threading.Lock
     settled: float | None
 
 
 class FigureCollector:
-    """Gives the families of all metrics when somebody asks (`prometheus_client.registry.Collector`)."""
+    """Returns the families of all metrics when they are requested (`prometheus_client.registry.Collector`)."""
 
     def __init__(self, figures: AnyFigures, metrics: Sequence[Metric]) -> None:
         self.figures, self.metrics = figures, metrics
 
     def collect(self) -> Iterator[Family]:
-        """Return them as they are now."""
+        """Return the families with their present values."""
         with self.figures.lock:
             made = [family_of(metric, self.figures) for metric in self.metrics]
         return iter(made)
 
 
 def family_of(metric: Metric, figures: AnyFigures) -> Family:
-    """Return a metric with its figures."""
+    """Return a metric with its values."""
     from prometheus_client import core
 
     makers: dict[str, Any] = {
@@ -57,7 +57,7 @@ def family_of(metric: Metric, figures: AnyFigures) -> Family:
 
 
 def exposition(figures: AnyFigures, accepted: str, metrics: Sequence[Metric] = METRICS) -> tuple[bytes, str]:
-    """Return all metrics as text, and its content type. accepted: the header Accept of who asks."""
+    """Return all metrics as text, and the content type. accepted: the header Accept of the request."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
 

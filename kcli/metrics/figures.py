@@ -1,7 +1,7 @@
-"""Counts what a `FactSource` reads: by API, client and broker, by topic, lag by group, retransmissions, findings.
+"""Count what a `FactSource` reads: by API, client and broker; by topic; lag by group; retransmissions; findings.
 
-Memory does not grow with the traffic: names beyond a limit count as "other" (`kcli.metrics.bounded`). One thread fills
-the figures; others read them while they hold `lock`.
+Memory does not grow with the traffic: names beyond a limit are counted as "other" (`kcli.metrics.bounded`). One thread
+updates the figures; others read them while they hold `lock`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kcli.metrics.bounded import Names, Series
 from kcli.rules.prepared import WAITING_APIS
 
 MOST_CLIENTS, MOST_BROKERS, MOST_TOPICS, MOST_GROUPS, MOST_ERRORS = 200, 100, 500, 200, 200
-MOST_SERIES = 5000  # of one kind
-MOST_CONNECTIONS = 20_000  # whose client is remembered
-MOST_POSITIONS = 50_000  # partitions of consumers whose lag is known
-SILENT_S = 300.0  # a consumer that asked nothing for so long has no lag any more
-WINDOW_S = 10.0  # of the latest figures
+MOST_SERIES = 5000  # series of one kind
+MOST_CONNECTIONS = 20_000  # connections whose client is remembered
+MOST_POSITIONS = 50_000  # partitions of consumers whose lag is remembered
+SILENT_S = 300.0  # after so many seconds without a request, a consumer has no lag any more
+WINDOW_S = 10.0  # seconds that the latest figures cover
 USED = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "group_calls_said", "commits_said",
     "topic_names", "tcp", "undecodable",
@@ -36,20 +36,21 @@ USED = (
 # Upper bounds of latencies in histograms, in seconds.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
-CLIENT, IDLE, REPLICATION = "client", "idle", "replication"  # kinds of requests: any, Fetches without news, of brokers
+CLIENT, IDLE, REPLICATION = "client", "idle", "replication"  # any other; empty Fetch; of brokers
 
 
 @dataclass(slots=True)
 class Load(Figures):
-    """seconds: the sum of the latencies without waits; slots: how many lie below each of `BOUNDS`, and above the one
-    before; names: errors by name."""
+    """The requests counted for one key. seconds: the sum of the latencies without waits; slots: the number of latencies
+    up to each of `BOUNDS` and above the one before; names: errors by name.
+    """
 
     seconds: float = 0.0
     slots: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     names: Counter[str] = field(default_factory=Counter)
 
     def count(self, request_bytes: int, response_bytes: int, own_ms: float | None, errors: Sequence[str]) -> None:
-        """Count one exchange. own_ms: its latency without the wait it asks for; None: not known."""
+        """Count one exchange. own_ms: its latency without the wait that the request asks for; None: unknown."""
         self.exchanges += 1
         self.request_bytes += request_bytes
         self.response_bytes += response_bytes
@@ -70,7 +71,7 @@ class Load(Figures):
         return dict(sorted(self.names.items(), key=lambda each: (-each[1], each[0])))
 
     def join(self, other: Load) -> None:
-        """Count what another has counted, too."""
+        """Add the counts of another load."""
         self.merge(other)
         self.seconds += other.seconds
         self.slots = [*map(add, self.slots, other.slots)]
@@ -79,7 +80,7 @@ class Load(Figures):
 
 @dataclass(slots=True)
 class TopicLoad(Load):
-    """The same of a topic, whose bytes are those of records."""
+    """The requests counted for a topic; the bytes are those of records."""
 
     records: int = 0
 
@@ -98,14 +99,14 @@ class Position(NamedTuple):
 
 
 class Counts:
-    """The figures of one time. loads: by (API, client, broker, kind); topics: by (topic, API, client)."""
+    """The figures of a period. loads: by (API, client, broker, kind); topics: by (topic, API, client)."""
 
     def __init__(self) -> None:
         self.loads: Series[Load] = Series(Load, MOST_SERIES)
         self.topics: Series[TopicLoad] = Series(TopicLoad, MOST_SERIES)
 
     def join(self, other: Counts) -> None:
-        """Count what another has counted, too."""
+        """Add other counts."""
         for key, load in other.loads.items():
             self.loads.at(*key).join(load)
         for key, topic in other.topics.items():
@@ -115,7 +116,8 @@ class Counts:
 class LiveFigures:
     """All figures since the start (`total`), and those of the latest seconds (`latest`).
 
-    findings: of the last judgement. settled: when figures came last, by `clock`; None: nothing was read yet.
+    findings: those from the latest check of the rules. settled: the time of the latest figures, by `clock`; None:
+    nothing was read yet.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -128,31 +130,33 @@ class LiveFigures:
         self.errors_by: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # by (API, client, broker)
         self.connections: dict[str, tuple[str, str]] = {}  # (client, broker)
         self.opened: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # by (client, broker)
-        self.resent: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # of connections that are over
-        self.resending: dict[tuple[str, str], int] = {}  # of those that are open
-        self.replicas: set[str] = set()  # connections of brokers that fetch
+        self.resent: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # of ended connections, by (client, broker)
+        self.resending: dict[tuple[str, str], int] = {}  # of open connections, by (client, broker)
+        self.replicas: set[str] = set()  # connections on which brokers replicate
         self.group_of: dict[str, str] = {}  # by client
         self.topic_of: dict[str, str] = {}  # by id
         self.positions: dict[tuple[str, str, int], Position] = {}  # by (group or client, topic, partition)
-        self.seen: dict[str, float] = {}  # when a client last asked anything
+        self.seen: dict[str, float] = {}  # the time of each client's last request
         self.events: Counter[str] = Counter()
         self.findings: Sequence[Finding] = ()
-        self.judged = False  # at least once
+        self.judged = False  # whether `findings` was ever set
         self.started = clock()
         self.settled: float | None = None
-        self.pauses: Sequence[tuple[int, int]] = ()  # between files, see CapturedTime
-        self.first_ns = self.last_ns = 0  # when the first exchange was complete, and the latest
+        self.pauses: Sequence[tuple[int, int]] = ()  # pauses between files, see CapturedTime
+        self.first_ns = self.last_ns = 0  # when the first and the latest exchange were complete
         self._waiting: dict[str, list[Any]] = {}
 
     # --- called by the thread that reads
 
     def put(self, table: str, batch: Any) -> None:
-        """Take rows; they count with the next `settle`, until when their memory has to stay."""
+        """Take rows. They are counted by the next `settle`; until then their memory must stay valid."""
         if table in USED:
             self._waiting.setdefault(table, []).append(batch)
 
     def settle(self, resending: Iterable[tuple[str, str, int]] = ()) -> None:
-        """Count the rows that wait. resending: pairs of ends of open connections, with segments sent again."""
+        """Count the rows that are waiting. resending: (one end, other end, retransmitted segments) of open
+        connections.
+        """
         waiting, self._waiting = self._waiting, {}
         now = self.clock()
         with self.lock:
@@ -171,13 +175,13 @@ class LiveFigures:
             self.settled = now
 
     def judge(self, findings: Sequence[Finding], topics: Iterable[tuple[str, str]] = ()) -> None:
-        """Take the findings that there are now, and topics' names by their ids."""
+        """Set the present findings, and learn names of topics by their ids."""
         with self.lock:
             self.findings, self.judged = tuple(findings), True
             self._name_topics(topics)
 
     def _name_topics(self, named: Iterable[tuple[str, str]]) -> None:
-        """Learn topics' names. Figures under the id count under the name from now on."""
+        """Learn the names of topics. Figures counted under an id are moved to the name."""
         for topic_id, topic in named:
             if topic_id in self.topic_of or len(self.topic_of) >= MOST_POSITIONS:
                 continue
@@ -189,7 +193,7 @@ class LiveFigures:
                 self.positions[place[0], name, place[2]] = self.positions.pop(place)
 
     def _learn(self, waiting: dict[str, list[Any]]) -> None:
-        """Learn topics' names by their ids, and clients' groups."""
+        """Learn the names of topics by their ids, and the groups of clients."""
         for rows in read(waiting, "topic_names", "topic_id", "topic"):
             self._name_topics(rows)
         for table in ("group_calls_said", "commits_said"):
@@ -199,7 +203,9 @@ class LiveFigures:
                         self.group_of[self.clients.of(client)] = self.groups.of(group)
 
     def _count_exchanges(self, waiting: dict[str, list[Any]], made: Counts, now: float) -> dict[Any, float | None]:
-        """Count exchanges. Return the latencies of Produces and Fetches by connection and correlation id."""
+        """Count exchanges. Return the latencies of Produce, Fetch and ShareFetch requests by connection and correlation
+        id.
+        """
         columns = (
             "connection", "server", "client_id", "api", "api_key", "correlation_id", "request_bytes", "response_bytes",
             "latency_ms", "errors", "replica_id", "max_wait_ms", "completed_ns",
@@ -232,7 +238,7 @@ class LiveFigures:
         return answers
 
     def _kind_of_fetch(self, link: str, replica: int | None, is_idle: bool) -> str:
-        """Return the kind of a fetch. The connection of a replica is remembered."""
+        """Return the kind of a fetch, and remember the connections of replicas."""
         if replica is None or replica < 0:
             return IDLE if is_idle else CLIENT
         if len(self.replicas) < MOST_CONNECTIONS:
@@ -240,7 +246,7 @@ class LiveFigures:
         return REPLICATION
 
     def _client_of(self, link: str, client: str | None, server: str) -> tuple[str, str]:
-        """Return the names of a connection's client and broker. A connection that is new counts."""
+        """Return the names of a connection's client and broker. A new connection is counted."""
         found = self.clients.of(client), self.brokers.of(server)
         if link not in self.connections:
             if len(self.connections) >= MOST_CONNECTIONS:
@@ -250,12 +256,14 @@ class LiveFigures:
         return found
 
     def _count_topics(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
-        """Count what is written to topics and read from them; an exchange counts once in each of its topics."""
+        """Count requests and records by topic; an exchange counts once for each of its topics."""
         self._count_partitions(waiting, made, answers)
         self._count_batches(waiting, made, answers)
 
     def _count_partitions(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
-        """Count requests by topic, each once a topic however many partitions it names, without those of replicas."""
+        """Count requests by topic, once for each topic however many of its partitions they name, without those of
+        replicas.
+        """
         for table, api in (("produce_partitions", "PRODUCE"), ("fetch_partitions", "FETCH")):
             once: set[Any] = set()
             columns = ("connection", "client_id", "correlation_id", "topic", "topic_id", "error", "records_bytes")
@@ -284,7 +292,7 @@ class LiveFigures:
                 name = self._topic(topic, topic_id)
                 load = made.topics.at(name, api, self.clients.of(client))
                 load.records += count or 0
-                if api == "SHARE_FETCH":  # which has no table of partitions: its batches tell of topics
+                if api == "SHARE_FETCH":  # it has no table of partitions; its batches name the topics
                     load.response_bytes += size or 0
                     if (link, number, name) not in shared:
                         shared.add((link, number, name))
@@ -294,7 +302,7 @@ class LiveFigures:
         return self.topics.of(name or self.topic_of.get(topic_id or "", topic_id))
 
     def _follow_positions(self, waiting: dict[str, list[Any]], now: float) -> None:
-        """Note how far consumers are behind; forget those that are gone."""
+        """Record the lag of consumers; forget clients that have been silent for SILENT_S."""
         for rows in read(
             waiting, "fetch_partitions", "connection", "client_id", "topic", "topic_id", "partition", "lag"
         ):
@@ -313,7 +321,7 @@ class LiveFigures:
                 del self.seen[client]
 
     def _count_resent(self, waiting: dict[str, list[Any]], resending: Iterable[tuple[str, str, int]]) -> None:
-        """Count segments that were sent again on Kafka's connections."""
+        """Count retransmitted segments on Kafka connections."""
         for rows in read(waiting, "tcp", "connection", "c_resent", "s_resent"):
             for link, of_client, of_server in rows:
                 known = self.connections.pop(link, None)
@@ -335,42 +343,44 @@ class LiveFigures:
         return made
 
     def latest_seconds(self) -> float:
-        """Return how long the time of the latest figures is."""
+        """Return how many seconds the latest figures cover."""
         return max(min(WINDOW_S, self.clock() - self.started), 0.001)
 
     def total_seconds(self) -> float:
-        """Return how long the time of all figures is, by the times of packets."""
+        """Return how many seconds all figures cover, by the times of packets."""
         return max(CapturedTime(self.first_ns, self.last_ns, self.pauses).seconds(), 0.001)
 
     def lags(self) -> dict[tuple[str, str, str], int]:
-        """Return the records that consumers are behind by (group, client, topic); group "": not known."""
+        """Return the lag in records by (group, client, topic); the group is "" if it is unknown."""
         found: Counter[tuple[str, str, str]] = Counter()
         for (owner, topic, _), each in self.positions.items():
             found[owner if each.client in self.group_of else "", each.client, topic] += each.lag
         return found
 
     def retransmissions(self) -> dict[tuple[str, ...], int]:
-        """Return the segments that were sent again by (client, broker)."""
+        """Return the number of retransmitted segments by (client, broker)."""
         found: Counter[tuple[str, ...]] = Counter({key: each["resent"] for key, each in self.resent.items()})
         found.update(self.resending)
         return found
 
 
 def own_ms(api: str, latency_ms: float | None, max_wait_ms: int | None) -> float | None:
-    """Return a latency without the wait that the request asks for; None: it waits for others, or has no answer."""
+    """Return a latency without the wait that the request asks for; None if it waits for others, or there is no
+    response.
+    """
     if latency_ms is None or api in WAITING_APIS:
         return None
     return max(0.0, latency_ms - (max_wait_ms or 0))
 
 
 def read(waiting: dict[str, list[Any]], table: str, *columns: str) -> Iterable[Iterable[tuple[Any, ...]]]:
-    """Yield the rows of each batch of a table, of these columns."""
+    """Return the rows of each batch of a table, with these columns."""
     for batch in waiting.get(table, ()):
         yield zip(*(values_of(batch.column(name)) for name in columns), strict=True)
 
 
 def values_of(column: Any) -> list[Any]:
-    """Return the values of a column; a text that repeats is made once."""
+    """Return the values of a column; repeated texts share one object."""
     import pyarrow
 
     if not pyarrow.types.is_dictionary(column.type):

@@ -1,4 +1,4 @@
-"""Fills figures with what a `Follower` reads and finds."""
+"""Update figures with what a `Follower` reads and finds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kcli.filelike import Stream
 from kcli.finding import Finding
 from kcli.metrics.figures import LiveFigures
 
-SETTLE_S = 1.0  # between two times that figures are counted
+SETTLE_S = 1.0  # seconds between two updates of the figures
 
 
 class MeasuredStore(FactStore):
-    """A store whose rows count in figures, too."""
+    """A store whose rows are also counted in figures."""
 
     def __init__(self, figures: LiveFigures) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class MeasuredStore(FactStore):
 
 
 class MeasuringFollower(Follower):
-    """A follower that has figures counted once a second, and hands them what it finds."""
+    """A follower that updates figures once a second, and passes its findings to them."""
 
     store: MeasuredStore
 
@@ -54,7 +54,7 @@ class MeasuringFollower(Follower):
             self.settle()
 
     def settle(self) -> None:
-        """Count what was read."""
+        """Count the rows read so far."""
         self.figures.settle(self.source.tcp.resent() if self.source.tcp else [])
 
     def judge(self) -> list[Finding]:

@@ -49,7 +49,7 @@ Further names count as `{OTHER}`, which `kcli_names_refused_total` counts. There
 
 
 def row_of(metric: Metric) -> str:
-    """Return the line of a metric."""
+    """Return the table row of a metric."""
     labels = ", ".join(f"`{label}`" for label in metric.labels)
     return f"| `{metric.exported}` | {metric.kind} | {labels} | {metric.unit} | {metric.help} |"
 

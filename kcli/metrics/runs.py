@@ -1,4 +1,4 @@
-"""Metrics of a pipeline that keeps running: what its runs have read and written."""
+"""Metrics of a pipeline that keeps running: how much its runs have read and written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.version import __version__
 
 
 class RunFigures:
-    """Sums over the runs since the start. settled: when the pipeline began to watch, None: it has not."""
+    """Sums over all runs since the start. settled: when the pipeline began to watch for captures; None: not yet."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -23,11 +23,11 @@ class RunFigures:
         self.last_run = 0.0  # seconds since 1970
 
     def begin(self) -> None:
-        """Note that captures are watched for."""
+        """Record that the pipeline watches for captures."""
         self.settled = time.monotonic()
 
     def take(self, made: Any) -> None:
-        """Add a run's `kcli.pipeline.run.Summary`."""
+        """Add the `kcli.pipeline.run.Summary` of a run."""
         with self.lock:
             self.counts.update(
                 runs=1, captures=made.files, packets=made.packets, exchanges=made.exchanges, problems=len(made.problems)

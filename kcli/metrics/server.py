@@ -1,4 +1,4 @@
-"""Serves metrics by HTTP: /metrics, /healthz and /ready, on threads of their own."""
+"""Serve metrics by HTTP: /metrics, /healthz and /ready, in separate threads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kcli.metrics.definitions import METRICS, Metric
 from kcli.metrics.exporter import AnyFigures, exposition
 
 PLAIN = "text/plain; charset=utf-8"
-MOST_CLIENTS = 32  # that are answered at once; more are closed
-SILENT_S = 10.0  # that a client may take
+MOST_CLIENTS = 32  # clients answered at the same time; further connections are closed
+SILENT_S = 10.0  # seconds that a client may be silent
 
 
 class MetricsServer(ThreadingHTTPServer):
-    """Answers from `figures` while it is open (`with`). listening: a socket that listens, which it closes."""
+    """Serves `figures` while it is open (`with`). listening: a listening socket, which the server closes."""
 
     daemon_threads = True
 
@@ -42,7 +42,7 @@ class MetricsServer(ThreadingHTTPServer):
         self.server_close()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """See socketserver: no more clients than there are places."""
+        """Return whether there is a place for one more client, see socketserver."""
         return self.places.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -52,7 +52,7 @@ class MetricsServer(ThreadingHTTPServer):
             self.places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """See socketserver: a client that went away is no news."""
+        """Ignore a client that went away, see socketserver."""
 
 
 class MetricsHandler(BaseHTTPRequestHandler):
@@ -64,7 +64,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
     server_version, sys_version = "kcli", ""
 
     def do_GET(self) -> None:
-        """Answer by the path."""
+        """Answer a request by its path."""
         answers: dict[str, Callable[[], tuple[int, bytes, str]]] = {
             "/metrics": self.metrics,
             "/healthz": lambda: (200, b"ok\n", PLAIN),
@@ -93,7 +93,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
         return 200, b"ok\n", PLAIN
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Ignore the line about a request."""
+        """Ignore the log line about a request."""
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -1,1 +1,1 @@
-"""Anonymized captures for sharing: names, addresses and data replaced, with sizes, times and errors as they were."""
+"""Anonymize captures for sharing: names, addresses and data are replaced; sizes, times and errors stay."""

@@ -1,7 +1,7 @@
-"""Record batches with other contents: keys, values and headers replaced, every size and all else as it was.
+"""Replace the contents of record batches: keys, values and headers. Every size and all else stays.
 
-The contents of a batch are overwritten in place; a compressed batch is decompressed, and compressed again to the same
-size by the same codec (`kcli.redact.folding`). Checksums are made anew, and a wrong one stays wrong.
+The contents of a batch are overwritten in place. A compressed batch is decompressed, and compressed again to the same
+size by the same codec (`kcli.redact.folding`). Checksums are computed anew; a wrong one stays wrong.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.unfolding import Unfolding
 from kcli.redact.folding import folded
 
-BLANK = b"\xff"  # where something was that is left out
-FILL = b"x"  # what keys, values and headers are made of
+BLANK = b"\xff"  # replaces what is left out
+FILL = b"x"  # replaces each byte of keys, values and headers
 COUNT_AT = HEADER_SIZE - 4
 ATTRIBUTES_AT = MAGIC_AT + 1  # in magic 0 and 1
-MARKER = 6  # bytes of a transaction's marker
-DEEPEST = 2  # message sets in message sets
+MARKER = 6  # bytes of a transaction marker
+DEEPEST = 2  # depth of message sets in message sets
 
 
 class BatchRedactor:
-    """Replaces what records hold, and counts the batches of which nothing but the header could stay."""
+    """Replaces the contents of records. emptied: the number of batches of which only the header could be kept."""
 
     def __init__(self, control: Callable[[int, bytes], bytes]) -> None:
-        """Redact batches. control(type, value): gives the value of a control record without names."""
+        """Prepare to redact batches. control(type, value): returns the value of a control record without names."""
         self.control = control
         self.emptied = 0
         self.unfold = Unfolding(shared=True)
 
     def records(self, data: bytes, depth: int = 1) -> bytes:
-        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes outside of batches are blanked, and
-        so are batches after those that use up the decompression limit of a message.
+        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes outside of batches are blanked; so
+        are the batches after those that use up the decompression limit of a message.
         """
         if depth == 1:
             self.unfold = Unfolding(shared=True)
@@ -50,7 +50,7 @@ class BatchRedactor:
             end = at + LENGTH_END + size
             head = HEADER_SIZE if magic == 2 else MESSAGE_HEADS[magic].sizeof()
             if end > len(data):
-                # Cut, as the last one of a Fetch may be: its checksum is still of what it held.
+                # Cut off, as the last batch of a Fetch may be: its checksum still belongs to the original contents.
                 out[at : at + head] = data[at : at + head]
                 crc = slice(at + CRC_AT, at + CRC_START) if magic == 2 else slice(at + LENGTH_END, at + MAGIC_AT)
                 out[crc] = BLANK * (crc.stop - crc.start)
@@ -67,7 +67,7 @@ class BatchRedactor:
     # Magic 2
 
     def batch(self, entry: bytearray) -> None:
-        """Redact a whole batch of magic 2 in place."""
+        """Redact a complete batch of magic 2 in place."""
         was_valid = crc32c(memoryview(entry)[CRC_START:]) == int.from_bytes(entry[CRC_AT:CRC_START], "big")
         attributes = int.from_bytes(entry[CRC_START : CRC_START + 2], "big")
         count = int.from_bytes(entry[COUNT_AT:HEADER_SIZE], "big", signed=True)
@@ -81,7 +81,7 @@ class BatchRedactor:
         entry[CRC_AT:CRC_START] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
 
     def payload(self, data: bytes, codec: int, magic: int, redact: Callable[[bytearray], None]) -> bytes:
-        """Redact a stored payload in as many bytes; blank where it can't be read, or does not fit."""
+        """Redact a stored payload in as many bytes. Blank it if it can't be read, or does not fit."""
         try:
             content = bytearray(self.unfold(codec, data, magic))
         except InputError:
@@ -94,7 +94,9 @@ class BatchRedactor:
         return BLANK * len(data) if made is None else made
 
     def fill_markers(self, data: bytearray, count: int) -> None:
-        """Replace what control records hold, in place. Bytes that are no record, and all behind them, become blank."""
+        """Replace the contents of control records, in place. Bytes that are not a record, and all after them, become
+        blank.
+        """
         at = 0
         try:
             for _ in range(max(count, 0)):
@@ -109,7 +111,9 @@ class BatchRedactor:
         data[at:] = BLANK * (len(data) - at)
 
     def fill_marker(self, data: bytearray, at: int, end: int) -> None:
-        """Replace what one control record holds; `at`: behind its attributes. Raises ValueError if it is none."""
+        """Replace the contents of one control record. at: the position after its attributes. Raises ValueError if it is
+        not a valid record.
+        """
         _, at = read_zigzag(data, at, end, 10)
         _, at = read_zigzag(data, at, end)
         key, at = span(data, at, end)
@@ -124,7 +128,7 @@ class BatchRedactor:
             raise ValueError("a record that ends elsewhere")
 
     def fill_control(self, data: bytearray, key: slice, value: slice) -> None:
-        """Replace the contents of a control record: the key is its version and type, and stays."""
+        """Replace the contents of a control record. The key stays: it is the record's version and type."""
         kind = int.from_bytes(data[key.start + 2 : key.start + 4], "big", signed=True)
         fill(data, slice(key.start + 4, max(key.stop, key.start + 4)))
         if kind in (0, 1):
@@ -135,7 +139,7 @@ class BatchRedactor:
     # Magic 0 and 1
 
     def message(self, entry: bytearray, head: int, depth: int) -> None:
-        """Redact a whole message of magic 0 or 1 in place, with its wrapped messages."""
+        """Redact a complete message of magic 0 or 1 in place, with the messages inside it."""
         was_valid = crc32(memoryview(entry)[MAGIC_AT:]) == int.from_bytes(entry[LENGTH_END:MAGIC_AT], "big")
         magic, codec = entry[MAGIC_AT], entry[ATTRIBUTES_AT] & CODEC_MASK
         at = head
@@ -155,12 +159,14 @@ class BatchRedactor:
         entry[LENGTH_END:MAGIC_AT] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
 
     def fill_set(self, data: bytearray, depth: int) -> None:
-        """Redact a message set that a message wraps, in place."""
+        """Redact a message set inside a message, in place."""
         data[:] = self.records(bytes(data), depth + 1)
 
 
 def span(data: bytearray, at: int, end: int) -> tuple[slice, int]:
-    """Return the bytes after a length at `at`, and where they end. Raises ValueError if they go beyond `end`."""
+    """Return the slice of bytes whose length is at `at`, and the position after it. Raises ValueError if it goes beyond
+    `end`.
+    """
     size, at = read_zigzag(data, at, end)
     stop = at + max(size, 0)
     if stop > end:

@@ -1,8 +1,8 @@
-"""Packets of a draft, and where the bytes of a stream stand in it.
+"""The packets of a draft, and the positions in it of a stream's bytes.
 
 A draft (`kcli.core.capture.draft.Draft`) is a temporary file of redacted packets, so that memory does not grow with the
-capture: they are written blank as they come, and filled in when their bytes have been decoded. A message may become
-whole long after its first packet went by. Nothing is in it that was not redacted.
+capture. Packets are written with blank payloads as they come, and filled in when their bytes have been decoded: a
+message may become complete long after its first packet. The draft never contains anything that was not redacted.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kcli.core.capture.draft import Draft
 
-MADE = 2  # a kind of packet: made here, not captured
-KEPT = 64  # packets that were filled in, but may come again
-LOOKED_AT = 256  # packets that a repeated one may have its bytes from
+MADE = 2  # a kind of packet: made here instead of captured
+KEPT = 64  # packets that are kept after they were filled in, as they may come again
+LOOKED_AT = 256  # packets from which the bytes of a repeated packet are taken, at most
 
 
 class DraftPacket(NamedTuple):
-    """A packet of a draft. flow: its connection's number. kind: MADE; 0 of one captured, 1 of TCP's handshake."""
+    """A packet of a draft. flow: the number of its connection. kind: 0 captured, 1 part of the TCP handshake, or
+    MADE.
+    """
 
     ns: int
     link: int
@@ -31,19 +33,19 @@ class DraftPacket(NamedTuple):
 
 
 class Extents:
-    """The places in the draft of the bytes of one direction of a connection; places in the direction do not wrap.
-
-    settled: bytes before it have been decided upon. Repeated values get the same bytes.
+    """The positions in the draft of the bytes that one end of a connection sent. Positions in the stream do not wrap.
+    settled: the position up to which all bytes have been filled in or stay blank. Retransmitted bytes get the same
+    contents.
     """
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.entries: list[tuple[int, int, int]] = []  # (first byte, bytes, place in the draft), by the first byte
+        self.entries: list[tuple[int, int, int]] = []  # sorted (first byte, size, position in the draft)
         self.longest = self.end = self.settled = 0
         self.pruned = 0
 
     def add(self, first: int, size: int, place: int) -> None:
-        """Note that `size` bytes from `first` on stand at a place in the draft."""
+        """Record that `size` bytes of the stream, from `first` on, are at the position `place` in the draft."""
         if not size:
             return
         if first < self.end:
@@ -55,12 +57,12 @@ class Extents:
             self.prune()
 
     def near(self, first: int, size: int) -> list[tuple[int, int, int]]:
-        """Return the entries that may have some of these bytes."""
+        """Return the entries that may contain some of these bytes."""
         start = bisect_left(self.entries, (first - self.longest,))
         return self.entries[start : bisect_left(self.entries, (first + size,))]
 
     def prune(self) -> None:
-        """Drop old decisions."""
+        """Drop all but the last KEPT entries before `settled`."""
         done = sum(begin + count <= self.settled for begin, count, _ in self.entries)
         spare = max(0, done - KEPT)
         left = []
@@ -73,12 +75,12 @@ class Extents:
         self.longest = max((count for _, count, _ in left), default=0)
 
     def fill(self, first: int, data: bytes) -> None:
-        """Write redacted bytes, from `first` on, wherever they stand."""
+        """Write redacted bytes, from `first` on, to all their positions in the draft."""
         for begin, size, place in self.near(first, len(data)):
             self.copy(begin, size, place, first, data)
 
     def copy(self, begin: int, size: int, place: int, first: int, data: bytes) -> None:
-        """Write the part of `data`, which begins at `first`, that lies in an entry of `size` bytes at `begin`."""
+        """Write the part of `data`, which begins at `first`, that lies in the entry of `size` bytes at `begin`."""
         low, high = max(begin, first), min(begin + size, first + len(data))
         if low < high:
             self.draft.fill(place + low - begin, data[low - first : high - first])

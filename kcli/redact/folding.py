@@ -1,8 +1,8 @@
-"""Contents folded by a codec into a number of bytes that is given: what a compressed batch was, it stays.
+"""Compress contents to a given number of bytes, so that a compressed batch keeps its size.
 
-Content of one letter compresses to less; the rest is padding that every reader skips: bytes behind the end of a gzip
-member or an lz4 frame; zstd's skippable frames, empty blocks and dictionary number 0 (RFC 8878, 3.1); snappy's
-literals, which may stand unfolded, behind a length of more bytes than it needs.
+Content of one letter compresses to fewer bytes; the rest is padding that every reader skips: bytes after the end of a
+gzip member or an lz4 frame; for zstd skippable frames, empty blocks and the dictionary number 0 (RFC 8878, 3.1); for
+snappy literals, which need not be compressed, with a length in more bytes than it needs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from kcli.core.codec.varints import read_unsigned, write_unsigned
 from kcli.records import codecs
 from kcli.records.codecs import snappy
 
-STRONG = {1: 9, 3: 12, 4: 19}  # the level that folds most, by codec
-ZSTD_HEADER = 6  # magic, descriptor, window: of a frame without content size
+STRONG = {1: 9, 3: 12, 4: 19}  # the level that compresses most, by codec
+ZSTD_HEADER = 6  # magic, descriptor and window of a frame without content size
 SKIPPABLE = b"\x50\x2a\x4d\x18"
 EMPTY_BLOCK = bytes(3)
-MOST_SPARE = 5  # bytes that a literal of one byte of its own adds: its tag, and up to four of length
+MOST_SPARE = 5  # bytes that a separate literal of one byte adds: its tag, and up to four bytes of length
 
 
 def folded(codec: int, stored: bytes, content: bytes, magic: int = 2) -> bytes | None:
-    """Compress the content into as many bytes as the stored payload had; None if it does not fit."""
+    """Compress the content to as many bytes as the stored payload had. None if it does not fit."""
     if codec == 2:
         return folded_snappy(stored, content)
     for level in (None, STRONG[codec]):
@@ -38,10 +38,10 @@ def with_zeros(made: bytes, more: int) -> bytes:
 
 
 def with_blocks(made: bytes, more: int) -> bytes:
-    """Pad a zstd frame by `more` bytes."""
+    """Return a zstd frame, padded by `more` bytes."""
     if more >= 8:
         return made + SKIPPABLE + (more - 8).to_bytes(4, "little") + bytes(more - 8)
-    number = more % 3  # bytes of the dictionary's number, and the descriptor's bits that say so
+    number = more % 3  # bytes of the dictionary number, and the descriptor's bits that give their count
     header = made[:4] + bytes([made[4] | number]) + made[5:ZSTD_HEADER] + bytes(number)
     return header + EMPTY_BLOCK * (more // 3) + made[ZSTD_HEADER:]
 
@@ -53,7 +53,9 @@ PADDED: dict[int, Callable[[bytes, int], bytes]] = {1: with_zeros, 3: with_zeros
 
 
 def folded_snappy(stored: bytes, content: bytes) -> bytes | None:
-    """Block by block, each of the content and the size that it had."""
+    """Compress content with snappy, block by block; each block keeps the size of its content and its compressed
+    size.
+    """
     out, at = bytearray(stored), 0
     view = memoryview(out)
     blocks = snappy.split_blocks(view) if stored[:8] == snappy.MAGIC else [view]
@@ -68,11 +70,11 @@ def folded_snappy(stored: bytes, content: bytes) -> bytes | None:
 
 
 def raw_block(content: bytes, size: int) -> bytes | None:
-    """Return the content as a raw block of `size` bytes, its beginning as literals as long as needed; None if it does
-    not fit.
+    """Return the content as a raw block of `size` bytes. Its beginning is stored as literals, as much of it as is
+    needed. None if it does not fit.
     """
     low, high = 0, len(content)
-    while low < high:  # the longest beginning that leaves it small enough
+    while low < high:  # find the longest beginning with which the block is still small enough
         middle = (low + high + 1) // 2
         if len(block_with(content, middle, 0)) <= size:
             low = middle
@@ -100,10 +102,8 @@ def block_with(content: bytes, length: int, more: int) -> bytes:
 
 
 def literal(data: bytes, width: int, more: int = 0) -> bytes:
-    """Return an element that gives these bytes, their number in `width` bytes or as many as it needs, and `more` of
-    them.
-
-    Source: snappy's format_description.txt, 2.1.
+    """Return a literal element with these bytes. Their number takes `width` bytes, or as many as it needs, and `more`
+    bytes on top. Source: snappy's format_description.txt, 2.1.
     """
     last = len(data) - 1
     width = max(width, 0 if last < 60 else (last.bit_length() + 7) // 8) + more

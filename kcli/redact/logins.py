@@ -1,6 +1,6 @@
-"""Logins of clients without secrets: of PLAIN and SCRAM the user's name stays, as a pseudonym.
+"""Redact the logins of clients: secrets are removed; of PLAIN and SCRAM the user's name stays, as a pseudonym.
 
-The mechanism decides, not the form of a token: of one that is not named here nothing stays.
+The mechanism decides, not the form of a token: with a mechanism that is not listed here nothing stays.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 
 HIDDEN = b"x"
 
-Name = Callable[[bytes], bytes]  # what replaces a user's name
+Name = Callable[[bytes], bytes]  # returns the replacement of a user's name
 
 
 def redacted_plain(token: bytes, name: Name) -> bytes | None:
-    """Return a token of PLAIN (RFC 4616) without its password; None: it is none."""
+    """Return a token of PLAIN (RFC 4616) without its password; None if it is not such a token."""
     found = re.fullmatch(rb"([^\0]*)\0([^\0]+)\0(.*)", token, re.DOTALL)
     if found is None:
         return None
@@ -23,7 +23,7 @@ def redacted_plain(token: bytes, name: Name) -> bytes | None:
 
 
 def redacted_scram(token: bytes, name: Name) -> bytes | None:
-    """Return SCRAM's client-first-message (RFC 5802) without its nonce; None: it is another message."""
+    """Return SCRAM's client-first-message (RFC 5802) without its nonce; None if it is another message."""
     found = re.fullmatch(rb"([ny],)(a=)?([^,]*)(,n=)([^,]+)(,r=)(.*)", token, re.DOTALL)
     if found is None:
         return None
@@ -39,13 +39,13 @@ MECHANISMS: Mapping[bytes, Callable[[bytes, Name], bytes | None]] = {
 
 
 class Login:
-    """The login of a connection. mechanism: what its latest SaslHandshake asked for; None: there was none."""
+    """The login of a connection. mechanism: as in the latest SaslHandshake; None: there was none."""
 
     def __init__(self, mechanism: bytes | None = None) -> None:
         self.mechanism = mechanism
 
     def redacted(self, token: bytes, name: Name) -> bytes:
-        """Return a client's token, as long as it was."""
+        """Return a client's token redacted, with the same length."""
         redact = MECHANISMS.get(self.mechanism) if self.mechanism is not None else None
         made = redact(token, name) if redact is not None else None
         return HIDDEN * len(token) if made is None else made

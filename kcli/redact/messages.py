@@ -1,9 +1,9 @@
-"""Frames of Kafka with their names replaced and their data left out, byte for byte in place: every size stays.
+"""Replace names and leave out data in Kafka's frames, byte for byte in place: every size stays.
 
-A frame begins blank, and only fields that the grammar has read are written into it: numbers and lengths as they are,
-the rest by the rule of its field (`kcli.redact.rules`). A frame that can't be decoded stays blank, as a number read
-before the error may be a piece of a name; a request's API and version stay if kcli knows both, a response's correlation
-id if its request has it, which can be decoded.
+A frame begins blank, and only fields that the grammar has read are written into it: numbers and lengths unchanged,
+everything else by the rule of its field (`kcli.redact.rules`). A frame that can't be decoded stays blank, since a
+number that was read before the error may be a part of a name. A request still keeps its API and version if kcli knows
+both; a response keeps its correlation id if the request has the same, and can be decoded.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from kcli.core.codec.rewriting import FrameRewriter
 
 SHARE_KEY = re.compile(rb"(.*):([A-Za-z0-9_-]{22}):(\d+)", re.DOTALL)  # group:topic id:partition (KIP-932)
-FIXED = 8  # bytes of a request's key, version and correlation id
-API = 4  # ... of its key and version
+FIXED = 8  # bytes of a request's API key, version and correlation id
+API = 4  # bytes of its API key and version
 NUMBER = slice(API, FIXED)  # its correlation id
-UNNUMBERED = b"\x7f\xff\xff\xff"  # ... of one that can't be decoded, and of what answers it
-LEVELS = frozenset({ConfigResource.BROKER, ConfigResource.BROKER_LOGGER})  # resources named by a broker's number
+UNNUMBERED = b"\x7f\xff\xff\xff"  # the correlation id of a request that can't be decoded, and of its response
+LEVELS = frozenset({ConfigResource.BROKER, ConfigResource.BROKER_LOGGER})  # resources whose name is a broker's number
 KIND_OF_KEY: Mapping[int, str] = {CoordinatorType.GROUP: "groups", CoordinatorType.TRANSACTION: "transactions"}
 
 
 class Around(NamedTuple):
-    """The surroundings of a message. request: of what an envelope answers, that inside; login: of a request's
-    connection.
+    """The surroundings of a message. request: the request inside the envelope that the message answers. login: the
+    login of the request's connection.
     """
 
     request: bytes = b""
@@ -51,7 +51,7 @@ class Around(NamedTuple):
 
 
 class RedactedField(NamedTuple):
-    """A field whose content is replaced. numbers: what stands beside it, by path."""
+    """A field whose content is replaced. numbers: the int8 values of the same message, by path."""
 
     rule: FieldRule
     path: str
@@ -63,13 +63,13 @@ NOTHING_AROUND = Around()
 
 
 class FrameRedactor:
-    """Redacts frames without their length in front. keep: kinds of names that stay."""
+    """Redacts frames, given without their length. keep: kinds of names that stay."""
 
     def __init__(self, names: Pseudonyms, keep: frozenset[str], bodies: Bodies) -> None:
         self.names, self.keep, self.bodies = names, keep, bodies
         self.batches = BatchRedactor(self.control_value)
         self.rewriters: dict[tuple[int, int, bool], FrameRewriter | None] = {}
-        self.blanked = 0  # frames, or ends of them, that could not be decoded
+        self.blanked = 0  # frames, or ends of frames, that could not be decoded
         self.ways: dict[Way, Callable[[bytes, RedactedField], bytes]] = {
             "name": self.name,
             "host": self.host,
@@ -89,7 +89,7 @@ class FrameRedactor:
     # Frames
 
     def rewriter(self, api_key: int, version: int, is_response: bool) -> FrameRewriter | None:
-        """Return the core's redactor of such frames; None if it has none."""
+        """Return the core's redactor for such frames; None if it has none."""
         which = api_key, version, is_response
         if which not in self.rewriters:
             known = self.bodies.knows(api_key, version)
@@ -102,7 +102,7 @@ class FrameRedactor:
         return None if rewriter is None else rewriter.rewritten(frame)
 
     def request(self, frame: bytes, login: Login | None = None) -> bytes:
-        """Return a request's frame redacted. login: its connection's, which a SaslHandshake changes."""
+        """Return a request's frame redacted. login: the login of its connection; a SaslHandshake changes it."""
         made = self.readable_request(frame, login)
         if made is not None:
             return made
@@ -111,7 +111,9 @@ class FrameRedactor:
         return ((frame[:API] if known else BLANK * API) + UNNUMBERED + BLANK * len(frame))[: len(frame)]
 
     def response(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
-        """Return the frame redacted that answers a request of that key and version. request: its frame, if known."""
+        """Return a response's frame redacted. api_key, version: of its request. request: the frame of the request, if
+        known.
+        """
         made = self.rewritten(frame, api_key, version, True)
         if made is None:
             made = self.interpreted_response(frame, api_key, version, request)
@@ -122,7 +124,7 @@ class FrameRedactor:
         return (number + BLANK * len(frame))[: len(frame)]
 
     def is_numbered(self, request: bytes) -> bool:
-        """Return whether a request can be decoded, so that it keeps its correlation id."""
+        """Return whether a request keeps its correlation id, which it does if it can be decoded."""
         return self.readable_request(request, None) is not None
 
     def readable_request(self, frame: bytes, login: Login | None) -> bytes | None:
@@ -160,10 +162,10 @@ class FrameRedactor:
     def message(
         self, codec: MessageCodec, data: bytes, start: int, out: bytearray, around: Around = NOTHING_AROUND
     ) -> None:
-        """Write the message at `start` into `out`, redacted. Raises DecodeError; then nothing was written."""
+        """Write the message at `start` redacted into `out`. Raises DecodeError; in that case nothing was written."""
         rules = rules_of(codec.name, self.bodies.dialect)
         spans: list[Span] = []
-        MessageCodec.spans(codec, data, start, spans, secrets=True)  # of an envelope not those inside
+        MessageCodec.spans(codec, data, start, spans, secrets=True)  # without the fields of the message in an envelope
         numbers = {span.path: span.value for span in spans if span.type == "int8"}
         for span in spans:
             self.write(span, rules, numbers, data, out, around)
@@ -196,21 +198,21 @@ class FrameRedactor:
         return data if stays(field.rule, self.keep) else self.ways[field.rule.way](data, field)
 
     def replaced(self, rule: FieldRule, data: bytes) -> bytes:
-        """Return the replacement of a field's content, for a rule that needs nothing but the content."""
+        """Return the replacement of a field's content, for rules that need only the content."""
         return self.content(data, RedactedField(rule, "", {}, NOTHING_AROUND))
 
     def name(self, data: bytes, field: RedactedField) -> bytes:
-        """Replace a name; a word of Kafka's own stays."""
+        """Replace a name; words of Kafka itself stay."""
         return data if data.decode("latin-1") in field.rule.words else self.names.name(data)
 
     def mechanism(self, data: bytes, field: RedactedField) -> bytes:
-        """Replace and note the mechanism of the tokens that follow."""
+        """Replace the mechanism of the tokens that follow, and record it in the login."""
         if field.around.login is not None:
             field.around.login.mechanism = data
         return self.name(data, field)
 
     def principal(self, data: bytes, _field: RedactedField) -> bytes:
-        """Replace the name in TYPE:NAME; the type of Kafka's own authorizer stays."""
+        """Replace the name in TYPE:NAME; the type of Kafka's own authorizer (User) stays."""
         kind, colon, name = data.partition(b":")
         return kind + colon + self.user(name) if kind == b"User" else self.names.name(data)
 
@@ -223,7 +225,7 @@ class FrameRedactor:
         return name if "principals" in self.keep else self.names.name(name)
 
     def frame_inside(self, data: bytes, field: RedactedField) -> bytes:
-        """Redact a message with its header, in an envelope."""
+        """Redact a message with its header that is inside an envelope."""
         if field.path == "requestData":
             return self.request(data)
         request = field.around.request
@@ -234,11 +236,13 @@ class FrameRedactor:
         return data if rule.kind in self.keep else self.names.uuid(data)
 
     def host(self, data: bytes, _field: RedactedField) -> bytes:
-        """Replace a host; names may be kept without the addresses, and these without the names."""
+        """Replace a host, unless this kind is kept: names and addresses are separate kinds."""
         return data if ("addresses" if is_address(data) else "hosts") in self.keep else self.names.host(data)
 
     def resource(self, data: bytes, field: RedactedField) -> bytes:
-        """Replace the name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""
+        """Replace the name of a resource (ConfigResource.Type, ResourceType); the name of a broker is its number, and
+        stays.
+        """
         kind = nearest(field.path, "resourceType", field.numbers)
         if (kind in LEVELS and data.isdigit()) or (kind == ConfigResource.TOPIC and "topics" in self.keep):
             return data
@@ -253,14 +257,16 @@ class FrameRedactor:
         return data if wanted <= self.keep else self.names.name(data)
 
     def share_key(self, group: bytes, topic_id: bytes, partition: bytes) -> bytes:
-        """Replace the key of a share group's partition, part by part."""
+        """Replace the parts of the key for a partition of a share group."""
         from kcli.core.codec.values import uuid_bytes, uuid_text
 
         made = uuid_text(self.uuid(bytes(uuid_bytes(topic_id.decode())), FieldRule("uuid", "topics"))).encode()
         return b":".join((group if "groups" in self.keep else self.names.name(group), made, partition))
 
     def inside(self, data: bytes, name: str, start: int = 2) -> bytes:
-        """Redact a message that says its version and begins at `start`; zeros if it is none."""
+        """Redact a message whose data begins with its version; the message begins at `start`. Return zeros if it can't
+        be read.
+        """
         out = bytearray(len(data))
         try:
             codec = messages.data(name, int.from_bytes(data[:2], "big", signed=True), self.bodies.dialect)
@@ -272,9 +278,7 @@ class FrameRedactor:
         return bytes(out)
 
     def control_value(self, kind: int, value: bytes) -> bytes:
-        """Redact the value of a control record of KRaft's: a message that begins with its version
-        (kcli.records.control).
-        """
+        """Redact the value of a KRaft control record: a message that begins with its version (kcli.records.control)."""
         name = CONTROL_MESSAGES.get(kind)
         return bytes(len(value)) if name is None else self.inside(value, name, 0)
 
@@ -290,7 +294,7 @@ def content_at(span: Span, data: bytes) -> int:
 
 
 def nearest(path: str, name: str, numbers: Mapping[str, int]) -> int | None:
-    """Return the number of that name beside a field, or beside a struct around it."""
+    """Return the number with this name in the struct of a field, or in the nearest struct around it that has one."""
     while path:
         path = path.rpartition(".")[0]
         found = numbers.get(f"{path}.{name}" if path else name)

@@ -1,14 +1,15 @@
-"""Names and addresses replaced by others of the same length, consistently, by a key.
+"""Replace names and addresses by others of the same length, consistently, by a key.
 
-What is the same stays the same, two never become one, and nobody finds the way back without the key, nor from one pair
-that is known to another:
+Equal values stay equal, and different ones stay different. Nobody can reverse the replacement without the key, or
+conclude from one known pair to another:
 
 - Addresses: a prefix-preserving permutation as in Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP Address
-  Anonymization, ICNP 2002), by octets and groups in place of bits, as an address written out keeps its length: each
-  becomes one of as many digits by a permutation that the key and the ones before it choose. One may stay by chance:
-  were it never itself, many redactions of one host, each with its own key, would tell it by what is never there.
-- Names of printable ASCII keep their shape, letters for letters and digits for digits. Others keep their length alone,
-  and whether they are UTF-8: which scripts they are written in would find them in a dictionary.
+  Anonymization, ICNP 2002), but by octets and groups instead of bits, so that a written address keeps its length. Each
+  octet or group is replaced by one with as many digits, by a permutation chosen by the key and the octets or groups
+  before it. An address may stay as it is by chance: if it never did, many redactions of the same host with different
+  keys would reveal it as the one address that never appears.
+- Names of printable ASCII keep their shape: letters become letters, and digits become digits. Other names only keep
+  their length, and whether they are UTF-8: their scripts would make them easy to find in a dictionary.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ from functools import lru_cache
 from math import isqrt
 from typing import Literal
 
-# A unit: its value, the first value of its range, and how many the range has.
+# A unit: its value, the first value of its range, and the number of values in the range.
 Unit = tuple[int, int, int]
 
 LETTERS = ((0x61, 26), (0x41, 26), (0x30, 10))  # a-z, A-Z, 0-9
 RANGES: dict[int, tuple[int, int]] = {low + at: (low, size) for low, size in LETTERS for at in range(size)}
-FIRST_OCTET = ((0, 1), (1, 9), (10, 90), (100, 124), (224, 32))  # as many digits, and a unicast address stays one
+FIRST_OCTET = ((0, 1), (1, 9), (10, 90), (100, 124), (224, 32))  # of equal length; unicast stays unicast
 OCTET = ((0, 10), (10, 90), (100, 156))
-GROUP = ((0, 1), (1, 0xF), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))  # as many hexadecimal digits
-RESERVED_IDS = 100  # Kafka's own: ids below this are no random ones (Uuid.RESERVED)
+GROUP = ((0, 1), (1, 0xF), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))  # ranges with as many hexadecimal digits
+RESERVED_IDS = 100  # ids below this are Kafka's own, not random ones (Uuid.RESERVED)
 CACHED = 1 << 14
 ORDERS = 1 << 8  # ... of which one may take 80 kB
-ROUNDS = 8  # of a Feistel network over the values of an octet or a group
-PASSES = 3  # over a short row of units: each by those before it, behind it, and before it again
-LONG = 16  # units that move: two rows of so many do not meet by chance
-SHORT = 4  # bytes beyond ASCII of which all texts are few: they are walked through
-# Characters by their bytes in UTF-8: letters, Latin and marks, ideographs, rare ones. All of them can be printed.
+ROUNDS = 8  # rounds of a Feistel network over the values of an octet or a group
+PASSES = 3  # passes over a few units: each is changed by those before it, those after it, and those before it again
+LONG = 16  # units that can change: so many are not mapped to the same result by chance
+SHORT = 4  # bytes of a text that is not ASCII: up to here there are so few texts that a permutation of all is used
+# Printable characters, by their number of bytes in UTF-8: letters; Latin and marks; ideographs; rare ones.
 SCRIPTS = ((0x61, 0x7B), (0xC0, 0x378), (0x4E00, 0x9FA6), (0x20000, 0x2A6D7))
-SPELLED = re.compile(r"(/?\[?)(.*?)(\]?)", re.DOTALL)  # as Java writes an address: /127.0.0.1
+SPELLED = re.compile(r"(/?\[?)(.*?)(\]?)", re.DOTALL)  # an address as Java writes it: /127.0.0.1
 
 
 class Pseudonyms:
-    """Replaces names and addresses by a key: any bytes, of which those without it can't guess a single one."""
+    """Replaces names and addresses by a key. key: any bytes; without them, nobody can guess a replacement."""
 
     def __init__(self, key: bytes) -> None:
         self.key = hashlib.blake2b(key).digest()
@@ -55,17 +56,19 @@ class Pseudonyms:
         self.host = lru_cache(CACHED)(self.make_host)
 
     def keyed(self, purpose: bytes, data: bytes, size: int) -> bytes:
-        """Return `size` bytes that follow from the key, a purpose (below 16 bytes) and the data alone."""
+        """Return `size` bytes that depend only on the key, the purpose (shorter than 16 bytes) and the data."""
         return hashlib.shake_256(self.key + purpose.ljust(16, b"\0") + data).digest(size)
 
     def make_order(self, size: int, purpose: bytes, before: bytes) -> Permutation:
-        """Return the key's order of the numbers below `size` for a purpose, behind certain units."""
+        """Return a permutation of the numbers below `size` that depends on the key, the purpose, and the units
+        before.
+        """
         side = isqrt(size - 1) + 1
         drawn = struct.unpack(f">{ROUNDS * side}H", self.keyed(purpose, before, 2 * ROUNDS * side))
         return Permutation(size, [drawn[at : at + side] for at in range(0, len(drawn), side)])
 
     def neighbour(self, unit: Unit, purpose: bytes, before: bytes) -> int:
-        """Return the value that is next to the unit's in the key's order of its range: never the same one."""
+        """Return the value after the unit's in the key's permutation of its range: never the same value."""
         value, low, size = unit
         if size == 1:
             return value
@@ -73,7 +76,9 @@ class Pseudonyms:
         return low + order.at((order.place(value - low) + 1) % size)
 
     def prefixed(self, units: Iterable[Unit], purpose: bytes) -> list[int]:
-        """Return units in place of others, by value and those before: what begins alike begins alike afterwards."""
+        """Return a replacement for each unit that depends on its value and the units before it: equal beginnings stay
+        equal.
+        """
         made, before = [], b""
         for value, low, size in units:
             order = self.order(size, purpose, struct.pack(">H", low) + before)
@@ -82,7 +87,9 @@ class Pseudonyms:
         return made
 
     def moved(self, units: Iterable[Unit], purpose: bytes) -> list[int]:
-        """Return the units moved within their ranges: each by its range, those before it, and the purpose."""
+        """Return the units moved within their ranges; how far depends on the range, the units before, and the
+        purpose.
+        """
         hashed = hashlib.blake2b(key=self.key, person=purpose, digest_size=8)
         made = []
         for value, low, size in units:
@@ -92,7 +99,7 @@ class Pseudonyms:
         return made
 
     def stirred(self, units: list[Unit], purpose: bytes) -> list[int]:
-        """Return other units, each by all the others."""
+        """Return a replacement for each unit that depends on all the other units."""
         moving = [at for at, (_, _, size) in enumerate(units) if size > 1]
         values = [value for value, _, _ in units]
         if len(moving) >= LONG:
@@ -109,15 +116,17 @@ class Pseudonyms:
         return values
 
     def make_name(self, text: bytes) -> bytes:
-        """Return another name: of ASCII letters for letters, digits for digits, and other characters stay."""
+        """Return another name: in ASCII, letters become letters, digits become digits, and other characters stay."""
         if form_of(text) != "ASCII":
             return self.foreign_name(text)
         return bytes(self.stirred([(byte, *RANGES.get(byte, (byte, 1))) for byte in text], b"name"))
 
     def foreign_name(self, text: bytes) -> bytes:
-        """Return another name in place of one that is not of printable ASCII: as long, and of UTF-8 if this one is."""
+        """Return another name of the same length for one that is not printable ASCII; the new name is UTF-8 if the old
+        one is.
+        """
         form = form_of(text)
-        if len(text) <= SHORT:  # a permutation of all texts, walked until it is back among those of the form
+        if len(text) <= SHORT:  # apply a permutation of all texts until the result has the same form
             made = self.short(text)
             while form_of(made) != form:
                 made = self.short(made)
@@ -131,11 +140,11 @@ class Pseudonyms:
             turn += 1
 
     def short(self, data: bytes) -> bytes:
-        """Return other bytes, of all that there are."""
+        """Return other bytes, any that are possible."""
         return bytes(self.stirred([(byte, 0, 256) for byte in data], b"short"))
 
     def make_uuid(self, data: bytes) -> bytes:
-        """Replace the 16 bytes of an id; Kafka's own ids, as that of no topic, stay."""
+        """Replace the 16 bytes of an id. Kafka's own ids stay, for example the id for no topic."""
         if int.from_bytes(data, "big") < RESERVED_IDS:
             return data
         return bytes(self.stirred([(byte, 0, 256) for byte in data], b"uuid"))
@@ -149,8 +158,8 @@ class Pseudonyms:
         return bytes([made[0] << 2 | first & 3, *made[1:]])
 
     def make_address(self, data: bytes) -> bytes:
-        """Replace an IPv4 (4 bytes) or IPv6 address (16); its text takes as many characters. The
-        unspecified one stays.
+        """Replace an IPv4 address (4 bytes) or IPv6 address (16 bytes) by one whose text has the same length. The
+        unspecified address stays.
         """
         if not any(data):
             return data
@@ -164,7 +173,7 @@ class Pseudonyms:
         return b"".join(group.to_bytes(2, "big") for group in made)
 
     def make_host(self, text: bytes) -> bytes:
-        """Replace a host: an address, as text, by the same as elsewhere; else a name."""
+        """Replace a host: an address in text form like the same address elsewhere, anything else like a name."""
         try:
             before, found, after = spelled_parts(text)
             spelled, at, zone = found.partition("%")
@@ -174,7 +183,7 @@ class Pseudonyms:
         return f"{before}{made}{at}".encode() + self.name(zone.encode()) + after.encode()
 
     def spelled(self, text: str) -> str:
-        """Replace the text of an address, in its form. Raises ValueError if it is none."""
+        """Replace the text of an address, in the same form. Raises ValueError if it is not an address."""
         made = self.address(ipaddress.ip_address(text).packed)
         if len(made) == 4:
             return ".".join(map(str, made))
@@ -188,14 +197,18 @@ class Pseudonyms:
 
 
 class Permutation:
-    """A permutation of the numbers below `size`: a Feistel network over two digits, walked until it is below again."""
+    """A permutation of the numbers below `size`: a Feistel network over two digits, repeated until the result is below
+    `size`.
+    """
 
     def __init__(self, size: int, rounds: list[tuple[int, ...]]) -> None:
-        """Make an order. rounds: what each adds to one digit by the other, whose number is the base."""
+        """Prepare the permutation. rounds: for each round, the number added to one digit for each value of the other;
+        there are as many as the base.
+        """
         self.size, self.rounds, self.base = size, rounds, len(rounds[0])
 
     def place(self, number: int) -> int:
-        """Return where a number stands."""
+        """Return the position of a number."""
         while True:
             a, b = divmod(number, self.base)
             for each in self.rounds:
@@ -205,7 +218,7 @@ class Permutation:
                 return number
 
     def at(self, place: int) -> int:
-        """Return the number that stands there."""
+        """Return the number at a position."""
         while True:
             a, b = divmod(place, self.base)
             for each in reversed(self.rounds):
@@ -216,7 +229,7 @@ class Permutation:
 
 
 def form_of(text: bytes) -> Literal["ASCII", "bytes", "text", "unprintable"]:
-    """Return the properties of a replaced name that an observer may see."""
+    """Return the form of a name: the properties that its replacement keeps."""
     try:
         shown = text.decode()
     except ValueError:
@@ -227,7 +240,9 @@ def form_of(text: bytes) -> Literal["ASCII", "bytes", "text", "unprintable"]:
 
 
 def characters(drawn: bytes, size: int) -> bytes:
-    """Return a text of `size` bytes by random numbers: each character's width first, then which it is."""
+    """Return a text of `size` bytes from random numbers: for each character one for its width, and one for the
+    character.
+    """
     made = b""
     for width, number in struct.iter_unpack(">II", drawn):
         low, high = SCRIPTS[width % min(len(SCRIPTS), size - len(made))]
@@ -238,17 +253,16 @@ def characters(drawn: bytes, size: int) -> bytes:
 
 
 def spelled_parts(text: bytes) -> tuple[str, str, str]:
-    """Return what stands before an address, the address, and what stands behind it.
-
-    Raises ValueError if it is not ASCII.
+    """Return the text before an address, the address, and the text after it. Raises ValueError if the text is not
+    ASCII.
     """
     found = SPELLED.fullmatch(text.decode("ascii"))
-    assert found is not None  # any text is one
+    assert found is not None  # any text matches
     return found[1], found[2], found[3]
 
 
 def is_address(text: bytes) -> bool:
-    """Return whether a host is an address as text."""
+    """Return whether a host is an address in text form."""
     try:
         ipaddress.ip_address(spelled_parts(text)[1].partition("%")[0])
     except ValueError:
@@ -263,7 +277,7 @@ def unit(value: int, ranges: tuple[tuple[int, int], ...]) -> Unit:
 
 
 def same_form(text: str, groups: list[str]) -> str:
-    """Put the groups in place of those of a text, with its leading zeros and its capitals."""
+    """Return the groups with the leading zeros and capitals that the groups of a text have."""
     if not text:
         return ""
     made = ":".join(group.zfill(len(old)) for old, group in zip(text.split(":"), groups, strict=False))

@@ -1,4 +1,4 @@
-"""A captured connection whose frames are handed on redacted, with their places in its two streams."""
+"""A captured connection that passes on its frames redacted, with their positions in its two streams."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kcli.redact.batches import BLANK
 from kcli.redact.logins import Login
 from kcli.redact.messages import API, NUMBER, UNNUMBERED, FrameRedactor
 
-Write = Callable[[int, int, bytes], None]  # write(end, offset in what it sent, redacted bytes)
-Came = Callable[[int, int, int, int], None]  # came(end, ns, place behind them in what it sent, bytes to be read)
+Write = Callable[[int, int, bytes], None]  # write(end, offset in its stream, redacted bytes)
+Came = Callable[[int, int, int, int], None]  # came(end, ns, position after the bytes in its stream, number of bytes)
 
 
 class RedactedConnection(CapturedConnection):
-    """As a CapturedConnection; what it reads goes to `write`, and what it can't read does not.
+    """A CapturedConnection that passes what it can read to `write`, redacted.
 
-    unnumbered: correlation ids of requests that wait and can't be decoded, and so have another one in what is written
+    unnumbered: correlation ids of waiting requests that can't be decoded, and so get another id in the redacted capture
     """
 
     def __init__(self, *state: Any, frames: FrameRedactor, login: Login, write: Write, came: Came) -> None:
-        """Follow a connection. state: as CapturedConnection has it."""
+        """Follow a connection. state: the arguments of CapturedConnection."""
         super().__init__(*state)
         self.frames, self.login, self.write, self.came = frames, login, write, came
         self.unnumbered: set[int] = set()
@@ -50,7 +50,7 @@ class RedactedConnection(CapturedConnection):
         super().take_frame(d, frame, offset)
 
     def redacted(self, d: int, frame: bytes) -> bytes:
-        """Return a frame without names; of one that nobody can read, a token among them, nothing but its size."""
+        """Return a frame without names. Only the size stays of a frame that can't be read, or is a token."""
         if d == self.client:
             if (self.tokens and not is_request(self, frame)) or len(frame) < 8:
                 return BLANK * len(frame)
@@ -86,7 +86,9 @@ class RedactedConnection(CapturedConnection):
         self.write_head(1)
 
     def write_head(self, d: int) -> None:
-        """Write what may stay of a frame that will never be whole: its length, and what says which message it is."""
+        """Write what may stay of a frame that will never be complete: its length, and the bytes that identify the
+        message.
+        """
         stream = self.streams[d]
         size = stream.frame_size()
         if self.foreign is not None or not stream.synced or stream.skip or size is None:
@@ -96,7 +98,7 @@ class RedactedConnection(CapturedConnection):
             self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + self.known_head(d, there)[: len(there)])
 
     def known_head(self, d: int, there: bytes) -> bytes:
-        """Return what may stay of the first bytes of such a frame: see kcli.redact.messages."""
+        """Return what may stay of the first bytes of an incomplete frame: see kcli.redact.messages."""
         if self.tokens or len(there) < API:
             return b""
         if d == self.client:

@@ -1,4 +1,4 @@
-"""A capture read whole and written again without names and data: `Redaction`."""
+"""Read a capture completely, and write it again without names and data: `Redaction`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kcli.redact.track import ConnectionDraft, Track
 class Redaction(Sink):
     """Reads captures into a draft (`read`), and writes it as pcapng (`write`).
 
-    capture: the decoder that reads them; written, omitted: packets
+    capture: the decoder that reads the captures; written, omitted: numbers of packets
     """
 
     learns = False
@@ -38,14 +38,16 @@ class Redaction(Sink):
         keep: frozenset[str] = frozenset(),
         folder: str | None = None,
     ) -> None:
-        """Redact captures. key: the pseudonyms depend on it. keep: kinds of names that stay. folder: for the draft."""
+        """Prepare to redact captures. key: the pseudonyms depend on it. keep: kinds of names that stay. folder: for the
+        draft.
+        """
         self.names, self.keep = Pseudonyms(key), keep
         self.draft = Draft(folder)
         self.written = self.omitted = 0
-        self.left_out: set[int] = set()  # numbers of connections that are not to be written
-        self.made_clear: set[int] = set()  # ... that were decrypted
+        self.left_out: set[int] = set()  # numbers of connections that are not written
+        self.made_clear: set[int] = set()  # numbers of connections that were decrypted
         self.tls_left_out = self.others_left_out = 0
-        with contextlib.ExitStack() as undo:  # an option may make no sense
+        with contextlib.ExitStack() as undo:  # an option may be invalid
             undo.callback(self.draft.close)
             self.capture = CaptureDecoder(paths, self, replace(options, names=False))
             undo.pop_all()
@@ -59,7 +61,7 @@ class Redaction(Sink):
         self.draft.close()
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        """Make the reader of an odd connection."""
+        """Make the layer that reads a connection, with its track."""
         places = self.engine.drafting.current
         track = places.track = Track(places)
         make = partial(self.reader, track, ends, client, started)
@@ -67,7 +69,7 @@ class Redaction(Sink):
         return track.layer
 
     def reader(self, track: Track, *state: Any) -> RedactedConnection:
-        """Make the reader of a connection. A second one for the same connection reads it inside TLS."""
+        """Make the reader of a connection. A second one for the same connection reads the data inside TLS."""
         state += (self.capture.bodies, self.capture.receive)
         login = login_of(track.places)
         made = RedactedConnection(*state, frames=self.frames, login=login, write=track.write, came=track.came)
@@ -75,17 +77,19 @@ class Redaction(Sink):
         return made
 
     def rewriter(self, api_key: int, version: int, is_response: bool) -> Any:
-        """Return FrameRedactor's rewriter for the core's engine."""
+        """Return the rewriter of FrameRedactor for the core's engine."""
         return self.frames.rewriter(api_key, version, is_response)
 
     def redacted(self, frame: bytes, request: bytes | None) -> bytes:
-        """Redact for the core's engine a request's frame, or a response's with its request's."""
+        """Redact a frame for the core's engine. request: the request's frame if the frame is a response; None if it is
+        a request.
+        """
         if request is None:
             return self.frames.request(frame, login_of(self.engine.drafting.current))
         return self.frames.response(frame, *api_of(request), request)
 
     def connection_over(self, places: ConnectionDraft, ns: int, ignored: bool) -> None:
-        """Finish a connection's packets; leave those out that can't be redacted."""
+        """Finish a connection's packets; leave the connection out if it can't be redacted."""
         track: Track | None = places.track
         if track is not None:
             track.write_refusal()
@@ -101,7 +105,7 @@ class Redaction(Sink):
             track.forget()
 
     def write(self, out: BinaryIO) -> None:
-        """Write the exchanges that were read. Raises OSError."""
+        """Write the packets that were read. Raises OSError."""
         out.write(section_block())
         self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
 

@@ -1,8 +1,8 @@
-"""Frames redacted by the core: what stands for each field of one API's version, compiled once.
+"""Redact frames in the core: the replacement of each field of an API version, compiled once.
 
-Where a rule needs to look around (the name of a resource by its type, what an envelope has inside, a token by its
-mechanism), or the core can't
-read a message by itself, there is no rewriter, and `kcli.redact.messages` goes field by field.
+There is no rewriter if a rule depends on more than the field (the name of a resource on its type, the contents of an
+envelope on the request, a token on its mechanism), or if the core can't read a message by itself. Then
+`kcli.redact.messages` redacts field by field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcli.redact.batches import BatchRedactor
     from kcli.redact.pseudonyms import Pseudonyms
 
-Replacement = int | Callable[[bytes], bytes]  # a byte, or what stands for a slice
+Replacement = int | Callable[[bytes], bytes]  # a byte to fill with, or a function that replaces a slice
 
 CACHED = 256
 FILLED = {"text": FILL[0], "nothing": 0}
@@ -38,7 +38,7 @@ UNKNOWN = "_unknownTaggedFields[].tag"
 
 
 class Frames(Protocol):
-    """The redactor of fields, for a rewriter that asks for the replacement of one (`kcli.redact.messages`)."""
+    """The redactor of fields, which a rewriter asks for replacements (`kcli.redact.messages`)."""
 
     names: Pseudonyms
     keep: frozenset[str]
@@ -46,12 +46,12 @@ class Frames(Protocol):
     batches: BatchRedactor
 
     def replaced(self, rule: FieldRule, data: bytes) -> bytes:
-        """Return the replacement of a field's content, for a rule that needs nothing but the content."""
+        """Return the replacement of a field's content, for rules that need only the content."""
         ...
 
 
 def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> FrameRewriter | None:
-    """Return the core's redactor of requests, or responses, of a known version; None if it has none."""
+    """Return the core's redactor for requests, or responses, of a known version; None if it has none."""
     from kcli.core.codec.rewriting import FrameRewriter
 
     dialect = frames.bodies.dialect
@@ -69,7 +69,7 @@ def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> Fr
 
 
 def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
-    """Return the redactor of one message of one version."""
+    """Return the redactor for one message of one version; None if the core can't redact it."""
     from kcli.core.codec.rewriting import Rewriter
 
     rules = rules_of(codec.name, frames.bodies.dialect)
@@ -89,12 +89,12 @@ def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
 
 
 def plain(path: str) -> str:
-    """Return a path of the select verb as the rules have it."""
+    """Return a path of the select verb in the form that the rules have."""
     return path.replace("[]", "")
 
 
 def leaves(word: object, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and type of each field that is no number."""
+    """Yield the path and type of each field that is not a number."""
     match word:
         case Struct():
             for name, below in word.words.items():
@@ -110,7 +110,7 @@ def leaves(word: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def flexible(word: object, path: str) -> Iterator[str]:
-    """Yield what precedes a field's name in each struct that may have unknown fields."""
+    """Yield the path before the field names in each struct that may have unknown fields."""
     match word:
         case Struct():
             before = f"{path}." if path else ""
@@ -125,7 +125,7 @@ def flexible(word: object, path: str) -> Iterator[str]:
 
 
 def replacement_of(frames: Frames, type_: str, rule: FieldRule) -> Replacement | None:
-    """Return the replacement of a field's content of that type and rule; None if it stays."""
+    """Return the replacement for contents of fields with this type and rule; None if they stay."""
     if stays(rule, frames.keep):
         return None
     if type_ == "uuid":

@@ -1,8 +1,9 @@
-"""Rules of redaction for each field of Kafka's messages, over the tables, so that a new message is safe.
+"""The rule of redaction for each field of Kafka's messages. Rules follow from the message tables, so that a new message
+is safe.
 
-Numbers stay. A string is a name and is replaced by one of its shape, unless its field is listed here as something else;
-words that are Kafka's own (states, assignors, features, names of configs) stay in the fields that have such words.
-Bytes are left out but where a grammar is known for them. docs/how-to/redact.md has this as a table for readers.
+Numbers stay. A string is a name, and is replaced by one of its shape, unless its field is listed here as something
+else. Kafka's own words (states, assignors, features, names of configs) stay in the fields that have such words. Bytes
+are left out, except those whose grammar is known. docs/how-to/redact.md shows this as a table for users.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kcli.topic_names import CLUSTER_METADATA
 Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
               "mechanism", "login", "records", "nothing"]  # fmt: skip
 
-# What `--keep` can name.
+# The kinds that `--keep` can name.
 KINDS = ("topics", "groups", "clients", "transactions", "principals", "hosts", "addresses", "racks", "clusters")
 
 
@@ -27,9 +28,10 @@ class FieldRule(NamedTuple):
     """The rule of redaction for a field.
 
     way: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group, a
-    transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only its size stays;
-    "frame": a message with its header; "inside": the message `inside` behind its version; "mechanism", "login": what a
-    SASL client asks for, and sends; "records". kind: one of KINDS, None for what is never kept. words: what stays.
+    transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only the size stays;
+    "frame": a message with its header; "inside": the message `inside` after its version; "mechanism", "login": the
+    mechanism that a SASL client asks for, and the tokens it sends; "records". kind: one of KINDS; None: is never kept.
+    words: words that stay.
     """
 
     way: Way
@@ -39,11 +41,11 @@ class FieldRule(NamedTuple):
 
 
 def stays(rule: FieldRule, keep: frozenset[str]) -> bool:
-    """Return whether a field stays as it is by the kinds that are kept. A host may be an address, a kind of its own."""
+    """Return whether a field stays because its kind is kept. A host may be an address, which is a kind of its own."""
     return rule.kind in keep and (rule.way != "host" or "addresses" in keep)
 
 
-NO_RULE = FieldRule("nothing")  # of a field that the tables lack
+NO_RULE = FieldRule("nothing")  # for fields that the tables lack
 
 
 def words(text: str) -> frozenset[str]:
@@ -69,7 +71,7 @@ KIND_OF_NAME: Mapping[str, str] = {
 
 METADATA = frozenset({CLUSTER_METADATA})
 
-# What holds a topic in its field `name`, or a user.
+# The fields and messages whose field `name` is a topic, or a user.
 TOPICS = words(
     "topics topicData responses v3AndBelowTopics resultsByTopicV3AndBelow topicResults repartitionSourceTopics"
     " stateChangelogTopics TopicRecord"
@@ -93,7 +95,7 @@ QUOTAS = words(
     "producer_byte_rate consumer_byte_rate request_percentage controller_mutation_rate connection_creation_rate"
 )
 
-# The words that stay, by the field, or by what holds it where it is called `name` or `key`.
+# The words that stay, by field; fields called `name` or `key` with the field or message that has them.
 WORDS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("groupState", "groupType", "transactionState"), STATES),
     **dict.fromkeys(("statesFilter", "typesFilter", "stateFilters", "unknownStateFilters"), STATES),
@@ -114,7 +116,7 @@ WORDS: Mapping[str, frozenset[str]] = {
                      "DefaultPrincipalData.type"), frozenset({"User"})),
 }  # fmt: skip
 
-# Other ways than those of their types, by name.
+# The rules of strings that are not names, by field.
 WAYS: Mapping[str, FieldRule] = {
     **dict.fromkeys(("host", "clientHost", "hostFilter", "hostName", "v0Host"), FieldRule("host", "hosts")),
     **dict.fromkeys(("principal", "principalFilter"), FieldRule("principal", "principals")),
@@ -140,7 +142,7 @@ COORDINATORS = ("FindCoordinatorRequest", "FindCoordinatorResponse")
 
 @cache
 def rules_of(message: str, dialect: str | None = None) -> Mapping[str, FieldRule]:
-    """Return the rules of a message's fields that are no numbers, by path without indices, in all its layouts."""
+    """Return the rules of a message's fields that are not numbers, by path without indices, for all its layouts."""
     found = catalog(dialect).message(message)
     rules: dict[str, FieldRule] = {}
     for fields in (found.fields, *(variant.message.fields for variant in found.variants)):
@@ -149,7 +151,7 @@ def rules_of(message: str, dialect: str | None = None) -> Mapping[str, FieldRule
 
 
 def collect(rules: dict[str, FieldRule], fields: tuple[Field, ...], holder: str, path: str) -> None:
-    """Add the rules of fields and of those below them. holder: the field that has them, or the message."""
+    """Add the rules of fields and of their subfields. holder: the field that has them, or the message."""
     for field in fields:
         place = f"{path}{field.name}"
         if field.fields:
@@ -167,7 +169,7 @@ def collect(rules: dict[str, FieldRule], fields: tuple[Field, ...], holder: str,
 
 
 def rule_of_string(name: str, holder: str) -> FieldRule:
-    """Return the rule of a string, by its name and the struct that holds it."""
+    """Return the rule of a string, by its name and the field or message that has it."""
     kept = WORDS.get(f"{holder}.{name}") or WORDS.get(name)
     if kept is not None:
         return FieldRule("mechanism" if name == "mechanism" else "name", words=kept)
@@ -179,5 +181,7 @@ def rule_of_string(name: str, holder: str) -> FieldRule:
 
 
 def name_of(kind: str | None) -> FieldRule:
-    """Return the rule of a name of that kind. Kafka's metadata log has an id of its own, which tells its name."""
+    """Return the rule for names of that kind. Kafka's metadata log has a well-known id, which reveals its name
+    anyway.
+    """
     return FieldRule("name", kind, METADATA if kind == "topics" else frozenset())

@@ -1,4 +1,4 @@
-"""The packets that a connection's reader writes to: its own or, inside TLS, packets made here, in the clear."""
+"""The packets to which a connection's reader writes: its own, or if it used TLS, new ones with the decrypted bytes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from kcli.grammar.files import network
 from kcli.redact.batches import BLANK
 from kcli.redact.draft import MADE, DraftPacket, Extents
 
-PUSH = 8  # a flag of TCP's
-AGAIN = 2  # bytes of a segment that repeats some: one alone keeps a connection alive
-LARGEST = 60_000  # bytes of payload in a packet that is made here
+PUSH = 8  # a flag of TCP
+AGAIN = 2  # bytes in a segment that repeats some: with only one it would look like a keep-alive
+LARGEST = 60_000  # bytes of payload in a packet made here, at most
 IPV6 = 40
 TCP_HEAD = 20
-SETTLED = 1 << 20  # bytes behind which what was decrypted is not written any more
+SETTLED = 1 << 20  # bytes after which decrypted bytes are not filled in any more
 
 
 class ConnectionDraft(Protocol):
-    """See kcli.core.capture.engine.Places."""
+    """The packets of a connection in the draft, see kcli.core.capture.engine.Places."""
 
     number: int
     draft: Any
@@ -27,10 +27,10 @@ class ConnectionDraft(Protocol):
     login: Any
 
     def write(self, d: int, offset: int, data: bytes) -> None:
-        """Fill in redacted bytes of an end."""
+        """Fill in redacted bytes that an end sent."""
 
     def sample(self, d: int) -> tuple[int, bytes, tuple[int, int]]:
-        """Return (link type, headers, where IP and TCP begin in them) of a packet of an end."""
+        """Return (link type, headers, positions of IP and TCP in them) of a packet from an end."""
 
     def first(self, d: int) -> int:
         """Return the sequence number of an end's first byte."""
@@ -39,25 +39,25 @@ class ConnectionDraft(Protocol):
         """Return whether an end has sent its last byte."""
 
     def retransmitted(self, d: int) -> int:
-        """Return how many segments of an end brought bytes again."""
+        """Return how many segments of an end repeated bytes."""
 
 
 class Track:
-    """A connection on its way into the draft. Lists are by end, 0 or 1.
+    """Writes a connection into the draft. Lists are by end, 0 or 1.
 
-    decrypted: its decrypted bytes are written as new packets
+    decrypted: the decrypted bytes are written as new packets
     """
 
     def __init__(self, places: ConnectionDraft) -> None:
         self.places, self.draft = places, places.draft
         self.decrypted = False
         self.layer: TlsLayer | None = None
-        self.connection: CapturedConnection | None = None  # what reads it
-        self.made = (Extents(self.draft), Extents(self.draft))  # of packets made here, by bytes of the decrypted stream
-        self.sent = [0, 0]  # bytes of the decrypted stream, with those that are missing
+        self.connection: CapturedConnection | None = None  # its reader
+        self.made = (Extents(self.draft), Extents(self.draft))  # packets made here, by bytes of the decrypted stream
+        self.sent = [0, 0]  # bytes of the decrypted stream, including missing ones
         self.has_sent = False
-        self.closed = [False, False]  # ... that has a last packet
-        self.repeated = [0, 0]  # segments that repeat bytes of it
+        self.closed = [False, False]  # whether the decrypted stream has been closed
+        self.repeated = [0, 0]  # segments that repeat bytes of the decrypted stream
 
     def forget(self) -> None:
         """Drop the state that is only needed while bytes arrive."""
@@ -65,30 +65,34 @@ class Track:
 
     @property
     def foreign(self) -> bool:
-        """Return whether the connection is none of Kafka's, or TLS without keys."""
+        """Return whether the connection is not Kafka, or uses TLS and its keys are unknown."""
         return self.layer is not None and self.layer.foreign is not None
 
     def read_to(self, d: int, passed: int) -> int:
-        """Return how far the reader has come with the bytes of end `d`, `passed` of which were passed on."""
+        """Return the position that the reader has reached in the bytes of end `d`. passed: how many bytes were passed
+        on.
+        """
         plain = self.connection is not None and self.connection.foreign is None and not self.decrypted
         return self.connection.streams[d].offset if self.connection is not None and plain else passed
 
     def write(self, d: int, offset: int, data: bytes) -> None:
-        """Fill in redacted bytes of end `d`, from `offset` in the bytes that are read on."""
+        """Fill in redacted bytes of end `d`, from `offset` in the stream that the reader sees."""
         if self.decrypted:
             self.made[d].fill(offset, data)
         else:
             self.places.write(d, offset, data)
 
     def write_refusal(self) -> None:
-        """Write the bytes of an end that refused to speak plainly."""
+        """Write the bytes with which an end refused a connection without TLS."""
         if self.layer is not None and self.layer.refused is not None:
             self.write(self.layer.refused, 0, bytes(self.layer.refusal[:ENOUGH]))
 
-    # What is decrypted
+    # Decrypted bytes
 
     def came(self, d: int, ns: int, end: int, size: int) -> None:
-        """Add packets for `size` decrypted bytes of end `d`, about to be read, up to `end` in its stream."""
+        """Add packets for `size` decrypted bytes of end `d` that are about to be read. end: the position after them in
+        the stream.
+        """
         if not self.decrypted:
             return
         self.sent[d] = max(self.sent[d], end - size)
@@ -101,13 +105,13 @@ class Track:
         self.made[d].settled = max(0, self.sent[d] - SETTLED)
 
     def follow(self, ns: int, reset_by: int | None) -> None:
-        """Follow a packet of the connection. reset_by: the end that has reset it with this packet."""
+        """Follow a packet of the connection. reset_by: the end that reset the connection with this packet."""
         if self.decrypted:
             self.add_repeated(ns)
             self.add_ends(ns, reset_by)
 
     def add_repeated(self, ns: int) -> None:
-        """Repeat as many segments of the decrypted stream as of the one that carries it."""
+        """Repeat as many segments of the decrypted stream as were repeated in the encrypted one."""
         for d in range(2):
             while self.repeated[d] < self.places.retransmitted(d) and self.sent[d] >= AGAIN:
                 place = self.add_made(d, ns, network.ACK | PUSH, AGAIN, AGAIN)
@@ -115,7 +119,7 @@ class Track:
                 self.repeated[d] += 1
 
     def add_ends(self, ns: int, reset_by: int | None = None) -> None:
-        """End the decrypted stream where an end has closed or reset it."""
+        """End the decrypted stream if an end has closed or reset the connection."""
         for d in range(2):
             closed = self.places.closed(d)
             if closed and not self.closed[d] and reset_by is None:
@@ -125,7 +129,9 @@ class Track:
             self.add_made(reset_by, ns, network.RST, 0)
 
     def add_made(self, d: int, ns: int, flags: int, size: int, back: int = 0) -> int:
-        """Append a packet of end `d` made here. Returns where its payload is. back: bytes of it that came before."""
+        """Append a new packet from end `d`. Returns the position of its payload. back: bytes of the payload that were
+        sent before.
+        """
         link, packet, (ip, tcp) = self.places.sample(d)
         seq, ack = (self.places.first(end) + self.sent[end] for end in (d, 1 - d))
         data = clean_segment(packet, (ip, tcp), seq - back, ack, flags, size)
@@ -134,7 +140,9 @@ class Track:
 
 
 def clean_segment(packet: bytes, places: tuple[int, int], seq: int, ack: int, flags: int, size: int) -> bytearray:
-    """Make a packet with these headers, without options, its blank payload of `size` bytes. places: of IP and TCP."""
+    """Return a packet with these headers but no options, and a blank payload of `size` bytes. places: positions of IP
+    and TCP.
+    """
     ip, tcp = places
     out = bytearray(packet[: tcp + TCP_HEAD]) + BLANK * size
     out[tcp + 4 : tcp + 12] = (seq & 0xFFFFFFFF).to_bytes(4, "big") + (ack & 0xFFFFFFFF).to_bytes(4, "big")

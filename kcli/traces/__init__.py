@@ -1,1 +1,1 @@
-"""Exchanges as OpenTelemetry spans: of clients, and of brokers where these were captured, too."""
+"""Export exchanges as OpenTelemetry spans: those of clients, and those of brokers if their ends were captured too."""

@@ -1,4 +1,4 @@
-"""The trace context in record headers: W3C's `traceparent` and `tracestate`."""
+"""Read the trace context from record headers: W3C's `traceparent` and `tracestate`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kcli.schemas.apikeys import PRODUCE
 
 FORM = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
 LONGEST_STATE = 512  # characters of a tracestate
-MOST_LINKS = 128  # of a span, as OpenTelemetry's SDKs have it
+MOST_LINKS = 128  # links of a span; the limit of OpenTelemetry's SDKs
 
 
 class Context(NamedTuple):
-    """A span elsewhere, which a record's headers name."""
+    """The span that a record's headers name, which another program created."""
 
     trace_id: bytes
     span_id: bytes
@@ -27,9 +27,9 @@ class Context(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """The records of an exchange. places: (topic, partition) of each. offset, tombstone: of a single one.
-
-    contexts: the first that headers name, with the topic, partition and offset of a record of each.
+    """The records of an exchange. places: their topics and partitions. offset, tombstone: only if there is a single
+    record. contexts: the first contexts in the headers, each with the topic, partition and offset of a record that has
+    it.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Messages(NamedTuple):
 
 
 def messages_of(exchange: Exchange) -> Messages:
-    """Return what an exchange says of its records; markers of transactions are none."""
+    """Return the records of an exchange; transaction markers are left out."""
     number, offset, tombstone = 0, None, False
     places: dict[tuple[str, int], None] = {}
     contexts: dict[Context, tuple[str, int, int | None]] = {}
@@ -64,7 +64,7 @@ def messages_of(exchange: Exchange) -> Messages:
 
 
 def context_in(headers: Iterable[Mapping[str, Any]]) -> Context | None:
-    """Return the context in a record's headers; of several the last, as Kafka's clients do."""
+    """Return the context in a record's headers; if there are several, the last, as in Kafka's clients."""
     named = {each["key"]: each["value"] for each in headers if isinstance(each["value"], str)}
     match = FORM.fullmatch(named.get("traceparent", ""))
     if match is None:

@@ -1,4 +1,4 @@
-"""The destinations of spans: lines of OTLP's JSON in a file, or a collector by OTLP/HTTP."""
+"""The destinations of spans: a file with lines of OTLP JSON, or a collector by OTLP/HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kcli.jsontext import dumps
 IDS = ("traceId", "spanId", "parentSpanId")
 SECONDS = 10
 RETRIES = 5
-LARGEST = 1 << 20  # bytes of an answer
+LARGEST = 1 << 20  # bytes of a response that are read, at most
 PATH = "/v1/traces"
 HEADERS = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip", "User-Agent": "kcli"}
 
@@ -35,7 +35,7 @@ class Destination(Protocol):
 
 
 class JsonLines:
-    """Writes TracesData a line, as OpenTelemetry's file exporter does."""
+    """Writes one TracesData per line, as OpenTelemetry's file exporter does."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.out = out
@@ -47,7 +47,7 @@ class JsonLines:
 
 
 def json_line(found: Sequence[ResourceSpans]) -> bytes:
-    """Return spans as OTLP's JSON: ids in hexadecimal, where Protobuf's JSON has base64."""
+    """Return spans as OTLP JSON, whose ids are hexadecimal instead of base64 as in Protobuf's JSON."""
     made: Any = MessageToDict(TracesData(resource_spans=found), use_integers_for_enums=True)
     for spans in (scope["spans"] for resource in made["resourceSpans"] for scope in resource["scopeSpans"]):
         for each in (inner for span in spans for inner in (span, *span.get("links", ()))):
@@ -58,10 +58,10 @@ def json_line(found: Sequence[ResourceSpans]) -> bytes:
 
 
 class Collector:
-    """Sends spans to a collector. rejected: spans that it did not take."""
+    """Sends spans to a collector. rejected: the number of spans that it did not accept."""
 
     def __init__(self, url: str) -> None:
-        """Prepare to send. Raises UsageError without a URL of HTTP; one without a path gets OTLP's."""
+        """Prepare to send. Raises UsageError if the URL is not an HTTP URL. If it has no path, OTLP's is added."""
         import urllib3
 
         self.address = WebAddress.parse(url, "--traces", PATH)
@@ -74,7 +74,7 @@ class Collector:
         self.rejected = 0
 
     def send(self, found: Sequence[ResourceSpans]) -> None:
-        """Send spans. Raises NetworkError if the collector can't be reached, or refuses."""
+        """Send spans. Raises NetworkError if the collector can't be reached, or refuses them."""
         import urllib3
 
         body = gzip.compress(ExportTraceServiceRequest(resource_spans=found).SerializeToString(), 1)
@@ -90,7 +90,7 @@ class Collector:
 
 
 def rejected_in(answer: bytes) -> int:
-    """Return how many spans an answer says were not taken."""
+    """Return the number of spans that a response says were not accepted."""
     try:
         return int(ExportTraceServiceResponse.FromString(answer).partial_success.rejected_spans)
     except DecodeError:

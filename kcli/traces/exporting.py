@@ -1,4 +1,4 @@
-"""Captures read into spans, sent as they come."""
+"""Read captures and send their exchanges as spans while reading."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kcli.capture.sinks import Values
 from kcli.traces.destinations import Destination
 from kcli.traces.spans import Key, Spans, key_of, resource_spans
 
-BATCH = 512  # spans that are sent at once
-LONGEST_WAIT = 1.0  # seconds that spans of a stream wait for more
-MOST_EXCHANGES = 1_000_000  # of brokers' captures, that are remembered
+BATCH = 512  # spans sent together
+LONGEST_WAIT = 1.0  # seconds for which spans of a stream wait for more
+MOST_EXCHANGES = 1_000_000  # exchanges of brokers' captures that are remembered
 
 
 def export(
@@ -24,7 +24,9 @@ def export(
     moved: Callable[[int], None] = lambda count: None,
     brokers: dict[Key, tuple[int, int | None]] | None = None,
 ) -> int:
-    """Read captures, and send a span for each exchange. Return how many. InputError at the end for damaged files."""
+    """Read captures, and send a span for each exchange. Return the number of spans. Raises InputError at the end for
+    damaged files.
+    """
     spans = Spans(brokers)
     waiting: list[tuple[str, str, Span]] = []
     sent, last = 0, time.monotonic()
@@ -51,7 +53,7 @@ def export(
 
 
 class BrokerTimes(Sink):
-    """Keeps the times of exchanges at the broker's end."""
+    """Stores the times of exchanges at the broker's end."""
 
     def __init__(self) -> None:
         self.times: dict[Key, tuple[int, int | None]] = {}

@@ -1,7 +1,7 @@
-"""Spans of exchanges, by OpenTelemetry's semantic conventions for messaging and Kafka.
+"""Make spans from exchanges, by OpenTelemetry's semantic conventions for messaging and Kafka.
 
-A span begins with the request and ends with the answer, as they were captured. Its ids are made of the connection, the
-request's number and time: the same capture gives the same spans, however often it is read.
+A span begins with the request and ends with the response, at the times of the capture. Its ids are derived from the
+connection and from the request's API, correlation id and time: the same capture always gives the same spans.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from kcli.traces.context import Context, Messages, messages_of
 from kcli.version import __version__
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
-# What a client does, in the conventions' words; every other API has its own name, and no type.
+# The name and type of a client's operation in the conventions; the operation of any other API has the API's name, and
+# no type.
 OPERATIONS: Mapping[int, tuple[str, str]] = {
     apikeys.PRODUCE: ("send", "send"),
     apikeys.FETCH: ("poll", "receive"),
@@ -35,13 +36,15 @@ Key = tuple[str, int, int]  # connection, API, correlation id
 
 
 class Spans:
-    """Makes spans. brokers: times (ns) of request and answer at the broker's end, by exchange."""
+    """Makes spans. brokers: times (ns) of request and response at the broker's end, by exchange."""
 
     def __init__(self, brokers: Mapping[Key, tuple[int, int | None]] | None = None) -> None:
         self.brokers = brokers or {}
 
     def of(self, exchange: Exchange) -> Iterator[tuple[str, str, Span]]:
-        """Yield an exchange's spans: (service, its instance, span). The broker's is a child of the client's."""
+        """Yield the spans of an exchange as (service, its instance, span). The broker's span is a child of the
+        client's.
+        """
         messages = messages_of(exchange)
         client = client_span(exchange, messages)
         yield exchange.client_id or "kafka-client", exchange.link.client, client
@@ -51,12 +54,14 @@ class Spans:
 
 
 def key_of(exchange: Exchange) -> Key:
-    """Return what tells an exchange from others, in captures of either end."""
+    """Return a key that identifies an exchange in the captures of both ends."""
     return exchange.connection, exchange.api_key, exchange.correlation_id
 
 
 def client_span(exchange: Exchange, messages: Messages) -> Span:
-    """Make the span of an exchange. Records of one trace alone put a Produce into that trace; else there are links."""
+    """Return the span of an exchange. If all contexts in a Produce's records are the same, the span is a child of that
+    context; otherwise it gets links.
+    """
     operation, kind = OPERATIONS.get(exchange.api_key, (exchange.api, None))
     topics = dict.fromkeys(topic for topic, _ in messages.places) or topics_asked(exchange)
     topic = next(iter(topics)) if len(topics) == 1 else None
@@ -82,7 +87,7 @@ def client_span(exchange: Exchange, messages: Messages) -> Span:
 
 
 def broker_span(exchange: Exchange, client: Span, request_ns: int, response_ns: int | None) -> Span:
-    """Make the broker's half of a span: its times are of the capture at the broker, by that host's clock."""
+    """Return the broker's half of a span, with times from the capture at the broker, by the clock of that host."""
     made = Span(
         trace_id=client.trace_id,
         span_id=hashlib.blake2b(client.span_id, digest_size=8, person=b"broker").digest(),
@@ -119,7 +124,7 @@ def common(exchange: Exchange) -> dict[str, Any]:
 
 
 def of_messages(exchange: Exchange, messages: Messages, topic: str | None) -> dict[str, Any]:
-    """Return the attributes that records, topics and groups have."""
+    """Return the attributes about records, topics and groups."""
     only = next(iter(messages.places)) if len(messages.places) == 1 else None
     return {
         "messaging.destination.name": topic,
@@ -132,14 +137,14 @@ def of_messages(exchange: Exchange, messages: Messages, topic: str | None) -> di
 
 
 def topics_asked(exchange: Exchange) -> dict[str, None]:
-    """Return the topics that a request without records names."""
+    """Return the topics named in a request without records."""
     found = (exchange.request or {}).get("topics")
     named = (each.get("name") or each.get("topic") for each in found or () if isinstance(each, dict))
     return {each: None for each in named if isinstance(each, str)}
 
 
 def link(context: Context, place: tuple[str, int, int | None]) -> Span.Link:
-    """Make a link to the span that created a record."""
+    """Return a link to the span that created a record."""
     topic, partition, offset = place
     said = {
         "messaging.destination.name": topic,
@@ -156,7 +161,7 @@ def link(context: Context, place: tuple[str, int, int | None]) -> Span.Link:
 
 
 def add_status(span: Span, exchange: Exchange) -> None:
-    """Set the status of a failed span. A Produce with acks 0 has none."""
+    """Set the status of a failed span. A Produce with acks 0 gets no response, so it has not failed."""
     if exchange.response_frame is None:
         if exchange.api_key == apikeys.PRODUCE and (exchange.request or {}).get("acks") == 0:
             return
@@ -168,7 +173,7 @@ def add_status(span: Span, exchange: Exchange) -> None:
 
 
 def attributes(values: Mapping[str, Any]) -> list[KeyValue]:
-    """Return attributes as OTLP has them; None is left out."""
+    """Return attributes in OTLP's form, without those that are None."""
     return [KeyValue(key=name, value=value_of(value)) for name, value in values.items() if value is not None]
 
 
@@ -179,12 +184,12 @@ def value_of(value: str | int | bool) -> AnyValue:
 
 
 def utf8(text: str) -> str:
-    """Return text without the halves of characters that Protobuf does not take."""
+    """Return text with lone surrogates replaced, as Protobuf does not accept them."""
     return text.encode("utf-8", "replace").decode()
 
 
 def resource_spans(found: Iterable[tuple[str, str, Span]]) -> list[ResourceSpans]:
-    """Return spans by the service that they are of."""
+    """Return spans grouped by service and instance."""
     grouped: dict[tuple[str, str], list[Span]] = {}
     for service, instance, span in found:
         grouped.setdefault((service, instance), []).append(span)

@@ -1,1 +1,1 @@
-"""Tables that look across connections, made of the facts about each: by Spark and by DuckDB."""
+"""Tables about several connections, made from the facts about each connection, by Spark and by DuckDB."""

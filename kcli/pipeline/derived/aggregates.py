@@ -1,4 +1,4 @@
-"""Makes each table across connections: sessions, leader changes, snapshots, clients, connections, groups."""
+"""Make each table about several connections: sessions, leader changes, snapshots, clients, connections, groups."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_snapshots(gathered: RunFiles, table: str) -> list[WrittenFile]:
 
 
 def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
-    """Yield a row of `quorum` from the responses that brought one snapshot over one connection, `timestamp` in us."""
+    """Yield the row of `quorum` for one snapshot over one connection, from its responses, with `timestamp` in us."""
     parts = list(rows)
     first = parts[0]
     errors = list(dict.fromkeys(part["error"] for part in parts if part["error"]))
@@ -49,8 +49,8 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
 
 
 def make_clients(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Judge clients as `kcli audit` does, against the newest release: all anew, for a client is all of
-    its connections.
+    """Check clients against the newest release, as `kcli audit` does. The table is made anew each time, as a client
+    consists of all its connections.
     """
     frame = gathered.frame("client_uses")
     if frame is None:
@@ -71,7 +71,7 @@ def make_clients(gathered: RunFiles, table: str) -> list[WrittenFile]:
 
 
 def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of clients. connections: how many, by (client id, address, software, its version)."""
+    """Yield the rows of clients. connections: their number, by (client id, address, software, software version)."""
     known = catalog()
     release = known.releases[-1]
     judge = Judge(known, release)
@@ -109,5 +109,5 @@ MAKERS: dict[str, Callable[[RunFiles, str], list[WrittenFile]]] = {
 
 
 def derive(gathered: RunFiles) -> list[WrittenFile]:
-    """Make the tables across connections that have a maker here. An empty one has no file."""
+    """Make the tables about several connections that have a function in MAKERS. An empty table has no file."""
     return [each for table, make in MAKERS.items() for each in make(gathered, table)]

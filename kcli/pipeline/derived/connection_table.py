@@ -1,4 +1,4 @@
-"""The table `connections` over all runs, from the workers' counts of each connection."""
+"""The table `connections` over all runs, made from the workers' counts for each connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.tables.connections import EXCHANGE, TCP, TLS, TRAFFIC, connections_que
 
 SUMS = [each.name for each in FACTS["connection_sums"].columns if each.name in TRAFFIC]
 LOGINS = [each.name for each in FACTS["logins"].columns if each.name in TRAFFIC]
-# The facts, and `exchanges` of runs by an older kcli, which counted less.
+# The facts; and for runs of an older kcli, which counted less, `exchanges`.
 PARTS = {
     "connection_sums": traffic_part("{connection_sums}", **{name: name for name in SUMS}),
     "client_uses": traffic_part("{client_uses}", api_key="api_key"),
@@ -25,12 +25,12 @@ PARTS = {
 
 
 def traffic_query(sources: Iterable[str]) -> str:
-    """Write the query of the table, out of these of PARTS; each source's name stands in braces."""
+    """Return the query of the table from some of the PARTS, with each source's name in braces."""
     return connections_query(*(PARTS[name] for name in sources))
 
 
 def make_connections(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Make all connections anew, in Spark's own SQL."""
+    """Make all connections anew, with Spark SQL."""
     found = {name: gathered.frame(name) for name in PARTS} | {"exchanges": gathered.unsummed("connection_sums")}
     frames: dict[str, Any] = {name: frame for name, frame in found.items() if frame is not None}
     if not frames:

@@ -1,4 +1,4 @@
-"""The tables that look across connections, made by DuckDB in one process: the local engine's, or tasks of Spark's."""
+"""The tables about several connections, made by DuckDB in one process: by the local engine, or in tasks of Spark."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ READ = tuple(sorted({*FACTS, *RULES_READ, "undecodable"}))
 OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
 FACT = "exchange_facts"
 FRESH = "fresh_exchanges"  # rows added or removed since the last run
-SHAPES = {FRESH: FACT}  # tables of which views with another name are
-FEW_ROWS = 50_000  # of facts: for less, a second task would spend its time on starting
+SHAPES = {FRESH: FACT}  # by the name of a view, the table whose columns it has
+FEW_ROWS = 50_000  # rows of facts for which a second task is worth its start
 
-Files = Callable[[str], list[str]]  # URIs by table
+Files = Callable[[str], list[str]]  # returns the URIs of a table
 
 
 Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], AsRead], None]
@@ -40,8 +40,8 @@ Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], AsRead], None]
 
 @dataclass(frozen=True, slots=True)
 class FactsTask:
-    """Some of the tables, made of the facts of all runs. files: their URIs by table of READ, and `hours_before`.
-    threads: of DuckDB; 0: as many as there are cores.
+    """Some of the tables, made from the facts of all runs. files: URIs by table, for the tables in READ and
+    `hours_before`. threads: of DuckDB; 0: one for each core.
     """
 
     files: Mapping[str, Sequence[str]]
@@ -51,7 +51,7 @@ class FactsTask:
     threads: int = 0
 
     def write(self) -> list[WrittenFile]:
-        """Write them into files below `folder`."""
+        """Write the tables into files below `folder`."""
         writer = TableWriter(self.folder, f"derived-{os.urandom(4).hex()}")
         with TemporaryFolder("kcli-pipeline-") as spill:
             views = {
@@ -67,9 +67,8 @@ class FactsTask:
 def facts_tasks(
     files: Files, folder: str, read: AsRead, count: int = 1, hours: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> list[FactsTask]:
-    """Return the tasks that make all tables: `count` of them, or one for each part where parts are fewer.
-
-    hours: see `hours_before`; none: all of `hourly` is made anew.
+    """Return the tasks that make all tables: `count` tasks, but at most one for each part. hours: see `hours_before`;
+    if empty, all of `hourly` is made anew.
     """
     named = read_files(files) | {table: tuple(uris) for table, uris in hours.items()}
     dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
@@ -77,18 +76,18 @@ def facts_tasks(
 
 
 def judging_task(files: Files, folder: str, read: AsRead) -> FactsTask:
-    """Return the task that makes `findings` and the tables of the contents of requests."""
+    """Return the task that makes `findings` and the tables about the contents of requests."""
     return FactsTask(read_files(files), folder, read, ("findings",))
 
 
 def read_files(files: Files) -> dict[str, Sequence[str]]:
-    """Return the files of the tables that tasks read."""
+    """Return the files of the tables that the tasks read."""
     return {table: tuple(files(table)) for table in READ}
 
 
 def hours_before(context: RunContext) -> dict[str, Sequence[str]]:
-    """Return the files that `hourly` is brought up to date from: rows of the last run, and exchanges that have come or
-    gone since; none where all is made anew.
+    """Return the files from which `hourly` is updated: its rows from the last run, and the exchanges added or removed
+    since. Empty if all is made anew.
     """
     journal = context.journal
     before = journal.passed(HOURLY.name)
@@ -109,8 +108,8 @@ def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -
 
 
 def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], read: AsRead) -> None:
-    """Write `findings`, and the tables of the contents of requests. Connections of several runs are merged first, which
-    takes as long as reading them.
+    """Write `findings`, and the tables about the contents of requests. Connections of several runs are merged first,
+    which takes as long as reading them.
     """
     [rows] = facts.rows("SELECT count(*) > count(DISTINCT connection) AS parted FROM tcp")
     whole = {"tcp": whole_connections(views["tcp"])} if rows["parted"] else {}
@@ -123,7 +122,7 @@ def put_clients(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str
 
 
 def put_others(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], _read: AsRead) -> None:
-    """Write the tables that a query, or a little more, makes."""
+    """Write the tables that are made by a query, or with little more."""
     put_rows(writer, "quorum", quorum(facts.rows))
     hourly = hourly_update(FACT, FRESH, HOURLY.name) if FRESH in views else hourly_query(FACT, file=False)
     for table, query in (*derived_queries(), ("leader_changes", CHANGES), (HOURLY.name, hourly)):
@@ -131,7 +130,7 @@ def put_others(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str],
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
 
 
-# In the order of how long they take.
+# Those that take longest first.
 PARTS: dict[str, Put] = {
     "findings": put_findings,
     "sessions": put_sessions,
@@ -141,7 +140,7 @@ PARTS: dict[str, Put] = {
 
 
 def derived_queries() -> Iterator[tuple[str, str]]:
-    """Yield the tables that a query makes."""
+    """Yield (table, query) for the tables that a query makes."""
     queries = {"connections": traffic_query(OF_CONNECTIONS).format(**{name: name for name in OF_CONNECTIONS})}
     queries |= {table: exchange_view(table, "noted_exchanges", file=False) for table in EXCHANGE_VIEWS}
     for table, query in queries.items():
@@ -149,5 +148,7 @@ def derived_queries() -> Iterator[tuple[str, str]]:
 
 
 def has_older_runs(files: Files) -> bool:
-    """Return whether there are runs by an older kcli, which left no facts; only Spark makes do with its exchanges."""
+    """Return whether there are runs of an older kcli, which wrote no facts; only Spark can use their exchanges
+    instead.
+    """
     return bool(runs_of(files("exchanges")) - runs_of(files("connection_sums")))

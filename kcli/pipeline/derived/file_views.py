@@ -1,4 +1,4 @@
-"""Parquet files of tables and facts as DuckDB reads them."""
+"""The SQL with which DuckDB reads the Parquet files of tables and facts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from kcli.tables.definition import DUCKDB_TYPES
 
 
 def view_of(table: str, folder: str | Path) -> str:
-    """Write the SQL of a table's Parquet files below a folder."""
+    """Return the SQL that reads a table's Parquet files below a folder."""
     return view_of_files(table, sorted(map(str, (Path(folder) / table).rglob("*.parquet"))))
 
 
 def view_of_files(table: str, files: Sequence[str]) -> str:
-    """Write the SQL of a table's Parquet files; an older file's missing columns are null, and no file is no row."""
+    """Return the SQL that reads a table's Parquet files. Columns that older files lack are null; if there are no files,
+    there are no rows.
+    """
     columns = (TABLES | FACTS)[table].columns
     empty = "SELECT " + ", ".join(f"NULL::{DUCKDB_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
     if not files:

@@ -1,7 +1,7 @@
-"""The tables that look across connections, made from what all runs have left: by Spark, sorted, in bounded memory.
+"""The tables about several connections, made from the facts of all runs, by Spark, sorted, in bounded memory.
 
-A table is made key by key (a server's sessions, a client's changes for a partition). Only keys of which a run has rows,
-or takes rows back, are made anew; the rows of all others are copied from the run before.
+A table is made key by key (the sessions of a server, the changes of a client for a partition). Only keys of which a run
+adds or withdraws rows are made anew; the rows of all other keys are copied from the run before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Make = Callable[[Iterator[Row]], Iterable[tuple[Any, ...]]]
 
-PUBLISHED = re.compile(r"(?:^|/)(\d{8})-[^/]*$")  # a file of a table or of facts, with its run's number
+PUBLISHED = re.compile(r"(?:^|/)(\d{8})-[^/]*$")  # a file of a table or of facts, with the number of its run
 
 Files = Callable[[str], list[str]]
 Narrow = Callable[["DataFrame"], "DataFrame"]
@@ -35,23 +35,23 @@ Narrow = Callable[["DataFrame"], "DataFrame"]
 
 @dataclass(frozen=True, slots=True)
 class AsRead:
-    """Options that captures were read with. sample: the share of their connections; None: all."""
+    """The options with which captures were read. sample: the fraction of their connections; None: all."""
 
     dialect: str | None = None
     sample: float | None = None
 
     @classmethod
     def of(cls, options: Options) -> AsRead:
-        """Return the options that a run reads captures with."""
+        """Return the options with which a run reads captures."""
         return cls(options.dialect, options.sample)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of all runs, by table, and where this run's go. names: topic id -> name.
+    """The files of all runs, by table, and the folder for the files of this run. names: topic id -> name.
 
-    fresh: files that this run has made, and those of the run before that it takes back; None: all is made anew. before:
-    a derived table's files, as the run before left them. renamed: topics have other names than for the run before.
+    fresh: the files that this run has made, and those of earlier runs that it withdraws; None: all is made anew.
+    before: the files of a derived table from the run before. renamed: topics have other names than in the run before.
     read: how this run reads captures.
     """
 
@@ -65,35 +65,35 @@ class RunFiles:
     read: AsRead = AsRead()
 
     def frame(self, table: str) -> DataFrame | None:
-        """Return all rows of a table; None where it has no file."""
+        """Return all rows of a table; None if it has no file."""
         return self.rows_in(table, self.files(table))
 
     def rows_in(self, table: str, paths: Sequence[str]) -> DataFrame | None:
-        """Return the rows of these files of a table; None where there are none. Columns that an earlier release has not
-        written are null.
+        """Return the rows of these files of a table; None if there are no files. Columns that an earlier release did
+        not write are null.
         """
         schema = ", ".join(f"{name} {kind}" for name, kind in spark_columns((TABLES | FACTS)[table]))
         return self.spark.read.schema(schema).parquet(*map(spark_path, paths)) if paths else None
 
     def unsummed(self, facts: str) -> DataFrame | None:
-        """Return the rows of `exchanges` of runs by an older kcli, which left no such facts; None where there is no
-        such run.
+        """Return the rows of `exchanges` from runs of an older kcli, which did not write these facts; None if there is
+        no such run.
         """
         numbers = runs_of(self.files(facts))
         return self.rows_in("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
 
     def only_fresh(self) -> RunFiles | None:
-        """Return the same with only the new files; None if everything is made anew."""
+        """Return the same with only the fresh files; None if everything is made anew."""
         return None if self.fresh is None else replace(self, files=self.fresh)
 
 
 def runs_of(uris: Iterable[str]) -> set[str]:
-    """Return the numbers of the earlier runs that have written these files."""
+    """Return the numbers of the earlier runs that wrote these files."""
     return {found[1] for uri in uris if (found := PUBLISHED.search(uri))}
 
 
 def spark_path(uri: str) -> str:
-    """Return a path or URI as Hadoop's file systems name it."""
+    """Return a path or URI in the form that Hadoop's file systems need."""
     if uri.startswith("s3://"):
         return "s3a://" + uri.removeprefix("s3://").partition("?")[0]
     return uri if "://" in uri else f"file://{Path(uri).absolute()}"
@@ -109,10 +109,10 @@ def fold(
     *,
     narrow: Narrow = lambda frame: frame,
 ) -> list[WrittenFile]:
-    """Fold the rows of one key, in order, to rows of the table by `make`; the table has the keys among its columns.
-    Each key is in one task, which need not hold all its rows.
+    """Make the rows of a table by calling `make` with the rows of each key, in order; the keys are among the table's
+    columns. Each key is processed in one task, which need not hold all its rows.
 
-    build: makes the rows out of gathered files. narrow: drops rows that do not matter, given all rows of a key.
+    build: makes the rows from `gathered` files. narrow: drops rows that do not matter, given all rows of a key.
     """
     frame = build(gathered)
     if frame is None:
@@ -129,19 +129,19 @@ def fold(
 
 
 def touched_keys(frame: DataFrame | None, keys: Sequence[str]) -> DataFrame | None:
-    """Return the keys in a frame, each under another name."""
+    """Return the keys in a frame, with a prefix to their names."""
     return None if frame is None else frame.select(*(frame[key].alias(f"touched_{key}") for key in keys)).distinct()
 
 
 def among(frame: DataFrame, touched: DataFrame | None, keys: Sequence[str], how: str) -> DataFrame:
-    """Return the rows of these keys ("left_semi"), or of all others ("left_anti"). Null is a key like any other."""
+    """Return the rows with these keys ("left_semi"), or all others ("left_anti"). Null counts as a key."""
     if touched is None:
         return frame.limit(0) if how == "left_semi" else frame
     return frame.join(touched, [frame[key].eqNullSafe(touched[f"touched_{key}"]) for key in keys], how)
 
 
 def keep(gathered: RunFiles, table: str, touched: DataFrame | None, keys: Sequence[str]) -> list[WrittenFile]:
-    """Copy the rows of keys that are not touched."""
+    """Copy the rows of all keys that are not touched."""
     frame = gathered.rows_in(table, gathered.before(table))
     if frame is None:
         return []
@@ -164,7 +164,7 @@ def folding(folder: str, keys: list[str], make: Make, table: str) -> Work:
 
 
 def copy_rows(gathered: RunFiles, table: str, frame: DataFrame, mark: str = "") -> list[WrittenFile]:
-    """Write a frame's rows, which are those of a table. mark: prefix of the files' names."""
+    """Write the rows of a frame as rows of a table. mark: a prefix for the names of the files."""
     return written_by(frame, copying(gathered.folder, table, mark))
 
 

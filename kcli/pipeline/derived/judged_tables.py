@@ -1,6 +1,6 @@
-"""The tables of the contents of requests (`transactions`, `members`, `metadata_partitions`), and `findings`: those of
-`kcli diagnose`, by the same rules over the workers' facts. They are made in DuckDB, in bounded memory, whichever engine
-the facts were made with.
+"""The tables about the contents of requests (`transactions`, `members`, `metadata_partitions`), and `findings`: the
+findings of `kcli diagnose`, by the same rules, from the workers' facts. They are made in DuckDB, in bounded memory,
+whichever engine made the facts.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from kcli.rules.rule_tables import RuleTables
 from kcli.rules.second_hops import leave_out_second_hops
 from kcli.tables.call_views import CALL_VIEWS, call_view
 
-FILES = "FILE..."  # in commands: the captures
+FILES = "FILE..."  # stands for the captures in commands
 
 
 def finding_rows(views: Mapping[str, str], sample: float | None = None) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `findings`. views: the SQL of each table of READ. sample: the share of the connections that was
-    read; None: all.
+    """Yield the rows of `findings`. views: the SQL of each table in READ. sample: the fraction of the connections that
+    was read; None: all.
     """
     with RuleTables(views) as tables:
         leave_out_second_hops(tables)
         found, _explained = judge_clusters(tables, FILES)
     for rank, each in enumerate(found, start=1):
         text, evidence = each.text, each.evidence
-        if sample is not None and "connection" not in each.subject:  # of a connection in the sample all was read
+        if sample is not None and "connection" not in each.subject:  # a connection in the sample was read completely
             text, evidence = f"{text} (in a sample of {sample:g} of the connections)", {**evidence, "sample": sample}
         yield (
             rank, each.finding, each.severity, dumps(each.subject), dumps(evidence), text,
@@ -39,7 +39,7 @@ def finding_rows(views: Mapping[str, str], sample: float | None = None) -> Itera
 
 
 def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], sample: float | None) -> None:
-    """Write the tables. facts: over the views of `views`, the SQL of each table of READ. sample: see `finding_rows`."""
+    """Write the tables. facts: has the views of `views`, the SQL of each table in READ. sample: see `finding_rows`."""
     for table in CALL_VIEWS:
         for batch in facts.batches(call_view(table)):
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
@@ -48,7 +48,7 @@ def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str],
 
 
 def local_path(uri: str, folder: str) -> str:
-    """Return the path of a file on this machine, or of a copy of it."""
+    """Return the path of a file, or of a copy made on this machine."""
     place = StoragePath(uri)
     if not place.remote:
         return str(place.path)

@@ -1,4 +1,6 @@
-"""The table `leader_changes`: requests that met a broker which no longer leads (KIP-951), and when they went on."""
+"""The table `leader_changes`: requests to a broker that was no longer the leader (KIP-951), and when they succeeded
+again.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
 
 
 def make_changes(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Write `leader_changes`. Clients of whom this run has no new answer keep their rows."""
-    if gathered.renamed:  # a topic known by its id can have a name now: another key
+    """Write `leader_changes`. Clients without new responses in this run keep their rows."""
+    if gathered.renamed:  # a topic that was known by its id can have a name now, which is another key
         gathered = replace(gathered, fresh=None)
     return fold(gathered, outcomes, CHANGE_KEYS, ["first_ns"], changes, table, narrow=troubled)
 
 
 def outcomes(gathered: RunFiles) -> Any:
-    """Return answers about partitions, by the topic's name where any run has heard it."""
+    """Return the outcomes for partitions, with the topic's name if any run has learnt it."""
     from pyspark.sql import functions
 
     frame = gathered.frame("outcomes")
@@ -44,9 +46,9 @@ def troubled(frame: Any) -> Any:
 
 
 def changes(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
-    """Yield rows of `leader_changes` from one client's outcomes for one partition, in order of the first response.
+    """Yield rows of `leader_changes` from the outcomes of one client for one partition, in order of the first response.
 
-    A change begins with the first error and ends with the next response without one, by whichever server.
+    A change begins with the first error and ends with the next response without an error, from whichever server.
     """
     first: Row | None = None
     errors = 0

@@ -1,4 +1,4 @@
-"""Facts of connections and events in DuckDB."""
+"""Query the facts of connections and events with DuckDB."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, Self
 from kcli.tables.duckdb_engine import open_duckdb
 from kcli.tables.exchange_views import MACROS
 
-ROWS = 2000  # of a query's answer at a time
-# The view `known`: the name that each topic id was first given.
+ROWS = 2000  # rows of a query's result at a time
+# The view `known`: the first name learnt for each topic id.
 KNOWN = "SELECT topic_id, arg_min(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 
 
 class LocalFacts:
-    """Facts of connections and events as DuckDB has them; leave its block when done."""
+    """The facts of connections and events in DuckDB; a context manager that closes it."""
 
     def __init__(self, views: Mapping[str, str], spill: str, memory: int, threads: int = 0) -> None:
-        """Open DuckDB. views: the SQL of each table. spill: a folder for data beyond memory (MiB). threads: 0: as many
-        as there are cores.
+        """Open DuckDB. views: the SQL of each table. spill: a folder for data that does not fit in `memory` (MiB).
+        threads: 0: one for each core.
         """
         self.connection = open_duckdb(MACROS, memory, spill, **({"threads": threads} if threads else {}))
         for table, sql in views.items():
@@ -36,6 +36,6 @@ class LocalFacts:
         yield from self.connection.sql(query).to_arrow_reader(ROWS)
 
     def rows(self, query: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a query by column."""
+        """Yield the rows of a query as dicts."""
         for batch in self.batches(query):
             yield from batch.to_pylist()

@@ -1,4 +1,4 @@
-"""The tables that look across connections, made in this process out of the workers' facts, which DuckDB sorts."""
+"""The tables about several connections, made in this process from the workers' facts, which DuckDB sorts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcli.pipeline.derived.session_table import ORDER, sessions_of_batches
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS
 
-# The rows of a query over the facts by name, and over `known`; and the same as record batches.
+# Runs a query on the facts by table name, and on `known`; AskBatches returns record batches.
 Ask = Callable[[str], Iterable[Row]]
 AskBatches = Callable[[str], Iterable[Any]]
 
@@ -26,12 +26,12 @@ SELECT regexp_extract(connection, '^(.+?:[0-9]+)-', 1) AS server, connection,
        epoch_us(timestamp) * 1000 AS completed_ns, event, 0::UTINYINT AS fetches
 FROM undecodable WHERE event != 'unanswered-at-end' AND connection IS NOT NULL
 """
-# In microseconds: pyarrow imports pandas for instants, where it is installed.
+# In microseconds: for instants pyarrow would import pandas if it is installed.
 PARTS = "SELECT * REPLACE (epoch_us(timestamp) AS timestamp) FROM snapshot_parts"
 KEYS = ", ".join(CHANGE_KEYS)
 NAMES = ", ".join(f"({code}, '{name}')" for code, name in ERRORS.items())
-# Rows of `leader_changes`, times in microseconds: a change begins with the first error and ends with the next answer
-# without one, as `leader_changes.changes` says. change: good answers before.
+# Rows of `leader_changes`, with times in microseconds. A change begins with the first error and ends with the next
+# response without an error, as in `leader_changes.changes`. change: the number of responses without an error before.
 CHANGES = f"""
 WITH named AS (SELECT outcomes.* REPLACE (coalesce(known.topic, outcomes.topic) AS topic)
                FROM outcomes LEFT JOIN known ON outcomes.topic = known.topic_id),
@@ -64,7 +64,7 @@ FROM client_uses {{where}} GROUP BY {WHO}, api_key, api_version ORDER BY ALL
 """
 CONNECTIONS = f"SELECT {WHO}, count(DISTINCT connection) AS connections FROM client_uses {{where}} GROUP BY {WHO}"
 USED = "SELECT DISTINCT api_key, api_version FROM client_uses"
-# Whoever used one of these, and who might be the same client.
+# The clients that used one of these versions, and those that might be the same client.
 WHO_USED = """
 WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHERE (api_key, api_version) IN ({pairs}))
 """
@@ -73,19 +73,19 @@ WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHER
 def folded(
     ask: Ask, query: str, keys: Sequence[str], order: Sequence[str], make: Callable[[Iterator[Row]], Iterable[Any]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Fold the rows of each key, in order, by `make`: as `incremental_tables.fold` does with Spark."""
+    """Call `make` with the rows of each key, in order, as `incremental_tables.fold` does with Spark."""
     for _, rows in groupby(ask(ordered(query, keys, order)), key=itemgetter(*keys)):
         yield from make(rows)
 
 
 def ordered(query: str, keys: Sequence[str], order: Sequence[str]) -> str:
-    """Return the query with its rows by key, and in order."""
+    """Return the query with its rows sorted by key, then by `order`."""
     by = ", ".join(f"{name} NULLS FIRST" for name in (*keys, *order))
     return f"SELECT * FROM ({query}) ORDER BY {by}"
 
 
 def sessions_of(ask: Ask, ask_batches: AskBatches, dialect: str | None) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `fetch_sessions`. ask_batches: the same as record batches."""
+    """Yield rows of `fetch_sessions`. ask_batches: like `ask`, but returns record batches."""
     names = {row["topic_id"]: row["topic"] for row in ask("SELECT * FROM known")}
     return sessions_of_batches(ask_batches(ordered(FETCHES, ["server"], ORDER)), names, dialect)
 
@@ -102,14 +102,14 @@ def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
 
 
 def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `clients`. where: SQL, of which."""
+    """Yield rows of `clients`. where: an SQL condition that selects clients."""
     found = ask(CONNECTIONS.format(where=where))
     connections = {tuple(row[name] for name in WHO_ASKED): row["connections"] for row in found}
     return client_rows(ask(USES.format(where=where)), connections)
 
 
 def doubtful_clients(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of the clients that used a version which the newest release does not take."""
+    """Yield rows of the clients that used a version which the newest release does not accept."""
     known = catalog()
     accepts = Judge(known, known.releases[-1]).accepts
     pairs = [(row["api_key"], row["api_version"]) for row in ask(USED)]

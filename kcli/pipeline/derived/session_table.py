@@ -1,4 +1,4 @@
-"""The table `fetch_sessions`: each server's fetch sessions (KIP-227), followed over all runs."""
+"""The table `fetch_sessions`: the fetch sessions of each server (KIP-227), followed over all runs."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from kcli.sessions.registry import SessionlessFetches
     from kcli.sessions.session import FetchStatistics, ObservedSession
 
-# Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers;
-# those of one packet as they were asked. asked: the correlation id, as it is in the request.
+# When a connection is found to be Kafka, several exchanges come at once, in the order of their responses; those of one
+# packet in the order of their requests. asked: the bytes of the correlation id in the request.
 ORDER = ("completed_ns", "response_ns", "request_ns", "connection", "asked")
 NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint", "asked": "binary"}
 LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
 
 
 def make_sessions(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Write `fetch_sessions`: the sessions of the servers that this run has anything of are followed anew."""
+    """Write `fetch_sessions`. The sessions of all servers for which this run has rows are followed anew."""
     make = partial(sessions, names=gathered.names, dialect=gathered.read.dialect)
     return fold(gathered, fetches, ["server"], list(ORDER), make, table)
 
 
 def fetches(gathered: RunFiles) -> Any:
-    """Return the rows by which sessions are followed: `fetch_frames` and the events of connections. None: there are
+    """Return the rows by which sessions are followed: `fetch_frames` and the events of connections; None if there are
     none.
     """
     from pyspark.sql import functions
@@ -65,9 +65,8 @@ def fetches(gathered: RunFiles) -> Any:
 
 
 def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None = None) -> Iterable[tuple[Any, ...]]:
-    """Yield rows of `fetch_sessions` from one server's rows of `fetches`, sorted by ORDER.
-
-    names: of topic ids. dialect: that the frames are decoded with.
+    """Yield rows of `fetch_sessions` from the rows of `fetches` for one server, sorted by ORDER. names: by topic id.
+    dialect: with which the frames are decoded.
     """
     followed = Followed(names, dialect)
     for row in rows:
@@ -79,7 +78,7 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
 def sessions_of_batches(
     batches: Iterable[Any], names: Mapping[str, str], dialect: str | None
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the same of record batches, sorted by server and ORDER."""
+    """Yield the same rows from record batches, sorted by server and ORDER."""
     followed = Followed(names, dialect)
     server: str | None = None
     for batch in batches:
@@ -95,7 +94,7 @@ def sessions_of_batches(
 
 
 def frames_of(batch: Any) -> FetchFrames:
-    """Return the columns of fetches as the core takes them."""
+    """Return the columns of fetches in the form that the core needs."""
     return FetchFrames(
         numbers_of(batch, "fetches", "uint8"),
         numbers_of(batch, "request_ns", "int64"),
@@ -108,7 +107,7 @@ def frames_of(batch: Any) -> FetchFrames:
 
 
 class RowColumns:
-    """The columns of a batch of fetches, of which single rows are asked for: sooner than as Arrow's values."""
+    """The columns of a batch of fetches, for access to single rows that is faster than with Arrow's values."""
 
     def __init__(self, batch: Any) -> None:
         self.numbers = {
@@ -119,7 +118,7 @@ class RowColumns:
         self.columns = {name: batch.column(name) for name in ("response", "cuts", "event")}
 
     def row(self, number: int) -> Row:
-        """Return a row as `feed` takes it."""
+        """Return a row in the form that `feed` needs."""
         made: Row = {name: int(values[number]) for name, values in self.numbers.items()}
         for name, (ends, data) in self.bytes.items():
             made[name] = bytes(data[ends[number] : ends[number + 1]])
@@ -135,7 +134,7 @@ class RowColumns:
 
 
 def numbers_of(batch: Any, name: str, kind: str) -> Any:
-    """Return a column of numbers; anything where it is null."""
+    """Return a column of numbers; null values become arbitrary numbers."""
     import numpy
 
     column = batch.column(name)
@@ -144,7 +143,7 @@ def numbers_of(batch: Any, name: str, kind: str) -> Any:
 
 
 def bytes_of(batch: Any, name: str) -> tuple[Any, Any]:
-    """Return where each row of text or bytes ends, and all of it."""
+    """Return where each row of a column of text or bytes begins and ends, and the bytes of all rows."""
     import numpy
 
     column = batch.column(name)
@@ -154,7 +153,7 @@ def bytes_of(batch: Any, name: str) -> tuple[Any, Any]:
 
 
 class Followed:
-    """The fetch sessions of one server. names: of topic ids. dialect: that the frames are decoded with."""
+    """The fetch sessions of one server. names: by topic id. dialect: with which the frames are decoded."""
 
     def __init__(self, names: Mapping[str, str], dialect: str | None) -> None:
         from kcli.capture.kafka.bodies import Bodies
@@ -168,7 +167,7 @@ class Followed:
         self.feeder, self.bodies = Feeder(self.tracker), Bodies(dialect, annotated=False)
 
     def end(self, session: ObservedSession) -> None:
-        """Make the row of a session that is over."""
+        """Add the row of a session that has ended."""
         self.ended.append(session_row(session))
 
     def take(self, row: Row) -> None:
@@ -185,12 +184,12 @@ class Followed:
             yield from self.taken()
 
     def taken(self) -> list[tuple[Any, ...]]:
-        """Return the rows of sessions that have ended since."""
+        """Return the rows of sessions that have ended since the last call."""
         made, self.ended = self.ended, []
         return made
 
     def close(self) -> Iterator[tuple[Any, ...]]:
-        """Yield all that is left."""
+        """Yield the rows that are left."""
         self.tracker.close()
         yield from self.taken()
         for each in self.tracker.sessionless.values():
@@ -198,7 +197,7 @@ class Followed:
 
 
 def feed(feeder: Any, row: Row, bodies: Any) -> None:
-    """Hand one row on: frames, an event, or an exchange as older kcli has left it."""
+    """Feed one row to the tracker: frames, an event, or an exchange written by an older kcli."""
     server, connection = row["server"], row["connection"]
     if row["event"] is not None:
         feeder.event(Event(row["event"], connection, row["completed_ns"], 0, 0, ""))
@@ -223,7 +222,7 @@ def line_of(row: Row) -> Row:
 
 
 def session_row(session: ObservedSession) -> tuple[Any, ...]:
-    """Return the row of a session that is over."""
+    """Return the row of a session that has ended."""
     return (
         session.first_ns // NS_IN_US, session.server, session.connection, session.client_id, session.replica_id,
         session.version, session.session_id, session.opened_ns // NS_IN_US if session.since_start else None,
@@ -260,7 +259,7 @@ def latencies(fetches: FetchStatistics) -> Iterator[float | None]:
 
 
 def errors_text(fetches: FetchStatistics) -> str | None:
-    """Return the errors as JSON, with how many there were of each; None without any."""
+    """Return the number of each error as JSON; None if there were no errors."""
     from kcli.jsontext import dumps
     from kcli.sessions.draft_trace import error_name
 

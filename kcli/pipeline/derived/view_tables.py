@@ -1,4 +1,4 @@
-"""The tables `throttling`, `groups` and `hourly` over all runs, from the workers' facts of exchanges."""
+"""The tables `throttling`, `groups` and `hourly` over all runs, made from the workers' facts of exchanges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kcli.tables.hourly import hourly_query, hourly_update
 
 
 def make_view(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Make all rows anew, in Spark's own SQL. Runs by an older kcli, which noted none, left their `exchanges`."""
+    """Make all rows anew, with Spark SQL. Runs of an older kcli have no noted exchanges; their `exchanges` are used
+    instead.
+    """
     found = (gathered.frame("noted_exchanges"), gathered.unsummed("connection_sums"))
     frames = [frame.select(*FACTS["noted_exchanges"].names) for frame in found if frame is not None]
     if not frames:
@@ -24,7 +26,7 @@ def make_view(gathered: RunFiles, table: str) -> list[WrittenFile]:
 
 
 def make_hourly(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Make the hours anew of which a run has exchanges, or takes some back; all others are copied."""
+    """Make the hours anew in which a run adds or withdraws exchanges; all other hours are copied."""
     facts = gathered.frame("exchange_facts")
     if facts is None:
         return []

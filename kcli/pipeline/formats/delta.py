@@ -1,12 +1,12 @@
-"""Tables as Delta tables, and a table of the runs, `runs`, with the version of each table that goes with a run.
+"""Write the tables as Delta tables, with a table `runs` that has, for each run, the version of every table.
 
     DIR/<table>/_delta_log/...        the valid files of the table, version by version
-    DIR/runs/...                      a row a run, written last: a run counts once it is there
+    DIR/runs/...                      one row for each run, written last: a run counts once its row is there
 
-Delta has no commit over several tables. A run moves its files to their places, where no reader looks for them, then
-commits table by table, and `runs` at the end. Readers of several tables take the versions in `runs`. If a run dies on
-the way, the next one rolls the tables back. Replaced files stay for readers of an older version, until `kcli pipeline
-vacuum`.
+Delta can't commit to several tables at once. A run moves its files to their places, where no reader looks for them yet,
+then commits to one table after the other, and to `runs` at the end. Readers of several tables use the versions in
+`runs`. If a run dies on the way, the next run rolls the tables back. Replaced files stay for readers of an older
+version, until `kcli pipeline vacuum`.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 from kcli.version import __version__
 
-LATER = ("sample",)  # columns of `runs` that an older kcli has not written
-MANY = 32  # files of `runs`: then they are made one
+LATER = ("sample",)  # columns of `runs` that an older kcli did not write
+MANY = 32  # files of `runs` at which they are joined into one
 KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state`: members beside the statistics
 
 
 class DeltaRuns:
-    """See `kcli.pipeline.formats.runs.Runs`."""
+    """Runs in Delta tables, see `kcli.pipeline.formats.runs.Runs`."""
 
     bare = False
 
     def __init__(self, output: StoragePath) -> None:
-        """Open the tables. Raises UsageError if deltalake is missing, or takes no such place."""
+        """Open the tables. Raises UsageError if deltalake is missing, or can't use this place."""
         require("tables as Delta tables", "delta")
         location(output)
         self.output = output
@@ -50,16 +50,16 @@ class DeltaRuns:
 
     @cached_property
     def runs(self) -> DeltaLog:
-        """The table of the runs."""
+        """The table `runs`."""
         return DeltaLog(self.output / RUNS.name, RUNS)
 
     @cached_property
     def logs(self) -> dict[str, DeltaLog]:
-        """The other tables, as they were when they were first asked for: a commit to one fails if it has changed."""
+        """The other tables, as they were when they were first needed: a commit fails if the table has changed since."""
         return {name: DeltaLog(self.output / name, table) for name, table in FILED.items()}
 
     def read(self) -> list[Entry]:
-        """Read the table `runs`. Raises InputError if it is not kcli's."""
+        """Read the table `runs`. Raises InputError if kcli did not write it."""
         found = [row for file in self.runs.listed() for row in rows_in(StoragePath(file.uri))]
         made = [(entry_of(row, self.runs.place.uri), row) for row in found]
         made.sort(key=lambda each: each[0].run)
@@ -68,11 +68,11 @@ class DeltaRuns:
         return [entry for entry, _ in made]
 
     def tried(self) -> int:
-        """Return the greatest number that any table has a commit of."""
+        """Return the greatest number of a run that has committed to any table."""
         return max(each.transaction for each in (self.runs, *self.logs.values()))
 
     def settle(self, entry: Entry, live: Mapping[str, Sequence[str]]) -> None:
-        """Commit to each table that its files are these. No table is made for no run."""
+        """Commit to each table which files it has. While there is no run, no table is made."""
         last = self.rows[-1]["run"] if self.rows else 0
         if entry.run:
             self.runs.make()
@@ -81,11 +81,11 @@ class DeltaRuns:
                 log.make()
             if entry.run > last:
                 log.set_to(live.get(name, ()), entry.run, changes=COMPACTED not in entry.stats)
-            elif log.handle is not None and log.version != self.versions.get(name):  # a run has died behind its commit
+            elif log.handle is not None and log.version != self.versions.get(name):  # a run died after its commit
                 log.set_to(live.get(name, ()))
 
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
-        """Commit to the tables, then to `runs`; files for the next run alone are removed at once."""
+        """Commit to the tables, then to `runs`. Files that were only for the next run are removed at once."""
         publish(entry)
         row = row_of(entry, {name: log.version for name, log in self.logs.items() if log.handle is not None})
         files = self.runs.files
@@ -99,18 +99,18 @@ class DeltaRuns:
                 (self.output / path).remove()
 
     def stored(self) -> dict[str, list[StoredFile]]:
-        """Return the files of the versions that the last run says."""
+        """Return the files of the versions that the last run recorded."""
         self.read()
         at = {name: DeltaLog(self.output / name, FILED[name], each) for name, each in self.versions.items()}
         return {name: log.listed() for name, log in (at | {RUNS.name: self.runs}).items()}
 
     def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
-        """Remove the files that no version of a table has had for so long."""
+        """Remove the files that no version of a table had in the last `hours` hours."""
         return [file for log in (self.runs, *self.logs.values()) for file in log.vacuum(hours)]
 
 
 def row_of(entry: Entry, versions: Mapping[str, int]) -> dict[str, Any]:
-    """Return a run as `runs` has it."""
+    """Return the row of `runs` for a run."""
     stats = dict(entry.stats)
     return {
         "run": entry.run, "ended": microseconds(stats.pop("ended")), "exchanges": stats.pop("exchanges"),
@@ -131,7 +131,7 @@ def time_text(us: int) -> str:
 
 
 def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
-    """Return a run out of its row. Raises InputError if it is not kcli's."""
+    """Return the run of a row. Raises InputError if kcli did not write it."""
     try:
         state = loads(row["state"], what="the state of a run")
         entry = Entry(row["run"], redone=loads(row["in_place_of"]), inputs=loads(row["inputs"]), **state)
@@ -142,9 +142,8 @@ def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
 
 
 def versions_of(row: Mapping[str, Any], uri: str) -> dict[str, int]:
-    """Return the versions of the tables that a row says; a table that only a later kcli knows is left out.
-
-    Raises InputError.
+    """Return the versions of the tables that a row contains, without tables that only a later kcli knows. Raises
+    InputError if it contains none.
     """
     said = loads(row["versions"], what="the versions of a run")
     if not isinstance(said, dict) or not all(isinstance(each, int) and 0 <= each < 1 << 63 for each in said.values()):
@@ -164,7 +163,7 @@ def write_rows(place: StoragePath, rows: list[dict[str, Any]]) -> None:
 
 
 def rows_in(place: StoragePath) -> list[dict[str, Any]]:
-    """Return the rows of a file of `runs`. Raises InputError."""
+    """Return the rows of a file of `runs`. Raises InputError if kcli did not write it."""
     import pyarrow
     import pyarrow.parquet
 
@@ -176,7 +175,7 @@ def rows_in(place: StoragePath) -> list[dict[str, Any]]:
             if field.name in LATER and field.name not in found.schema.names:
                 found = found.append_column(field, pyarrow.nulls(len(found), field.type))
         found = found.select(schema.names).cast(schema)
-        times = found.column("ended").cast(pyarrow.int64()).to_pylist()  # as instants, pyarrow imports pandas for them
+        times = found.column("ended").cast(pyarrow.int64()).to_pylist()  # pyarrow would import pandas to make times
         rows: list[dict[str, Any]] = found.drop_columns(["ended"]).to_pylist()
     except (pyarrow.ArrowException, ValueError, OSError) as error:
         raise InputError(f"not the runs of kcli pipeline: {error}", file=place.uri) from None

@@ -1,4 +1,4 @@
-"""One Delta table, by the library deltalake: files that are there already are committed to it."""
+"""One Delta table, through the library deltalake: commit files that already exist to it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.tables.definition import Table, schema_of
 from kcli.tables.parquet import LONG
 
-APP = "kcli"  # the id of the transactions; their versions are the runs' numbers
+APP = "kcli"  # the id of the transactions; their versions are the numbers of the runs
 DATE = "date"  # the column that dated tables are partitioned by
-BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of columns with statistics
-EACH = {"delta.checkpointInterval": "25"}  # commits: whoever opens a table reads those since the last checkpoint
-UNFIT = re.compile(r"[%\\\x00-\x1f\x7f]")  # what deltalake takes for something else in a path
+BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of the columns with statistics
+EACH = {"delta.checkpointInterval": "25"}  # commits; to open a table, those after the last checkpoint are read
+UNFIT = re.compile(r"[%\\\x00-\x1f\x7f]")  # characters in a path that deltalake would misunderstand
 OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
 COLOURED = re.compile(r"\x1b\[[0-9;]*m|↳")
-MOST_CAUSES = 3  # lines of an error; a backtrace may follow
+MOST_CAUSES = 3  # lines of an error that are shown; a backtrace may follow
 STORES = ("s3://", "gs://")
 
 
 class DeltaLog:
-    """A Delta table as it was when it was opened, or at a version; it may have to be made first.
+    """A Delta table as it was when it was opened, or at a given version. It may not exist yet.
 
-    A commit is refused (HeldError) if there was another since. Raises InputError if it can't be read.
+    A commit is refused (HeldError) if there was another since. Raises InputError if the table can't be read.
     """
 
     def __init__(self, place: StoragePath, table: Table, version: int | None = None) -> None:
@@ -50,23 +50,25 @@ class DeltaLog:
 
     @property
     def version(self) -> int:
-        """Return its version; the first is 0."""
+        """The version of the table; the first is 0."""
         return int(self.handle.version())
 
     @property
     def transaction(self) -> int:
-        """Return the number of the last run that has committed to it; 0: none has."""
+        """The number of the last run that committed to the table; 0: none has."""
         return (self.handle.transaction_version(APP) or 0) if self.handle is not None else 0
 
     @property
     def files(self) -> dict[str, int]:
-        """Return its files by path below its folder, with their sizes. Raises InputError if one lies elsewhere."""
+        """The sizes of the table's files by their path in its folder. Raises InputError if one is outside the
+        folder.
+        """
         if self.handle is None:
             return {}
         import pyarrow
 
         with told(self.place.uri):
-            # Not by pyarrow.table, which imports pandas.
+            # Do not use pyarrow.table: it imports pandas.
             actions = pyarrow.RecordBatchReader.from_stream(self.handle.get_add_actions(flatten=True)).read_all()
         made = dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
         for path in made:
@@ -75,13 +77,12 @@ class DeltaLog:
         return made
 
     def listed(self) -> list[StoredFile]:
-        """Return its files, by name."""
+        """Return the files, by name."""
         return [StoredFile((self.place / path).uri, size, 0.0) for path, size in sorted(self.files.items())]
 
     def make(self) -> None:
-        """Make the table if it is not there, and add the columns that an older release of kcli did not have.
-
-        Raises InputError if a column has another type.
+        """Make the table if it does not exist, and add columns that an older release of kcli did not have. Raises
+        InputError if a column has another type.
         """
         from deltalake import DeltaTable, Field, Schema
 
@@ -103,8 +104,9 @@ class DeltaLog:
                 self.handle.alter.add_columns([Field(e.name, e.type, metadata=e.metadata) for e in fresh])
 
     def set_to(self, wanted: Iterable[str], run: int | None = None, *, changes: bool = True) -> None:
-        """Commit that these are its files, if they are not. run: the number of the run that says so; None: a run that
-        died is taken back. changes: the rows are others, too."""
+        """Commit that `wanted` are the table's files, if they are not already. run: the number of the run that commits;
+        None: undo a run that died. changes: the rows change, not only the files.
+        """
         from deltalake.transaction import CommitProperties, RemoveAction, Transaction
 
         there, kept = self.files, set(wanted)
@@ -124,7 +126,7 @@ class DeltaLog:
             self.handle.load_as_version(version + 1)
 
     def added(self, path: str, now: int, changes: bool) -> Any:
-        """Return the action that adds a file."""
+        """Return the Delta action that adds a file."""
         import pyarrow.parquet
         from deltalake.transaction import AddAction
 
@@ -134,7 +136,7 @@ class DeltaLog:
         return AddAction(path, place.info().size, partition(path), now, changes, said)
 
     def vacuum(self, hours: int) -> list[str]:
-        """Remove the files that no version has had for so many hours, and return them. This is no commit."""
+        """Remove the files that no version had in the last `hours` hours, and return them. This does not commit."""
         if self.handle is None:
             return []
         with told(self.place.uri):
@@ -146,7 +148,7 @@ class DeltaLog:
 
 
 def schema_with_date(table: Table) -> Any:
-    """Return the table's columns, and the date that it is partitioned by."""
+    """Return the table's columns, with the date by which it is partitioned."""
     import pyarrow
 
     schema = schema_of(table.columns, strict=table.name in STRICT)
@@ -154,32 +156,35 @@ def schema_with_date(table: Table) -> Any:
 
 
 def bounded(schema: Any) -> list[str]:
-    """Return the columns with statistics: short ones that are never null."""
+    """Return the columns that get statistics: short ones that are never null."""
     found = (each for each in schema.fields if not each.nullable and kind_of(each) in BOUNDED)
     return [each.name for each in found if each.name not in LONG]
 
 
 def skipping(names: Sequence[str]) -> dict[str, str | None]:
-    """Return the table properties that say which columns have statistics: readers take a column of which they are
-    lacking for one without a value."""
+    """Return the table properties that say which columns have statistics: if statistics are missing for a column,
+    readers would think that it has no values.
+    """
     if not names:
         return {"delta.dataSkippingNumIndexedCols": "0"}
     return {"delta.dataSkippingStatsColumns": ",".join(names)}
 
 
 def kind_of(field: Any) -> str:
-    """Return the type of a column, as Delta calls it."""
+    """Return the type of a column, by its name in Delta."""
     return str(getattr(field.type, "type", "array"))
 
 
 def partition(path: str) -> dict[str, str | None]:
-    """Return the values that the names of a file's folders say."""
+    """Return the values of the partition columns, from the names of a file's folders."""
     parts = (part.partition("=") for part in path.split("/")[:-1])
     return {name: value for name, _, value in parts}
 
 
 def location(place: StoragePath) -> tuple[str, dict[str, str] | None]:
-    """Return a place as deltalake takes it, and its options. Raises UsageError if it takes none such."""
+    """Return the place in the form that deltalake needs, and its options. Raises UsageError if deltalake can't use the
+    place.
+    """
     if not place.remote:
         if refused := UNFIT.search(place.path):
             text = f"Delta tables can't lie below a name with {refused[0]!r} in it (--table-format parquet)"
@@ -198,7 +203,9 @@ def location(place: StoragePath) -> tuple[str, dict[str, str] | None]:
 
 @contextlib.contextmanager
 def told(uri: str) -> Iterator[None]:
-    """Turn deltalake's errors into HeldError for a refused commit, InputError for others (OSError of a store too)."""
+    """Turn deltalake's errors into HeldError if a commit was refused, otherwise into InputError (also OSError of a
+    store).
+    """
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
@@ -210,8 +217,8 @@ def told(uri: str) -> Iterator[None]:
 
 
 def cause_of(text: str) -> str:
-    """Return what deltalake says of an error in a line: the system's own error, where it names one. It colours the
-    causes below the first line for terminals.
+    """Return the causes of a deltalake error in one line; only the system's own error if it names one. deltalake
+    colours the causes below the first line for terminals.
     """
     if found := OF_SYSTEM.search(text):
         return os.strerror(int(found[1]))

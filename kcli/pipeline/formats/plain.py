@@ -1,11 +1,11 @@
-"""Tables as plain Parquet files, and a journal of the runs, so that a run is complete or absent.
+"""Write the tables as plain Parquet files, with a journal of the runs, so that a run is either complete or absent.
 
-    DIR/_kcli/journal/00000001.json   one file a run, written at once when all its files are there
-    DIR/<table>/date=.../*.parquet    what readers see
+    DIR/_kcli/journal/00000001.json   one file for each run, written in one step when all its files exist
+    DIR/<table>/date=.../*.parquet    the files that readers see
 
-A run's entry in the journal comes first; then its files are moved to their places, and those that they replace are
-removed. Both can be done again after a crash, and are, when the folder is opened next. Readers that hold a table open
-meanwhile fail.
+A run's entry in the journal is written first. Then its files are moved to their places, and the files they replace are
+removed. Both steps can be repeated after a crash, and are repeated when the folder is next opened. Readers that have a
+table open meanwhile fail.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JOURNAL = "journal"
 
 
 class PlainRuns:
-    """See `kcli.pipeline.formats.runs.Runs`."""
+    """Runs in plain Parquet files, see `kcli.pipeline.formats.runs.Runs`."""
 
     bare = True
 
@@ -32,15 +32,15 @@ class PlainRuns:
         self.place = output / RUNS_FOLDER / JOURNAL
 
     def read(self) -> list[Entry]:
-        """Read the journal. Raises InputError if it can't be read as one."""
+        """Read the journal. Raises InputError if an entry can't be read."""
         return [entry_in(each.uri) for each in self.place.listed() if is_named(each, ".json")]
 
     def tried(self) -> int:
-        """Know of none: what died has left nothing under its number."""
+        """Return 0: a run that died has left nothing under its number."""
         return 0
 
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
-        """Write the journal's entry, then show the run's files. Raises InputError."""
+        """Write the journal's entry, then publish the run's files. Raises InputError if the run exists already."""
         place = self.place / f"{entry.run:08d}.json"
         if place.exists():
             raise InputError(
@@ -60,7 +60,7 @@ class PlainRuns:
         return {name: [each for each in files if is_named(each, ".parquet")] for name, files in folders.items()}
 
     def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
-        """Remove all files in the tables' folders but these."""
+        """Remove all files in the tables' folders that are not in `kept`."""
         found = [each.uri for name in FILED for each in (self.output / name).listed() if each.uri not in kept]
         for uri in found:
             StoragePath(uri).remove()
@@ -68,12 +68,12 @@ class PlainRuns:
 
 
 def is_named(file: StoredFile, end: str) -> bool:
-    """Return whether a file's name ends so."""
+    """Return whether a file's name ends with `end`."""
     return split_query(file.uri)[0].endswith(end)
 
 
 def entry_in(uri: str) -> Entry:
-    """Return the entry in a file. Raises InputError if it can't be read as one."""
+    """Return the entry in a file. Raises InputError if it can't be read."""
     try:
         return Entry(**loads(StoragePath(uri).read(), what="a journal entry"))
     except (TypeError, KeyError, AttributeError, InputError) as error:

@@ -1,4 +1,4 @@
-"""The runs that an output folder holds, as its format keeps them."""
+"""The runs of an output folder, in the format it has."""
 
 from __future__ import annotations
 
@@ -18,37 +18,36 @@ Live = Mapping[str, Sequence[str]]  # paths of the tables' files below their fol
 
 
 class Runs(Protocol):
-    """Keeps the runs of an output folder, and shows their files to readers."""
+    """Stores the runs of an output folder, and shows their files to readers."""
 
     @property
     def bare(self) -> bool:
-        """Return whether a table without a file is no table."""
+        """Return whether a table without files does not exist as a table."""
 
     def read(self) -> list[Entry]:
         """Return all runs, in order."""
 
     def tried(self) -> int:
-        """Return the greatest number that a run was given, also one that died."""
+        """Return the greatest number that a run had, also one that died."""
 
     def settle(self, entry: Entry, live: Live) -> None:
-        """Show readers the files of all runs up to this one. Doing so again changes nothing."""
+        """Show readers the files of all runs up to this one. Repeating it changes nothing."""
 
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
-        """Keep a run, and publish it; only then does it count."""
+        """Store a run and publish its files; it counts only after that."""
 
     def stored(self) -> dict[str, list[StoredFile]]:
         """Return the files that readers see, by table."""
 
     def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
-        """Remove the tables' files that are no longer valid, and have not been for so many hours if readers can hold
-        them; return them. kept: URIs of valid files.
+        """Remove, and return, files of the tables that are no longer valid. If readers can still have them open, only
+        those that have not been valid for `hours` hours. kept: URIs of the valid files.
         """
 
 
 def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:
-    """Return the runs of an output folder. wanted: its format; None: that of the tables there, else plain Parquet.
-
-    Raises UsageError if the tables there have another.
+    """Return the runs of an output folder. wanted: its format; None: the format of the tables that exist, otherwise
+    plain Parquet. Raises UsageError if the existing tables have another format.
     """
     there = format_of(output)
     if wanted is not None and there not in (None, wanted):
@@ -61,9 +60,8 @@ def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:
 
 
 def chosen_format(output: str, wanted: str | None) -> str:
-    """Return the format for a folder's tables: the one that is wanted, else that of the tables there, else Delta's.
-
-    Raises UsageError if they can't have it.
+    """Return the format for the tables of a folder: the one wanted, otherwise that of the existing tables, otherwise
+    Delta. Raises UsageError if the folder can't have it.
     """
     place = StoragePath(output).absolute
     made = wanted or format_of(place) or DELTA
@@ -72,7 +70,7 @@ def chosen_format(output: str, wanted: str | None) -> str:
 
 
 def format_of(output: StoragePath) -> str | None:
-    """Return the format of the tables in a folder; None: there are none."""
+    """Return the format of the tables in a folder; None if there are none."""
     if (output / RUNS.name / DELTA_LOG).exists():
         return DELTA
     return PARQUET if (output / RUNS_FOLDER / JOURNAL).exists() else None

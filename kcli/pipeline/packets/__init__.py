@@ -1,1 +1,3 @@
-"""Packets of captures on their way to the decoder: ranges, shares, windows, and connections open at the end."""
+"""Packets of captures before they are decoded: ranges, shares, windows, and the connections open at the end of a
+run.
+"""

@@ -1,4 +1,4 @@
-"""The second stage: one share's packets, from all files, into rows of the tables."""
+"""The second stage: decode the packets of one share, from all files, into rows of the tables."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ FILE = TABLES[UNDECODABLE].names.index("file")
 
 
 class Portion(NamedTuple):
-    """Packets of a share that one task decodes.
+    """The packets of a share that one task decodes.
 
-    until: the moment (ns) up to which they are read. connection: the hash of one that is read alone (True), or left
-    out. window: its number, where these are one. carried: connections under way since an earlier run.
+    until: read packets up to this time (ns). connection: (hash, True) to read only this connection, (hash, False) to
+    leave it out. window: the number of the window, if the packets are one. carried: the connections that were open at
+    the end of an earlier run.
     """
 
     share: int
@@ -44,12 +45,13 @@ class Portion(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingOptions:
-    """The common options of a run's tasks.
+    """The options that all tasks of a run share.
 
-    end_ns: of the last packet of all shares. clock: the time of an earlier run's end. names: (id, name) of topics
-    known before. secret_blocks: the texts of TLS key logs. origin: number of the run, and the pattern of `Origins`;
-    None: rows do not say where they come from. sample: share of the connections to read; None: all. wanted, decoder:
-    of `RowSource`. reading: ports, dialect, secrets and memory, of `kcli.capture.decoder.DecodeOptions`.
+    end_ns: the time of the last packet of all shares. clock: the time at the end of an earlier run. names: (id, name)
+    of the topics known so far. secret_blocks: the texts of TLS key logs. origin: the number of the run, and the pattern
+    of `Origins`; None: rows do not say where they come from. sample: the fraction of the connections to read; None:
+    all. wanted, decoder: as for `RowSource`. reading: ports, dialect, secrets and memory, as for
+    `kcli.capture.decoder.DecodeOptions`.
     """
 
     end_ns: int = 0
@@ -65,13 +67,14 @@ class DecodingOptions:
 
 @dataclass(slots=True)
 class Decoded:
-    """The outcome of a share.
+    """The result of decoding a share.
 
-    passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
-    state: files of the connections still open, for the next run; under_way: these connections, of a window. untouched:
-    those of an earlier run without a packet. carried: bytes kept for that, less those that an earlier run had kept.
-    open_rows, open_bytes: exchanges, events and, of bytes, TLS's own of the files that pass. window: the window's
-    number, where the share is one.
+    passing: files with rows about connections still open, which the next run replaces. unnamed: ids of topics whose
+    name is unknown. state: files with the connections still open, for the next run. under_way: the same connections as
+    values, if the share is a window. untouched: connections of an earlier run that had no packet. carried: bytes kept
+    for the next run, less the bytes that an earlier run had kept. open_rows: exchanges and events in `passing`.
+    open_bytes: the bytes of these exchanges and events, and those of TLS itself. window: the number of the window, if
+    the share is one.
     """
 
     share: int
@@ -133,7 +136,7 @@ def decode(portion: Portion, folder: str, options: DecodingOptions = DecodingOpt
 
 
 def placed(put: Put, origins: Origins | None) -> Put:
-    """Return a function that puts rows with their origin."""
+    """Return a `put` function that adds to each undecodable row where it comes from."""
     if origins is None:
         return put
 
@@ -148,7 +151,9 @@ def placed(put: Put, origins: Origins | None) -> Put:
 
 @cache
 def freeze() -> None:
-    """Freeze loaded modules, so that the collector does not look through them again and again."""
+    """Freeze the loaded modules (see `gc.freeze`), so that the garbage collector does not search them again and
+    again.
+    """
     gc.freeze()
 
 
@@ -161,19 +166,19 @@ def begin(source: RowSource, options: DecodingOptions, carried: Sequence[Carried
 
 
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
-    """Conclude a share after its last packet: count complete exchanges, and write rows of open connections to files
-    that the next run replaces.
+    """Finish a share after its last packet: count the complete exchanges, and write the rows of open connections to
+    files that the next run replaces.
     """
     source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
     made.under_way = dump(source)
-    source.flush(last=True)  # what TCP says of them so far
+    source.flush(last=True)  # what is known of them from TCP so far
     sum_up(made, source)
     source.rows.put_to(placed(passing.put, source.origins))
     source.put_batch = passing.put_batch
 
 
 def sum_up(made: Decoded, source: RowSource) -> None:
-    """Sum the counts before open connections are cut."""
+    """Set the counts, before the open connections are ended."""
     engine, tally = source.engine, source.tally
     made.packets = engine.packets - engine.others - engine.cuts - engine.fragments - engine.unknown_links
     made.payload = engine.payload
@@ -186,7 +191,7 @@ def sum_up(made: Decoded, source: RowSource) -> None:
 
 
 def sum_up_open(made: Decoded, source: RowSource) -> None:
-    """Sum the counts of connections that were cut at the end, and can go on in a later run."""
+    """Set the counts of connections that were ended with the captures, but can continue in a later run."""
     made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
     tally = source.tally
@@ -196,7 +201,7 @@ def sum_up_open(made: Decoded, source: RowSource) -> None:
 
 
 def events_only(events: Sequence[Event], put: Any) -> None:
-    """Damage that the first stage found, as rows."""
+    """Write damage that the first stage found as rows."""
     rows = SingleRows(put, EVERY_TABLE)
     for event in events:
         rows.event(event)

@@ -1,4 +1,4 @@
-"""Captures that one task reads as they are, both stages at once."""
+"""Decode captures in one task, both stages at once."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ counts_of: Callable[[Any], tuple[int, ...]] = attrgetter(*COUNTS)
 
 @dataclass(frozen=True, slots=True)
 class DirectDecode:
-    """The connections of some files, and what an earlier run left of them. open_file: by its path."""
+    """The connections of some files, and those that an earlier run kept. open_file: opens a file by its path."""
 
     files: tuple[StoredFile, ...]
     kept: Kept = WHOLE
     open_file: Callable[[Any], CaptureFile] = RangeFile
 
     def decode(self, folder: str, options: DecodingOptions) -> tuple[Decoded, list[ShuffledRange]]:
-        """Decode the files. Returns the decoded tables, and what became of each range."""
+        """Decode the files. Returns the decoded tables, and the result for each file."""
         found: list[CombinedCaptures] = []
 
         def reading(engine: Any, new_reader: Callable[[], Any]) -> CombinedCaptures:
@@ -43,7 +43,7 @@ class DirectDecode:
 
 
 class CombinedCaptures:
-    """Captures on their way through an engine as one, in order of time, each with its own counts."""
+    """Captures read through one engine as if they were one file, in order of time; each has its own counts."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class CombinedCaptures:
         heapq.heapify(self.queue)
 
     def note(self, number: int, error: InputError | OSError) -> None:
-        """Note an error of a file; the others are read all the same."""
+        """Record an error of a file; the other files are still read."""
         made = self.scattered[number]
         why = problem_text(error, made.taken.uri)
         made.problem = f"{made.problem}; {why}" if made.problem else why
@@ -95,7 +95,9 @@ class CombinedCaptures:
             self.note(number, error)
 
     def count(self, made: ShuffledRange, before: tuple[int, ...]) -> None:
-        """Count what went through the engine since as this file's: many files take turns packet by packet."""
+        """Add what the engine counted since `before` to this file's counts: several files take turns, packet by
+        packet.
+        """
         for name, was, now in zip(COUNTS, before, counts_of(self.engine), strict=True):
             if now != was:
                 setattr(made, name, getattr(made, name) + now - was)

@@ -1,7 +1,7 @@
-"""The files of connections that are open at the end of a run: each task writes those of its share, and reads them.
+"""The files of connections that are open at the end of a run. Each task writes the file of its share.
 
-They are Parquet files with a row for each connection. A run with as many shares as the one before reads of each share
-the one file; with another number, a task looks through the buckets of all.
+They are Parquet files with one row for each connection. If the next run has the same number of shares, each task reads
+only the file of its share; otherwise it searches all files for the buckets of its share.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import WrittenFile
 from kcli.tables.arrays import batch_of_rows
 
-SUFFIX = ".open"  # of the files' names, which begin with the share's number
-SHARES = "shares"  # in a run's stats: how many it has dealt the connections into
+SUFFIX = ".open"  # the end of the files' names, which begin with the share's number
+SHARES = "shares"  # the key in a run's stats of its number of shares
 MAGIC = b"PAR1"
 IPV4 = 4
-BUCKET = 40  # bits of a connection's hash below those of its bucket: see `share_of`
+BUCKET = 40  # the bits of a connection's hash from here on are its bucket, see `share_of`
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The open connections that a task goes on with: those of a share. uris: of files that they are among. without:
-    the hash of one that is left out; alone: of the only one wanted.
+    """The open connections of a share, with which a task continues. uris: the files that contain them, maybe among
+    others. without: the hash of a connection to leave out; alone: the hash of the only connection wanted.
     """
 
     uris: tuple[str, ...] = ()
@@ -53,17 +53,17 @@ class Kept:
         return right and (found >> BUCKET) % self.shares == self.share
 
     def connections(self) -> set[str]:
-        """Return the connections, as "server-client", or the other way round. Raises InputError if a file is
-        damaged.
+        """Return the connections as "server-client" (or "client-server" while that is unknown). Raises InputError if a
+        file is damaged.
         """
         return {connection for uri in self.uris for connection in connections_in(uri)}
 
     def among(self, uri: str) -> list[Carried]:
-        """Read the connections of a file that are in the share's buckets. Raises InputError."""
+        """Read the connections of a file that are in the share's buckets. Raises InputError if it is damaged."""
         import pyarrow.parquet
 
         with StoragePath(uri).open() as file:
-            if bytes(file.read(len(MAGIC))) != MAGIC:  # by an older kcli, one file for all
+            if bytes(file.read(len(MAGIC))) != MAGIC:  # written by an older kcli: one file for all
                 return unpack(StoragePath(uri).read())
             try:
                 source = pyarrow.parquet.ParquetFile(file)
@@ -86,19 +86,19 @@ def connections_in(uri: str) -> list[str]:
             found = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"not what kcli pipeline kept: {error}", file=uri) from None
-    return [text for text in found.to_pylist() if text is not None]  # an older kcli left out those not yet Kafka's
+    return [text for text in found.to_pylist() if text is not None]  # an older kcli left some out
 
 
 WHOLE = Kept()
 
 
 def kept_by(entry: Entry | None, output: StoragePath) -> Kept:
-    """Return all that a run has kept."""
+    """Return all open connections that a run has kept."""
     return WHOLE if entry is None else Kept(tuple((output / path).uri for path in entry.carry))
 
 
 def of_shares(kept: Kept, before: int | None, count: int) -> list[Kept]:
-    """Return the state that each of `count` shares continues from. before: the number of shares when it was kept."""
+    """Return the open connections for each of `count` shares. before: the number of shares when they were kept."""
     made = [replace(kept, share=share, shares=count) for share in range(count)]
     if before != count:
         return made
@@ -106,12 +106,14 @@ def of_shares(kept: Kept, before: int | None, count: int) -> list[Kept]:
 
 
 def share_in(uri: str) -> int:
-    """Return the share that a published file of `write` is of."""
+    """Return the share's number from the URI of a published file of `write`."""
     return int(uri.rpartition("/")[2].split("-")[1])
 
 
 def write(folder: str, name: str, flows: Sequence[Carried]) -> list[WrittenFile]:
-    """Write the connections into a file below a run's folder; none for none. name: begins with the share's number."""
+    """Write the connections into a file in a run's folder; if there are none, no file. name: begins with the share's
+    number.
+    """
     import pyarrow
     import pyarrow.parquet
 
@@ -129,18 +131,18 @@ def write(folder: str, name: str, flows: Sequence[Carried]) -> list[WrittenFile]
 
 
 def link_of(flow: Carried) -> str | None:
-    """Return "server-client" of an open connection; None while it is not one of Kafka's."""
+    """Return "server-client" of an open connection; None while it is not known to be Kafka."""
     state = flow[6]
     return None if state is None or state[4] is None else state[4]["link"]
 
 
 def text_of(flow: Carried) -> str:
-    """Return "server-client" of an open connection; its ends in any order while it is not one of Kafka's."""
+    """Return "server-client" of an open connection; its ends in any order while it is not known to be Kafka."""
     return link_of(flow) or "-".join(end_texts(flow[0]))
 
 
 def end_texts(ends: bytes) -> tuple[str, str]:
-    """Return the texts of two ends as the core has them (kc_ends and kc_put_end in packets.h)."""
+    """Return the addresses of both ends. ends: as the core has them (kc_ends and kc_put_end in packets.h)."""
     *halves, first, second, version, _ = struct.unpack("=4Q4H", ends)
     hosts = []
     for high, low in (halves[:2], halves[2:]):
@@ -152,7 +154,7 @@ def end_texts(ends: bytes) -> tuple[str, str]:
 
 
 def untouched(before: Sequence[Carried], after: Sequence[Carried]) -> set[str]:
-    """Return the connections ("server-client") that were open before a run and after it, and had no packet in it."""
+    """Return the connections ("server-client") that were open both before and after a run, and had no packet in it."""
     last = {flow[0]: flow[2] for flow in before}
     same = (link_of(flow) for flow in after if flow[0] in last and last[flow[0]] == flow[2])
     return {link for link in same if link is not None}
@@ -164,14 +166,14 @@ def pack(carried: Sequence[Carried]) -> bytes:
 
 
 class PlainUnpickler(pickle.Unpickler):
-    """Lists, dicts, numbers, bytes: a file in an output folder can name no code."""
+    """An unpickler of lists, dicts, numbers and bytes only, so that a file in an output folder can run no code."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise InputError(f"not what kcli pipeline kept: it names {module}.{name}")
 
 
 def unpack(data: bytes) -> list[Carried]:
-    """Unpack connections. Raises InputError for other bytes than those of `pack`."""
+    """Unpack connections. Raises InputError if `pack` can't have written the bytes."""
     try:
         return list(PlainUnpickler(io.BytesIO(data)).load())
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError) as error:

@@ -1,7 +1,7 @@
-"""Connections that are open at the end of a run: kept as plain values, from which the next run goes on.
+"""Connections that are open at the end of a run, kept as plain values with which the next run continues.
 
-A run ends as if the captures ended there: requests without an answer and frames that are not whole have rows, which the
-next run replaces. That one begins with the connections that were open (`kcli.pipeline.packets.kept_state`).
+A run ends as if the captures ended there: requests without a response and incomplete frames get rows, which the next
+run replaces. The next run begins with the connections that were open (`kcli.pipeline.packets.kept_state`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.capture.tls import state as tls
 from kcli.capture.tls.layer import TlsLayer
 
-# (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, what
-# ApiVersions said, the handshake of CaptureEngine.dump, and where its fetches stand, of which both may be left out
+# (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, with the connection as a dict; then the
+# response to ApiVersions, the handshake of CaptureEngine.dump, and the positions of the connection's fetches. The last
+# two may be missing.
 Carried = tuple[Any, ...]
 NO_HANDSHAKE = (0, -1, 0, 0)
 
@@ -54,7 +55,7 @@ def dump(source: Any) -> list[Carried]:
 
 
 def plain(each: tuple[Any, ...], talks: dict[str, ClientProfile]) -> tuple[bytes | None, Carried]:
-    """Return an open connection's text, None while it is not one of Kafka's, and its state."""
+    """Return the text of an open connection (None while it is not known to be Kafka), and its state."""
     *flow, state, handshake = each
     if state is None or state[4] is None:
         return None, (*flow, state, None, handshake)
@@ -78,7 +79,9 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
 
 
 def restore(source: Any, carried: Sequence[Carried], clock: int) -> None:
-    """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
+    """Add the connections that were open in another engine to a source's engine. clock: the time (ns) at which that
+    engine ended.
+    """
     talks: dict[str, ClientProfile] = source.rows.uses.talks
     flows = []
     for ends, client, last, reset, waits, sides, state, said, *rest in carried:
@@ -102,7 +105,7 @@ def new_layer(source: Any, state: dict[str, Any]) -> TlsLayer:
 
 def restore_connection(connection: CapturedConnection, state: dict[str, Any], bodies: Any) -> None:
     for name in CONNECTION:
-        setattr(connection, name, state.get(name, getattr(connection, name)))  # an older kcli's state lacks some
+        setattr(connection, name, state.get(name, getattr(connection, name)))  # an older kcli lacks some
     connection.pending = PendingRequests(Pending(*each) for each in state["pending"])
     connection.trial = None if state["trial"] is None else new_trial(state["trial"], bodies)
     for stream, kept in zip(connection.streams, state["streams"], strict=True):
@@ -112,7 +115,7 @@ def restore_connection(connection: CapturedConnection, state: dict[str, Any], bo
 
 
 def plain_items(items: Sequence[Exchange | Event]) -> list[tuple[Any, ...]]:
-    """Return the held back items, in order: (link or None, values) of exchanges or events."""
+    """Return the items held back, in order, as (link, values) of an exchange or (None, values) of an event."""
     return [
         ((each.link.server, each.link.client), (*(getattr(each, name) for name in EXCHANGE), tuple(each.timing)))
         if isinstance(each, Exchange)

@@ -1,10 +1,10 @@
-"""Captures in ranges of bytes, so that one big file is many tasks.
+"""Split captures into ranges of bytes, so that several tasks can read one big file.
 
-A range reads the packets that begin in it. Where the first one begins is guessed from a chain of plausible headers; the
-range before says where its last packet ended, so that a wrong guess shows (`Ends`), and the range is read again from
-there. The interfaces of pcapng are handled alike: those at the beginning of the file are taken for all, and if an
-earlier range has others, the later ones are read again with them. Compressed files, and those below the size of a
-range, are read whole.
+A range has the packets that begin in it. Where its first packet begins is guessed by searching for a chain of plausible
+headers. The range before knows where its last packet ended, so a wrong guess is noticed (`Ends`), and the range is read
+again from the right place. For pcapng interfaces likewise: those described at the beginning of the file are assumed to
+be all; if an earlier range describes more, the later ranges are read again with them. Compressed files, and files not
+much bigger than one range, are read whole.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from kcli.core.capture.packet_shuffle import Scatter
 
 RANGE_BYTES = 128 << 20
-HEAD = 1 << 16  # bytes of a file's start, with its header or its interfaces
-WINDOW = 4 << 20  # bytes that are searched for a packet, at first
-CHAIN = 6  # packets that must follow each other
+HEAD = 1 << 16  # bytes at the start of a file that contain its header, or its interfaces
+WINDOW = 4 << 20  # bytes that are searched for a packet at first
+CHAIN = 6  # plausible packets in a row that are needed
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 SECTION = b"\x0a\x0d\x0d\x0a"  # the type of block that begins a section of a pcapng file
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bytes [start, end) of a file; end None: all of it. began: the position of its first packet, head: the blocks
-    before that describe packets, when these are known.
+    """Bytes [start, end) of a file; end None: up to the end of the file. began: the position of the first packet, if
+    known. head: the blocks before the range that describe its packets, if known.
     """
 
     uri: str
@@ -45,12 +45,12 @@ class Range:
 
     @property
     def length(self) -> int:
-        """Return how many bytes of the file the range has."""
+        """The number of bytes in the range."""
         return (self.size if self.end is None else self.end) - self.start
 
 
 def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
-    """Cut one capture into ranges of about so many bytes."""
+    """Cut one capture into ranges of about `range_bytes` bytes."""
     if file.size <= range_bytes * 3 // 2 or is_packed(StoragePath(file.uri)):
         return [Range(file.uri, file.size)]
     count = -(-file.size // range_bytes)
@@ -59,13 +59,13 @@ def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
 
 
 def is_packed(place: StoragePath) -> bool:
-    """Return whether a file is compressed, by its first bytes. Raises OSError."""
+    """Return whether a file is compressed, judging by its first bytes. Raises OSError."""
     with place.open() as opened:
         return bytes(opened.read(4)).startswith(PACKED)
 
 
 class RangeFile(CaptureFile):
-    """A capture by URI, from some byte on."""
+    """A capture given by its URI, read from the byte `start` on."""
 
     def __init__(self, uri: str, start: int = 0) -> None:
         self.home = StoragePath(uri)
@@ -91,34 +91,35 @@ class RangeFile(CaptureFile):
 
 
 class RangeEngine:
-    """An engine that knows where in the file its bytes are, and stops where the range ends."""
+    """An engine that knows its position in the file, and stops where the range ends."""
 
     def __init__(self, scatter: Scatter, file: CaptureFile, end: int | None) -> None:
         self.scatter, self.file, self.end = scatter, file, end
 
     @property
     def next_ns(self) -> int:
-        """The time of the next packet (ns), as of the engine inside."""
+        """The time of the next packet (ns), from the inner engine."""
         return self.scatter.next_ns
 
     def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
-        """Read packets as the engine inside does, up to the range's end."""
+        """Read packets with the inner engine, up to the end of the range."""
         self.scatter.place = self.file.offset
-        if self.end is not None:  # the engine counts from the first byte that it was given
+        if self.end is not None:  # the engine counts from the first byte it was given
             self.scatter.end = self.scatter.done + max(0, self.end - self.file.offset)
         return self.scatter.run(reader, data, limit)
 
     def finish(self) -> None:
-        """Finish the range's packets."""
+        """Finish reading the range's packets."""
         self.scatter.finish()
 
 
 class RangeSource:
-    """A range as `kcli.capture.io.files.run_source` reads it: the file at its first packet, and a reader that knows its
-    header."""
+    """A range in the form that `kcli.capture.io.files.run_source` needs: the file at the first packet, and a reader
+    that knows the file's header.
+    """
 
     def __init__(self, taken: Range, scatter: Scatter, found_secrets: Callable[[bytes], None] | None = None) -> None:
-        """Open a range. found_secrets: takes parts of TLS key logs that stand in the range."""
+        """Open a range. found_secrets: called with each part of a TLS key log in the range."""
         from kcli.core.capture.packets import PacketReader
 
         self.path = taken.uri
@@ -137,7 +138,7 @@ class RangeSource:
                 raise
 
     def check_start(self) -> None:
-        """Raise InputError if the file is too short for a capture."""
+        """Raise InputError if the file is too short to be a capture."""
         from kcli.core.capture.packets import PacketReader
 
         while len(self.file.data) < HEADER and self.file.fill():
@@ -145,7 +146,7 @@ class RangeSource:
         check_start(self.file, PacketReader())
 
     def prime(self, scatter: Scatter, head: bytes) -> None:
-        """Read the descriptions of packets in the file's head."""
+        """Read the descriptions of packets at the start of the file."""
         scatter.prime(self.reader, head)
 
     def opened(self) -> RangeFile:
@@ -164,7 +165,7 @@ def read_at(uri: str, start: int, size: int) -> bytes:
 
 
 def read_all(file: Any, size: int) -> bytes:
-    """Return so many bytes of a file, fewer only at its end."""
+    """Return `size` bytes of a file; fewer only if it ends before."""
     parts = []
     while size and (part := bytes(file.read(size))):
         parts.append(part)
@@ -173,7 +174,7 @@ def read_all(file: Any, size: int) -> bytes:
 
 
 def find_begin(taken: Range, head: bytes) -> int:
-    """Return where the first packet of a range begins; the range's end where there is none."""
+    """Return where the first packet of a range begins; the end of the range if no packet does."""
     from kcli.core.capture.packet_boundaries import Boundaries
 
     assert taken.end is not None
@@ -192,8 +193,8 @@ def find_begin(taken: Range, head: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The place where a range's first packet began, and where the one after its last would begin; known, described: see
-    `kcli.core.capture.packet_shuffle.Scatter`.
+    """The positions where a range's first packet began, and where the packet after its last one would begin. known,
+    described: see `kcli.core.capture.packet_shuffle.Scatter`.
     """
 
     taken: Range
@@ -204,7 +205,9 @@ class Ends:
 
 
 def misread(ends: Iterable[Ends]) -> Iterator[Range]:
-    """Yield ranges that did not begin where the one before stopped, or with other interfaces, as they should be."""
+    """Yield corrected ranges for those that did not begin where the one before stopped, or were read with other
+    interfaces.
+    """
     uri, stopped, described = None, 0, b""
     for each in sorted(ends, key=lambda each: (each.taken.uri, each.taken.start)):
         taken = each.taken

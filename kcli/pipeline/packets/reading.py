@@ -1,4 +1,4 @@
-"""ShuffleFile packets on their way through an engine: all files of a share or a window as one, in order of time."""
+"""Read shuffled packets through an engine: all files of a share or a window as one, in order of time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kcli.capture.io.files import FOREVER, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.packets.shuffle_files import Slice
 
-START = -1  # the moment before all packets
+START = -1  # a time before all packets
 
 
 class Reading:
-    """The packets of slices that come behind a moment (ns), on their way through an engine."""
+    """The packets of slices that come after a time (ns), read through an engine."""
 
     def __init__(self, engine: Any, new_reader: Callable[[], Any], slices: Sequence[Slice], after: int = START) -> None:
         self.engine = engine
@@ -28,16 +28,16 @@ class Reading:
 
     @property
     def next_ns(self) -> int:
-        """Of the next packet; FOREVER behind the last one."""
+        """The time of the next packet; FOREVER after the last one."""
         return self.queue[0][0] if self.queue else FOREVER
 
     def run(self, until: int) -> None:
-        """Read all packets up to a moment. Raises InputError if staged files are damaged, or gone."""
+        """Read all packets up to a time. Raises InputError if staged files are damaged or missing."""
         for _ in self.pieces(until):
             pass
 
     def pieces(self, until: int = FOREVER) -> Iterator[None]:
-        """Run a piece at a time."""
+        """Read the packets in pieces; yield after each."""
         for number, source, limit in by_time(self.queue, until):
             self.entered(number)
             failures: list[InputError] = []
@@ -55,13 +55,14 @@ class Reading:
 
 
 def pass_over(_: Any) -> None:
-    """Ignore an event or exchange."""
+    """Ignore an event, an exchange or a count."""
     return
 
 
 class SliceSource:
-    """A slice as `run_source` reads it, from its first packet behind a moment on; open only while it
-    is read."""
+    """A slice in the form that `run_source` needs, from its first packet after a time on. It is open only while it is
+    read.
+    """
 
     def __init__(self, part: Slice, after: int, new_reader: Callable[[], Any]) -> None:
         self.path, self.part, self.after, self.new_reader = part.uri, part, after, new_reader

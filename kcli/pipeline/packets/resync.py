@@ -1,9 +1,9 @@
-"""The state of a connection at a moment in mid-stream, derived from the packets after it.
+"""Find the state of a connection at a time in mid-stream from the packets after it.
 
-Its frames are searched as in any capture that begins in mid-stream. Once requests are answered in turn, nothing depends
-on earlier packets: from there on the state is the same as after reading the connection from its start. Facts of the
-start alone (the client's side, stream positions, the answer to ApiVersions) are taken from there, and carried along:
-sequence numbers count the bytes between two moments, if those are fewer than 4 GB.
+Frames are searched as in any capture that begins in mid-stream. Once requests have been answered in order, nothing
+depends on earlier packets any more: from there on the state is the same as after reading the connection from its start.
+What only the start can tell (which end is the client, positions in the streams, the response to ApiVersions) is taken
+from the start: the sequence numbers of TCP tell the number of bytes between two times, as long as it is less than 4 GB.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from kcli.pipeline.packets.reading import START, Reading
 from kcli.pipeline.packets.windows import Heavy, Window, moments
 from kcli.pipeline.rows.row_source import RowSource
 
-EXCHANGES = 20  # of the connection's start, after which all that it has is known
-ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be in step
-PACKETS = 2000  # after which no more exchanges are waited for
-MOST_PACKETS = 100_000  # in which it is looked for
-REACH = 3  # windows, too
+EXCHANGES = 20  # at the connection's start, after which all that only the start can tell is known
+ANSWERED = 2  # exchanges in mid-stream that are needed before it counts as in step
+PACKETS = 2000  # after these, do not wait for more exchanges
+MOST_PACKETS = 100_000  # that are searched at most
+REACH = 3  # windows that are searched at most
 QUIET = {"searched": 0, "seen": 0, "candidates": [], "ends": [], "received": 0, "effort": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """ns: the moment; clock: the time that it was then (moments are not always in order). flow: the connection.
-    names: (id, name) of the topics that it named on the way here."""
+    """A place where decoding can begin. ns: its time. clock: the latest time of a packet read up to there (packets are
+    not always in order). flow: the connection. names: (id, name) of the topics named on the way there.
+    """
 
     ns: int
     clock: int
@@ -43,7 +44,7 @@ class ResumePoint:
 
 
 class ResyncScanner(RowSource):
-    """Reads packets until the connection is in step; makes no rows. client: the end that connected, None: unknown."""
+    """Reads packets until the connection is in step; writes no rows. client: the end that connected; None: unknown."""
 
     direct = False
 
@@ -51,7 +52,7 @@ class ResyncScanner(RowSource):
         self.client = client
         self.names: dict[str, str] = {}
         self.made: list[TlsLayer] = []
-        self.asked = 0  # when the request came that was answered last
+        self.asked = 0  # the time of the request that was answered last
         super().__init__(self.note, frozenset(), **options)
         self.engine.choose(heavy, True)
         self.capture.handover.layer = self.layer
@@ -61,7 +62,7 @@ class ResyncScanner(RowSource):
             self.names[row[0]] = row[1]
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        """Make the reader of an odd connection."""
+        """Make the layer that reads a connection, with what is known of its client."""
         made = self.capture.handover.new_layer(ends, client, started)
         if client is None and self.client is not None:
             made.connection.client, made.connection.spoke = self.client, True
@@ -75,7 +76,7 @@ class ResyncScanner(RowSource):
         self.overlook(exchange)
 
     def event(self, event: Event) -> None:
-        """Pass over it."""
+        """Ignore an event."""
 
     @property
     def hopeless(self) -> bool:
@@ -83,7 +84,9 @@ class ResyncScanner(RowSource):
 
 
 def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
-    """Return for each window of about `window_bytes` what may be read to find the connection's state there."""
+    """Return, for each window of about `window_bytes`, the packets that may be read to find the connection's state at
+    its start.
+    """
     size = sum(each.bytes for each in heavy.staged)
     edges = [START, *moments(heavy.staged, max(1, -(-size // window_bytes)))]
     ends = [*edges[REACH:], *[FOREVER] * REACH]
@@ -91,9 +94,8 @@ def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
 
 
 def find(window: Window, first: ResumePoint | None, options: DecodingOptions) -> ResumePoint | None:
-    """Return an early moment of a window at which its connection is in step, and its state then; None if there is none.
-
-    first: as found in the first window; None: this is that one.
+    """Return the first place found in a window where its connection is in step, with its state there; None if there is
+    none. first: the result for the first window; None: this is the first window.
     """
     client = None if first is None else talk_of(first.flow)[3]
     scanner = ResyncScanner(window.heavy, client, **options.reading)
@@ -111,7 +113,9 @@ def find(window: Window, first: ResumePoint | None, options: DecodingOptions) ->
 
 
 def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
-    """Return the resume point; None where a request waits that came before an answered one: its response was missed."""
+    """Return a resume point; None if a request that came before an answered one is still waiting: its response was
+    missed.
+    """
     flows = dump(scanner)
     if any(request[3] < scanner.asked for request in talk_of(flows[0])[4]["pending"]):
         return None
@@ -119,7 +123,7 @@ def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
 
 
 def place(heavy: Heavy, first: ResumePoint, found: Sequence[ResumePoint | None]) -> list[Window]:
-    """Return the windows, as they can be decoded. found: of each but the first as it was aimed at."""
+    """Return the windows that can be decoded. found: for each window but the first, the result of `find`."""
     stands = [first]
     for each in found:
         if each is not None and each.ns > stands[-1].ns and is_same(first.flow, each.flow):
@@ -133,14 +137,14 @@ def place(heavy: Heavy, first: ResumePoint, found: Sequence[ResumePoint | None])
 
 
 def agrees(before: Decoded, window: Window) -> bool:
-    """Return whether a window began as the one before it ended."""
+    """Return whether a window began with the state in which the one before it ended."""
     ended = [plainest(each) for each in before.under_way]
     return ended == list(window.carried) and before.last_ns == window.clock
 
 
-# What `open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said), each side
-# (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection). What TCP's handshake said is no part
-# of how it stands.
+# What `open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said). Each side is
+# (flags, numbers, waiting); talk is (ignored, foreign, passed, client, connection). The TCP handshake does not count
+# when states are compared.
 
 
 def talk_of(flow: Carried) -> tuple[Any, ...]:
@@ -153,7 +157,7 @@ def is_same(first: Carried, found: Carried) -> bool:
 
 
 def plainest(flow: Carried) -> Carried:
-    """Return a connection without its handshake, and without traces of a search for frames that is over."""
+    """Return a connection without its handshake, and without the traces of a finished search for frames."""
     *head, talk, said = flow[:8]
     if talk is None or talk[4] is None:
         return flow[:8]
@@ -163,7 +167,7 @@ def plainest(flow: Carried) -> Carried:
 
 
 def continued(before: ResumePoint, found: ResumePoint) -> ResumePoint:
-    """Return a resume point with what only the connection's start has, as it was known at the one before."""
+    """Return a resume point to which the one before adds what only the connection's start can tell."""
     ends, client, _, _, _, old_sides, old_talk, said = before.flow
     _, _, last, reset, waits, sides, talk, _ = found.flow
     sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))

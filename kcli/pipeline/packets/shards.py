@@ -1,4 +1,6 @@
-"""The tasks of the second stage: shares of the connections, and windows of a connection that is too big."""
+"""The tasks of the second stage: shares of the connections, and windows of a connection that is too big for one
+task.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,21 @@ from kcli.pipeline.packets.windows import Heavy
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The connections of one bucket: their packets, and what an earlier run left of them, without one that is left out
-    of that."""
+    """The connections of one share: their packets, and the state that an earlier run kept of them. One connection may
+    be left out of both.
+    """
 
     staged: tuple[ShuffleFile, ...]
     kept: Kept
 
     @property
     def number(self) -> int:
-        """Return the share's number."""
+        """The share's number."""
         return self.kept.share
 
     @property
     def size(self) -> int:
-        """Bytes of its packets."""
+        """The bytes of its packets."""
         return sum(each.bytes for each in self.staged)
 
     def decode(self, folder: str, options: DecodingOptions) -> Decoded:
@@ -42,7 +45,9 @@ class Shard:
 
 
 def deal(scattered: Sequence[ShuffledRange], kept: Sequence[Kept]) -> list[Shard]:
-    """Return the shares that have packets, or may have open connections, the biggest first. kept: these by share."""
+    """Return the shares that have packets, or may have open connections, the biggest first. kept: the open connections
+    of each share.
+    """
     made = []
     for each in kept:
         staged = tuple(section for result in scattered for section in result.staged if section.share == each.share)
@@ -52,13 +57,13 @@ def deal(scattered: Sequence[ShuffledRange], kept: Sequence[Kept]) -> list[Shard
 
 
 def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | None]:
-    """Split off the one connection of a share that is bigger than a task should be; None where there is none. clock:
-    ns, of the end of the run before.
+    """Split off the one connection of a share that is too big for one task; None if there is none. clock: the time (ns)
+    at which the run before ended.
     """
     heavy, votes = heaviest(share.staged)
     if (
         votes <= window_bytes // 2 or (share.size + votes) // 2 <= window_bytes * 3 // 2
-    ):  # the least, and the most it has
+    ):  # the least and the most bytes it can have
         return share, None
     own = tuple(replace(share.kept, alone=heavy).read())
     rest = replace(share, kept=replace(share.kept, without=heavy))
@@ -66,7 +71,7 @@ def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | N
 
 
 def heaviest(staged: Sequence[ShuffleFile]) -> tuple[int, int]:
-    """Return (hash, votes) of the connection that can have more bytes than all others together: it has at least `votes`
+    """Return (hash, votes) of the connection that may have more bytes than all others together. It has at least `votes`
     bytes, and at most half of all bytes plus half of the votes.
     """
     return reduce(vote, ((each.heavy, each.votes) for each in staged), (0, 0))

@@ -1,8 +1,9 @@
-"""The first stage: ranges of captures, their packets dealt out into files of whole connections.
+"""The first stage: distribute the packets of captures by connection into files, one for each share.
 
-A share is the connections of one bucket. A task takes several ranges, and writes one file for each share (and link
-layer) into the staging folder, of their packets or of where they are (`shuffle_files`): a section for each range, with
-the times at which its parts begin, so that a share too big for one task can be read in time windows.
+A share is the connections of one bucket. A task takes several ranges, and writes into the staging folder one file for
+each share (and link layer), with the packets, or with their positions in the capture (`shuffle_files`). The file has a
+section for each range, with the times at which its parts begin, so that a share too big for one task can be read in
+time windows.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """Options of dealing out packets: into so many shares, staged in a folder. only: one share, the others' packets are
-    left out. refer: packets stay where they are, if they can. sample: share of the connections that is read; None: all.
+    """The options of distributing packets over `shares` shares, into the staging folder `folder`. only: keep the
+    packets of this share alone. refer: if possible, leave the packets in the capture and write their positions. sample:
+    the fraction of the connections to read; None: all.
     """
 
     shares: int
@@ -41,8 +43,8 @@ class Dealing:
 
 @dataclass(slots=True)
 class ShuffledRange:
-    """The outcome of a range. problem: the fault of the file, reported after all readable packets. outside,
-    outside_bytes: packets outside of the sample, which are not staged.
+    """The result for a range. problem: the fault of the file; reported after all packets that can be read. outside,
+    outside_bytes: packets of connections not in the sample, which are not staged.
     """
 
     taken: Range
@@ -64,16 +66,16 @@ class ShuffledRange:
     last_ns: int = 0
     known: bytes = b""
     described: bytes = b""
-    secrets: tuple[bytes, ...] = ()  # parts of TLS key logs that stand in the file
+    secrets: tuple[bytes, ...] = ()  # parts of TLS key logs found in the file
 
     @property
     def ends(self) -> Ends:
-        """The ends of the range: where its first and last packets were."""
+        """The ends of the range: where its first packet began, and where its last ended."""
         return Ends(self.taken, self.began, self.stopped, self.known, self.described)
 
 
 class Writer:
-    """The staged files of one task, opened as their packets come. sections: those of the range that is written."""
+    """The staged files of one task; each is opened at its first packet. sections: those of the current range."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = StoragePath(folder), name
@@ -83,7 +85,7 @@ class Writer:
         self.capture = ""
 
     def begin(self, origin: Origin | None, capture: str) -> None:
-        """Begin the sections of another range. origin: where its packets are, if the files are indexes."""
+        """Begin the sections of another range. origin: the capture that has its packets, if the files are indexes."""
         self.sections, self.origin, self.capture = {}, origin, capture
 
     def write(  # noqa: PLR0913  called by the core
@@ -117,7 +119,7 @@ class Writer:
 
 @dataclass(slots=True)
 class StagedFile:
-    """A staged file that is being written. size: bytes written."""
+    """A staged file that is being written. size: the bytes written so far."""
 
     uri: str
     file: IO[bytes]
@@ -130,7 +132,7 @@ class StagedFile:
 
 
 def grouped(ranges: Iterable[Range], size: int) -> list[list[Range]]:
-    """Return the ranges in groups of about so many bytes, each of one range at least."""
+    """Return the ranges in groups of about `size` bytes, with at least one range in each."""
     groups: list[list[Range]] = []
     room = 0
     for taken in ranges:
@@ -143,9 +145,10 @@ def grouped(ranges: Iterable[Range], size: int) -> list[list[Range]]:
 
 
 def shuffle_ranges(group: Iterable[Range], number: int, dealing: Dealing) -> list[ShuffledRange]:
-    """Deal out the ranges of one task. number: of the task in this run.
+    """Deal out the packets of one task's ranges to the shares. number: the task's number in this run.
 
-    Files of two attempts at one task never share a name: only those of the attempt that the driver hears of count.
+    Two attempts at the same task write files with different names: only the files of the attempt whose result the
+    driver gets count.
     """
     writer = Writer(dealing.folder, f"{number:06d}-{os.urandom(4).hex()}")
     try:
@@ -155,7 +158,7 @@ def shuffle_ranges(group: Iterable[Range], number: int, dealing: Dealing) -> lis
 
 
 def deal_out(taken: Range, writer: Writer, dealing: Dealing) -> ShuffledRange:
-    """Deal out one range."""
+    """Deal out the packets of one range to the shares."""
     from kcli.core.capture.packet_shuffle import Scatter
 
     origin = Origin.of(taken.uri) if dealing.refer else None
@@ -186,7 +189,7 @@ def deal_out(taken: Range, writer: Writer, dealing: Dealing) -> ShuffledRange:
 def read_range(
     source: RangeSource, engine: Any, taken: Range, events: list[Event], problems: list[str]
 ) -> Iterator[int | None]:
-    """Read a range of a capture, collecting its events and problems; yield after each piece."""
+    """Read a range of a capture and collect its events and problems; yield after each piece."""
     failures: list[InputError] = []
     limited = RangeEngine(engine, source.file, taken.end)
     yield from run_source(source, limited, FOREVER, events.append, failures, lambda count: None)  # type: ignore[arg-type]
@@ -194,13 +197,13 @@ def read_range(
 
 
 def problem_text(error: InputError | OSError, uri: str) -> str:
-    """Return an error of a file, in a line that names it."""
+    """Return an error of a file as a line that names the file."""
     if isinstance(error, InputError):
         return str(error) if error.file else f"{uri}: {error}"
     return f"{uri}: {error.strerror or error}"
 
 
 def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[ShuffleFile], list[str]]:
-    """Return the packets of one share out of whole files, and the files' errors: for readers that cannot shuffle."""
+    """Return the packets of one share from whole files, and the errors of the files. For readers that can't shuffle."""
     made = shuffle_ranges([Range(uri, 0) for uri in uris], 0, Dealing(shares, folder, only=share))
     return [staged for each in made for staged in each.staged], [each.problem for each in made if each.problem]

@@ -1,8 +1,8 @@
-"""The files between the two stages: for each share the packets of its connections, out of the ranges of one task.
+"""The files between the two stages: for each share the packets of its connections, from the ranges of one task.
 
-They are copied into files of their own; or, where a capture lies on this machine and is not compressed, they stay in it
-and the staged file is an index of them, some bytes a packet. Either way each range's section of it is read as one pcap
-file.
+The packets are copied into these files. If the capture is on this machine and not compressed, they can stay in it
+instead: then the staged file is an index with a few bytes for each packet. Either way, the section of each range is
+read like a pcap file.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kcli.pipeline.packets.ranges import RangeFile, is_packed, read_all
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.temporary import TemporaryFolder
 
-PIECE = 8 << 20  # bytes that are brought from an object store at a time
+PIECE = 8 << 20  # bytes copied from an object store at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a staged file: its place in it, and the packets there (bytes as captured)."""
+    """A part of a staged file: its position, and the times and number of bytes (as captured) of its packets."""
 
     offset: int
     first_ns: int
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The capture that has an index's packets. mark: the fingerprint of its first `size` bytes."""
+    """The capture that has the packets of an index. mark: the fingerprint of its first `size` bytes."""
 
     path: str
     size: int
@@ -44,7 +44,7 @@ class Origin:
 
     @classmethod
     def of(cls, uri: str) -> Origin | None:
-        """Return the origin; None where packets can't be found again by their place: compressed files, those of other
+        """Return the origin; None if packets can't be found again by position: in compressed files, and on other
         machines.
         """
         place = StoragePath(uri)
@@ -55,12 +55,12 @@ class Origin:
 
     @classmethod
     def marked(cls, path: str) -> Origin:
-        """Mark a capture on this machine as it is now. Raises OSError."""
+        """Return an origin with the present size and fingerprint of a capture on this machine. Raises OSError."""
         size = Path(path).stat().st_size
         return cls(path, size, fingerprint(StoredFile(path, size, 0)))
 
     def open(self) -> Any:
-        """Open the capture. Raises InputError if it has changed, as happens where tcpdump writes a ring of files."""
+        """Open the capture. Raises InputError if it has changed, as happens when tcpdump writes a ring of files."""
         try:
             if fingerprint(StoredFile(self.path, self.size, 0)) != self.mark:
                 raise self.changed("it was written anew")
@@ -69,15 +69,15 @@ class Origin:
             raise self.changed(error.strerror or str(error)) from None
 
     def changed(self, why: str) -> InputError:
-        """Make the error for a capture that has changed."""
+        """Return the error for a capture that has changed."""
         return InputError(f"has changed while it was read: {why} (run again when it is left alone)", file=self.path)
 
 
 @dataclass(slots=True)
 class ShuffleFile:
-    """The section of a staged file that has one share's packets out of one range. origin: of an index. capture: their
-    file, as it was given. votes: by how many bytes connection `heavy` outweighs all others. end: where the section
-    ends.
+    """The section of a staged file with the packets of one share from one range. origin: the capture, if the file is an
+    index. capture: the capture's name, as given. heavy, votes: the connection with the most bytes, and by how many it
+    outweighs the others (see `vote`). end: where the section ends.
     """
 
     share: int
@@ -93,7 +93,7 @@ class ShuffleFile:
     end: int = 0
 
     def add(self, part: Part, packets: int, heavy: int, votes: int, end: int = 0) -> None:
-        """Note a stretch that was written up to `end`, with the vote of its packets."""
+        """Add a part that was written up to `end`, with the vote of its packets."""
         self.parts.append(part)
         self.end = end
         self.packets += packets
@@ -102,7 +102,7 @@ class ShuffleFile:
 
     @property
     def whole(self) -> Slice:
-        """All of it."""
+        """The whole section."""
         return self.slice(self.parts[0].offset)
 
     def slice(self, offset: int) -> Slice:
@@ -111,7 +111,7 @@ class ShuffleFile:
 
 
 def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    """Return (connection, votes) of both together: the majority vote of Boyer and Moore, in pieces."""
+    """Return (connection, votes) of both together: the majority vote of Boyer and Moore, done in pieces."""
     if one[0] == other[0]:
         return one[0], one[1] + other[1]
     more, less = (other, one) if other[1] > one[1] else (one, other)
@@ -120,7 +120,9 @@ def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A staged file from a position up to another; 0 and 0: all of it. capture: the file of the packets."""
+    """A staged file from one position to another; 0 and 0: the whole file. capture: the name of the capture that had
+    the packets.
+    """
 
     uri: str
     link: int = 0
@@ -130,7 +132,7 @@ class Slice:
     capture: str = ""
 
     def open(self, new_reader: Callable[[], Any]) -> tuple[CaptureFile, Any]:
-        """Return the slice's packets, and a reader that knows their header. Raises InputError, OSError."""
+        """Return the packets of the slice, and a reader that knows their header. Raises InputError, OSError."""
         from kcli.core.capture.packet_shuffle import pcap_header
 
         reader = new_reader()
@@ -142,7 +144,7 @@ class Slice:
 
 
 class SectionFile(RangeFile):
-    """The bytes of a staged file between two places."""
+    """The bytes of a staged file between two positions."""
 
     def __init__(self, uri: str, start: int, end: int) -> None:
         self.stop = end
@@ -154,19 +156,19 @@ class SectionFile(RangeFile):
 
 
 class BoundedReader:
-    """The next bytes of a file, so many of them."""
+    """A file that ends after its next `size` bytes."""
 
     def __init__(self, raw: Any, size: int) -> None:
         self.raw, self.left = raw, size
 
     def readinto(self, room: memoryview) -> int:
-        """Read what there is, see io.RawIOBase."""
+        """Read into `room` the bytes that there are, see io.RawIOBase."""
         count = int(self.raw.readinto(room[: self.left]))
         self.left -= count
         return count
 
     def tell(self) -> int:
-        """Return how far the file was read."""
+        """Return the position up to which the file was read."""
         return int(self.raw.tell())
 
     def close(self) -> None:
@@ -175,7 +177,7 @@ class BoundedReader:
 
 
 class IndexedFile(CaptureFile):
-    """The packets of an index, as a pcap file without its header."""
+    """The packets of an index, in the form of a pcap file without its header."""
 
     def __init__(self, part: Slice, origin: Origin) -> None:
         self.part, self.origin = part, origin
@@ -195,7 +197,7 @@ class IndexedFile(CaptureFile):
         return self.offset
 
     def fill(self) -> bool:
-        """Read more bytes. Raises InputError if the capture is shorter than it was."""
+        """Read more bytes. Raises InputError if the capture has become shorter."""
         try:
             return super().fill()
         except EOFError as error:
@@ -207,13 +209,13 @@ class IndexedFile(CaptureFile):
 
 @contextlib.contextmanager
 def at_hand(slices: Sequence[Slice]) -> Iterator[list[Slice]]:
-    """Yield the same files on this machine: those in an object store are copied here meanwhile."""
+    """Yield the slices with files on this machine: files in an object store are copied here for the time being."""
     with TemporaryFolder("kcli-share-") as folder:
         yield [replace(each, uri=fetched(StoragePath(each.uri), folder)) for each in slices]
 
 
 def fetched(place: StoragePath, folder: str) -> str:
-    """Fetch a file, and return its local path."""
+    """Copy a file to this machine if it is not there, and return its local path."""
     if not place.remote:
         return place.path
     path = Path(folder) / place.name

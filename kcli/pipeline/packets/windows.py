@@ -1,13 +1,13 @@
-"""Windows of time: a connection that is too big for one task, decoded by several, each a stretch of its packets.
+"""Windows of time: parts of a connection that is too big for one task, each decoded by a task of its own.
 
-A moment divides each staged file before its first packet that is later; all files together are read in the same order
-as without windows. The first window begins as any share does. A later one begins after its moment, where its connection
-is in step (`resync`), and continues from there as a later run continues an earlier one. So a frame, an answer or a
-repetition across the edge is in the window after it, once. If a connection is never in step, its window is part of the
-one before.
+A time divides each staged file before its first packet that is later; all files together are read in the same order as
+without windows. The first window begins like any share. A later one begins after its time at a packet where its
+connection is in step (`resync`), and continues from there as a later run continues an earlier one. So a frame, a
+response or a retransmission that crosses the edge is in the window after it, once. If a connection is in step nowhere
+in a window, the window is joined to the one before.
 
-The state at the beginning was derived from later packets alone. So it is compared, afterwards, with the state at the
-end of the window before: if they differ, the window is decoded again, from that.
+The state at the start of a window was found from later packets alone. So it is compared afterwards with the state at
+the end of the window before. If they differ, the window is decoded again, from the latter state.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from kcli.pipeline.packets.shuffle_files import Part, ShuffleFile, Slice
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Packets of one connection behind the moment `after`, up to `until` (ns).
+    """The packets of one connection after the time `after`, up to `until` (ns).
 
-    heavy: the connection's hash. size: bytes, about. carried, clock: the connection as it stands at `after`, and the
-    time that it was then. names: (id, name) of topics, taught before.
+    heavy: the connection's hash. size: bytes, approximately. carried: the connection's state at `after`; clock: the
+    latest time of a packet up to there. names: (id, name) of topics known before.
     """
 
     share: int
@@ -44,7 +44,7 @@ class Window:
     names: tuple[tuple[str, str], ...] = ()
 
     def behind(self, before: Decoded) -> Window:
-        """Return this window as it goes on from how the one before left the connection."""
+        """Return this window, beginning with the state in which the one before ended."""
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
     def decode(self, folder: str, options: DecodingOptions) -> Decoded:
@@ -56,7 +56,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Heavy:
-    """A connection that is too big for one task, by its hash: where its packets are, among others' of its share."""
+    """A connection that is too big for one task, by its hash, and the files that have its packets among others of its
+    share.
+    """
 
     share: int
     heavy: int
@@ -65,12 +67,12 @@ class Heavy:
     clock: int = 0
 
     def windows(self, edges: Sequence[int]) -> list[Window]:
-        """Return the windows between the edges (ns)."""
+        """Return the windows between the given times (ns)."""
         ends = [START, *edges, FOREVER]
         return [self.window(number, *pair) for number, pair in enumerate(pairwise(ends))]
 
     def window(self, number: int, after: int, until: int) -> Window:
-        """Return the window of this number, of the packets in (after, until] (ns)."""
+        """Return a window with this number, with the packets in (after, until] (ns)."""
         slices = tuple(each for file in self.staged for each in slice_of(file, after, until))
         size = sum(part.bytes for file in self.staged for part in file.parts if after < part.last_ns <= until)
         carried, clock = (self.carried, self.clock) if after == START else ((), 0)
@@ -78,8 +80,9 @@ class Heavy:
 
 
 def moments(staged: Sequence[ShuffleFile], count: int) -> list[int]:
-    """Return times (ns) that divide the packets into `count` pieces of about as many bytes, in order; fewer where times
-    are equal."""
+    """Return times (ns), in order, that divide the packets into `count` pieces of about equal size; fewer times if some
+    are equal.
+    """
     parts: list[Part] = [part for file in staged for part in file.parts]
     total = sum(part.bytes for part in parts)
     wanted = [total * number // count for number in range(1, count)]
@@ -93,7 +96,7 @@ def moments(staged: Sequence[ShuffleFile], count: int) -> list[int]:
 
 
 def slice_of(file: ShuffleFile, after: int, until: int) -> list[Slice]:
-    """Return one slice, or none where the file has no packet between the moments."""
+    """Return one slice; none if the file has no packet between the times."""
     rest = [number for number, part in enumerate(file.parts) if part.last_ns > after]
     if not rest or min(part.first_ns for part in file.parts[rest[0] :]) > until:
         return []

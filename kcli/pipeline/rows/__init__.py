@@ -1,1 +1,1 @@
-"""Rows of tables and facts, from the decoder's output."""
+"""Rows of tables and facts, made from the decoder's output."""

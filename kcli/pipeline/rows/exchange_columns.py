@@ -1,4 +1,4 @@
-"""The core's columns on their way to Parquet: the rows of `exchanges`."""
+"""Convert the core's columns for Parquet: the rows of `exchanges`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Dated = tuple[str, int, Any, bool]  # table, day since 1970, record batch, wheth
 
 
 class ExchangeColumns:
-    """The columns of `ExchangeRows.take_columns`, as Arrow arrays. name_of: an API's name by its number. fields: of
-    messages, that `ExchangeRows` was asked for.
+    """The columns of `ExchangeRows.take_columns` as Arrow arrays. name_of: returns the name of an API by its number.
+    fields: the fields of messages for which `ExchangeRows` was asked.
     """
 
     def __init__(
@@ -31,12 +31,12 @@ class ExchangeColumns:
         fields: Sequence[str] = (),
         origins: Origins | None = None,
     ) -> None:
-        """Take the columns. origins: of the rows; None: their tables have no such columns."""
+        """Take the columns. origins: where the rows come from; None: the tables have no columns for that."""
         self.taken, self.origins = taken, origins
         self.made = ExchangeArrays(taken, name_of, None, fields)
         self.rows = self.made.rows
         self.days = self.rows.ts // DAY_NS
-        self.nameless = numpy.zeros(self.rows.count, bool)  # rows with a topic id without a name
+        self.nameless = numpy.zeros(self.rows.count, bool)  # rows with a topic id whose name is unknown
         self.nameless[numpy.frombuffer(taken["nameless"], numpy.int32)] = True
 
     def batches(self) -> Iterator[Dated]:
@@ -45,7 +45,7 @@ class ExchangeColumns:
 
     @cached_property
     def batch(self) -> Any:
-        """The same rows of all days."""
+        """All rows in one batch."""
         import pyarrow
 
         arrays = self.arrays(*TABLES["exchanges"].names)
@@ -57,7 +57,7 @@ class ExchangeColumns:
         return [] if self.origins is None else self.origins.arrays(self.rows)
 
     def schema(self, table: str) -> Any:
-        """Return the columns of a table of exchanges, or of their parts."""
+        """Return the schema of a table of exchanges or of their parts."""
         return stored_schema(table) if self.origins is None else written_schema(table)
 
     @cached_property
@@ -71,7 +71,7 @@ class ExchangeColumns:
 
 
 def apart(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
-    """Yield the rows of a batch, a batch for each day; rows that lack topic names apart."""
+    """Yield the rows of a batch in one batch for each day; rows that lack topic names are in separate batches."""
 
     kinds = days * 2 + nameless
     if kinds.min() == kinds.max():

@@ -1,5 +1,6 @@
-"""The facts of exchanges: `exchange_facts`, columns of each for rules and the report, with a few numbers of its
-messages; and `noted_exchanges`, for the tables `throttling` and `groups`, with the fields of messages that they need.
+"""The facts of exchanges: `exchange_facts`, with columns of each exchange for rules and the report, and a few numbers
+from its messages; and `noted_exchanges` for the tables `throttling` and `groups`, with the fields of messages that these
+need.
 
 `ExchangeRows` in the core selects the numbers, and finds the throttle times.
 """
@@ -22,7 +23,7 @@ FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
     "throttle_ms",
 )  # fmt: skip
-KINDS = {"isolation_level": "int8", "acks": "int16"}  # numbers other than int32 in messages
+KINDS = {"isolation_level": "int8", "acks": "int16"}  # the numbers that are not int32 in messages
 NAMES = {"client_address": "address"}
 OF_EXCHANGES = (
     "timestamp", "connection", "server", "client_address", "client_id", "correlation_id", "api_version", "api_key",
@@ -34,8 +35,9 @@ TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API key
 
 
 def fact_batch(columns: ExchangeColumns, names: Container[str] | None = None) -> Any:
-    """Return the rows of these exchanges, as a record batch. names: of the columns that are wanted; they take no more
-    memory than in messages. None: all, as they are stored."""
+    """Return the rows of these exchanges as a record batch. names: the columns wanted, each with the type it has in
+    messages to save memory; None: all columns, with the types in which they are stored.
+    """
     import pyarrow
 
     named = [each for each in OF_EXCHANGES if names is None or NAMES.get(each, each) in names]
@@ -48,7 +50,7 @@ def fact_batch(columns: ExchangeColumns, names: Container[str] | None = None) ->
 
 
 def number(columns: ExchangeColumns, name: str, kind: str) -> Any:
-    """Return a field of messages as an array of that type."""
+    """Return a field of messages as an array of the type `kind`."""
     if name == "replica_id":
         return integers(columns.made.replicas, kind, columns.rows.key != FETCH)
     return columns.made.number(name, kind)

@@ -1,4 +1,4 @@
-"""The core's counts over single connections, as record batches of the facts about them."""
+"""Convert the core's counts for single connections into record batches of facts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from kcli.tables.exchanges import ExchangeArrays
 
 
 class FactColumns:
-    """Columns of ended exchanges, as `kcli.core.columns.exchange_columns.ExchangeRows.take_columns` gives them.
-
-    voices: the client profiles of connections (kcli.capture.audit.ClientProfile), by number. names: names of topics and
-    servers, by number.
+    """The columns of ended exchanges, from `kcli.core.columns.exchange_columns.ExchangeRows.take_columns`. voices:
+    client profiles (kcli.capture.audit.ClientProfile), by number. names: names of topics and servers, by number.
     """
 
     def __init__(self, ended: dict[str, Any], voices: Sequence[Any], names: Sequence[str | None]) -> None:
@@ -45,7 +43,7 @@ class FactColumns:
                 yield table, pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
 
     def who(self, rows: CoreRows) -> tuple[Any, Any, Any]:
-        """Return the columns connection, client id and client's address."""
+        """Return the columns connection, client id and client address."""
         return (
             Among(self.links, rows.link).dictionary(),
             Among(self.clients, rows.client, rows.client < 0).dictionary(),
@@ -53,20 +51,20 @@ class FactColumns:
         )
 
     def used(self, rows: CoreRows) -> list[Any]:
-        """Return which versions were used, and by which clients."""
+        """Return the columns of `client_uses`: the versions used, and by which clients."""
         return [
             *self.who(rows), *self.said(rows.voice), integers(rows.key, "int16"), integers(rows.version, "int16"),
             integers(rows.count_, "int64"), integers(self.is_free(rows), "bool"),
         ]  # fmt: skip
 
     def said(self, numbers: Any) -> Iterable[Any]:
-        """Yield the columns of the client's software, its version, and whether it sends ApiVersions."""
+        """Yield the columns of the client's software, its version, and whether the client sends ApiVersions."""
         yield numbered([talk.software for talk in self.voices], numbers).dictionary()
         yield numbered([talk.version for talk in self.voices], numbers).dictionary()
         yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")
 
     def is_free(self, rows: CoreRows) -> Any:
-        """Return whether another version than the newest one offered was used."""
+        """Return for each row whether its version is not the newest one that the broker offered."""
         used, index = numpy.unique(rows.voice, return_inverse=True)
         newest = numpy.full((len(used), API_KEYS + 1), -1)
         for row, number in enumerate(used.tolist()):
@@ -90,7 +88,7 @@ class FactColumns:
         ]  # fmt: skip
 
     def came_of(self, rows: CoreRows) -> list[Any]:
-        """Return the outcomes of asking for a partition: responses of one kind in a row."""
+        """Return the outcomes of requests for a partition: consecutive responses of the same kind."""
         connection, client_id, address = self.who(rows)
         return [
             connection, Among(self.servers, self.server_of[rows.link]).dictionary(), client_id, address,

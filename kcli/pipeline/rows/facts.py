@@ -1,4 +1,4 @@
-"""Facts of single connections, from which the tables that look across connections are made (see `aggregates`)."""
+"""The facts of single connections, from which the tables about several connections are made (see `aggregates`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from kcli.capture.audit import ClientProfile
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.errors import error_name
 
-REMEMBERED = 1 << 16  # connections, and answers to ApiVersions
+REMEMBERED = 1 << 16  # connections that are remembered, and responses to ApiVersions
 
 
 class ClientUses:
-    """The clients' versions by ApiVersions on each connection (as `kcli audit` counts).
+    """The versions that ApiVersions showed on each connection (counted as in `kcli audit`).
 
-    A voice is what client and broker of a connection have said of themselves; connections share them, by number.
+    A voice is the profile of a connection: what client and broker have said about themselves. It has a number, and
+    connections with equal profiles share it.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class ClientUses:
         self.heard: dict[tuple[int, bytes, bytes], int] = {}
 
     def learn(self, item: Exchange, voice: int) -> int:
-        """Return the voice after an ApiVersions on a connection that had `voice` before."""
+        """Return the voice of a connection after an ApiVersions. voice: the one before."""
         key = voice, item.request_frame[8:], (item.response_frame or b"")[4:]
         number = self.heard.get(key)
         if number is None:
@@ -41,12 +42,12 @@ class ClientUses:
         return number
 
     def remember(self, connection: str, number: int) -> None:
-        """Note the voice of a connection."""
+        """Record the voice of a connection."""
         self.talks[connection] = self.voices[number]
         self.forget()
 
     def remember_all(self, numbers: dict[str, int]) -> None:
-        """Note the voices of many connections, as `remember` does for one."""
+        """Record the voices of many connections, as `remember` does for one."""
         self.talks |= {connection: self.voices[number] for connection, number in numbers.items()}
         self.forget()
 
@@ -56,7 +57,7 @@ class ClientUses:
             del self.talks[connection]
 
     def number(self, talk: ClientProfile) -> int:
-        """Return the number of a voice, a new one where none has the same."""
+        """Return the number of a voice; a new one if no voice is equal."""
         number = self.numbers.setdefault(said(talk), len(self.voices))
         if number == len(self.voices):
             self.voices.append(talk)
@@ -68,7 +69,7 @@ def said(talk: ClientProfile) -> tuple[Any, ...]:
 
 
 def snapshot_parts(item: Exchange) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `snapshot_parts`, after the columns of the exchange."""
+    """Yield the rows of `snapshot_parts`, without the columns of the exchange that they begin with."""
     asked = {
         (topic["name"], each["partition"]): each
         for topic in (item.request or {})["topics"]

@@ -1,8 +1,9 @@
-"""The facts of `fetch_frames`: what fetch sessions are followed by, as it was on the wire, without the records.
+"""The facts `fetch_frames`: the messages needed to follow fetch sessions, as they were on the wire, without the
+records.
 
-Records are most of a Fetch's bytes, and say nothing about sessions. They are cut out of the response; the column `cuts`
-has their places, so that zeroes can take them when the response is read (`filled`). `ExchangeRows` in the core cuts
-them out where it has found the partitions itself; the odd rest stays whole.
+Records are most of a Fetch's bytes, and tell nothing about sessions. They are cut out of the response; the column
+`cuts` has their positions, where zeros are inserted when the response is read (`filled`). `ExchangeRows` in the core
+cuts them out if it has found the partitions itself; the few other responses stay whole.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH
 from kcli.tables.arrays import integers, rows_at, strings
 
-FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and those that let a client fetch from elsewhere
+FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and requests after which a client may fetch elsewhere
 
 
 def frame_batch(columns: ExchangeColumns) -> Any:
-    """Return the rows among these exchanges, as a record batch; None where there are none."""
+    """Return the rows for these exchanges as a record batch; None if there are none."""
     import pyarrow
 
     rows, requests, responses, cuts = columns.taken["frames"]

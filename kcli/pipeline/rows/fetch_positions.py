@@ -1,8 +1,8 @@
-"""The positions of a connection's fetches in partitions, over the edges of runs and of windows.
+"""The positions of a connection's fetches in partitions, across the edges of runs and windows.
 
-The core follows each connection's positions, and gives them out as bytes: rows of (partition's key, effective offset,
-high watermark and log start offset as last seen). A run goes on with those of the run before. A window begins without
-them: its rows are completed once the positions of the windows before are known.
+The core follows the positions of each connection, and returns them as bytes: rows of (key of the partition, effective
+offset, high watermark and log start offset as last seen). A run continues from the positions of the run before. A
+window begins without any: its rows are completed once the positions of the windows before are known.
 """
 
 from __future__ import annotations
@@ -27,24 +27,26 @@ KEPT = 9  # the index of positions in a connection's carried state
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A file of `fetch_partitions` of one connection, and its positions before the file's first row."""
+    """A file of `fetch_partitions` of one connection, and the positions before the first row of the file."""
 
     uri: str
     positions: bytes
 
     def write(self) -> None:
-        """Rewrite the file, with the positions that its rows lack."""
+        """Write the file again, with the positions that its rows lack."""
         known = {key: seen for key, *seen in rows_of(self.positions).tolist()}
         rewrite(self.uri, lambda rows: completed(rows, known))
 
 
 def rows_of(positions: bytes) -> Any:
-    """Return positions as the core gives them, a row each."""
+    """Return positions from the core as an array, with one row each."""
     return numpy.frombuffer(positions, numpy.int64).reshape(-1, 1 + len(SEEN))
 
 
 def merged(before: bytes, after: bytes) -> bytes:
-    """Return the positions after a stretch that began without those before it."""
+    """Return the positions after a stretch. before: the positions at its start; after: those that were found without
+    knowing `before`.
+    """
     known = {row[0]: row for row in rows_of(before).tolist()}
     for key, *seen in rows_of(after).tolist():
         old = known.get(key, [key, *[UNKNOWN] * len(SEEN)])
@@ -53,10 +55,9 @@ def merged(before: bytes, after: bytes) -> bytes:
 
 
 def go_on(windows: Sequence[Decoded], uri_of: Any) -> list[Completion]:
-    """Return the files to complete of a connection's windows, in order; the last window's positions become those of
-    all.
+    """Return the files to complete of a connection's windows, in order. The last window then has the positions of all.
 
-    uri_of: gives the URI of a file by its path in the run's folder.
+    uri_of: returns the URI of a file from its path in the run's folder.
     """
     positions = b""
     made = []
@@ -71,7 +72,7 @@ def go_on(windows: Sequence[Decoded], uri_of: Any) -> list[Completion]:
 
 
 def completed(rows: Any, known: dict[int, list[int]]) -> Any:
-    """Complete rows of `fetch_partitions` with the positions that they lack. known: by the partition's key."""
+    """Add the positions that rows of `fetch_partitions` lack. known: positions by the partition's key."""
     import pyarrow.compute
 
     columns = [rows.column(name).combine_chunks() for name in SEEN]
@@ -88,6 +89,6 @@ def completed(rows: Any, known: dict[int, list[int]]) -> Any:
 
 
 def key_of(topic_id: str | None, topic: str | None, partition: int) -> int:
-    """Return the partition's key in positions."""
+    """Return the key of a partition in the positions."""
     name = uuid_bytes(topic_id) if topic_id is not None else (topic or "").encode()
     return position_key(name, topic_id is not None, partition)

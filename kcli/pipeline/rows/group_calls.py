@@ -15,7 +15,7 @@ Who = tuple[Any, ...]
 
 
 def put_member_call(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put a JoinGroup, SyncGroup, Heartbeat or a heartbeat of KIP-848, of a share or a streams group."""
+    """Put a JoinGroup, SyncGroup, Heartbeat, or a heartbeat of KIP-848, of a share group or of a streams group."""
     asked, answered = item.request or {}, item.response or {}
     members = [asked.get("memberId") or answered.get("memberId")]
     generation = first_of(asked, "generationId", "memberEpoch")
@@ -29,7 +29,7 @@ def put_member_call(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 
 def put_leave(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put a LeaveGroup, a row for each member that leaves."""
+    """Put a LeaveGroup, one row for each member that leaves."""
     asked, answered = item.request or {}, item.response or {}
     refused = {each.get("memberId"): each for each in answered.get("members") or ()}
     for each in asked.get("members") or [asked]:
@@ -42,7 +42,7 @@ def put_leave(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 
 def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put an OffsetCommit, as a call of the member and by partition."""
+    """Put an OffsetCommit: once as a call of the member, and once for each partition."""
     asked, answered = item.request or {}, item.response or {}
     errors = {
         (topic.get("name") or topic.get("topicId"), each["partitionIndex"]): error_of(each)
@@ -66,7 +66,7 @@ def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 
 def assignment_of(item: Exchange) -> list[str] | None:
-    """Return the partitions that an answer gives a member of consumers; None where it says nothing of that."""
+    """Return the partitions that a response assigns to a member of a consumer group; None if it assigns none."""
     given = (item.response or {}).get("assignment")
     if isinstance(given, dict):  # of a heartbeat (KIP-848)
         return partitions_of(given.get("topicPartitions") or (), "topicId")
@@ -80,17 +80,17 @@ def assignment_of(item: Exchange) -> list[str] | None:
 
 
 def partitions_of(topics: Iterable[dict[str, Any]], name: str) -> list[str]:
-    """Name the partitions of topics, in order. name: the field of a topic's name or id."""
+    """Return "topic-partition" for the partitions of topics, in order. name: the field with a topic's name or id."""
     return sorted(f"{topic.get(name)}-{index}" for topic in topics for index in topic["partitions"])
 
 
 def completed(item: Exchange) -> int:
-    """Return when an exchange was complete (ns)."""
+    """Return the time (ns) at which an exchange was complete."""
     return item.response_ns or item.request_ns
 
 
 def error_of(answer: dict[str, Any]) -> str | None:
-    """Return the name of a response's error; None without one."""
+    """Return the name of a response's error; None if it has none."""
     code = answer.get("errorCode")
     return error_name(code) if code else None
 

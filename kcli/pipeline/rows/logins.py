@@ -1,8 +1,9 @@
 """The logins of connections.
 
-SaslAuthenticate says it (KIP-152). A message of PLAIN is a credential, name and password in one: its name is shown
-where secrets are. That of SCRAM says the name alone. OAUTHBEARER refuses a token in a message without an error code,
-which the client is to confirm before it gets one (RFC 7628, 3.2.3); some never do.
+SaslAuthenticate contains the login (KIP-152). A message of PLAIN has name and password together, so it is a credential:
+its name is shown only where secrets are. A message of SCRAM has the name alone. OAUTHBEARER refuses a token in a
+message without an error code, which the client has to confirm before it gets one (RFC 7628, 3.2.3); some clients never
+do.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from kcli.schemas.apikeys import SASL_HANDSHAKE
 from kcli.schemas.errors import error_code, error_name
 
 SASL_AUTHENTICATION_FAILED = error_code("SASL_AUTHENTICATION_FAILED")
-LONGEST = 4096  # bytes of a message that refuses a token
-CONFIRMED = b"\1"  # the client's answer to it
-REFUSED = ""  # in place of a name: who was logged in before is no more, and who is now is not said
+LONGEST = 4096  # bytes of the longest message that can refuse a token
+CONFIRMED = b"\1"  # the client's confirmation of it
+REFUSED = ""  # instead of a name: the user before is logged out, and the new one is unknown
 SCRAM = re.compile(
     r"[ny](?:=[^,]*)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,]+),r="
 )  # the client's first message (RFC 5802, 7)
 
 
 def name_of_login(token: bytes) -> str | None:
-    """Return the user in a client's first token of PLAIN (RFC 4616) or SCRAM; None where it is another's, or a later
-    one.
+    """Return the user in a client's first token of PLAIN (RFC 4616) or SCRAM; None for a later token or another
+    mechanism.
     """
     try:
         text = token.decode()
@@ -40,7 +41,7 @@ def name_of_login(token: bytes) -> str | None:
 
 
 def login_step(item: Exchange) -> tuple[str | None, int, str | None, str | None, str | None]:
-    """Return the columns of `logins` behind the connection, of a SaslHandshake or SaslAuthenticate."""
+    """Return the columns of `logins` after the connection, for a SaslHandshake or SaslAuthenticate."""
     completed = item.response_ns or item.request_ns
     asked, answered = item.request or {}, item.response
     if item.api_key == SASL_HANDSHAKE:
@@ -52,7 +53,7 @@ def login_step(item: Exchange) -> tuple[str | None, int, str | None, str | None,
 
 
 def result_of(answer: Any) -> str | None:
-    """Return what became of a login; None: it goes on (SCRAM's first answer)."""
+    """Return the result of a login; None if it continues (SCRAM's first response)."""
     if answer is None:
         return "unanswered"
     if answer["errorCode"]:
@@ -63,7 +64,7 @@ def result_of(answer: Any) -> str | None:
 
 
 def token_refused(answer: Any) -> str | None:
-    """Return the status for which an answer of OAUTHBEARER refuses a token ("invalid_token"); None: it does not."""
+    """Return the status with which a response of OAUTHBEARER refuses a token ("invalid_token"); None if it does not."""
     said = bytes(answer.get("authBytes") or b"")
     with suppress(ValueError, RecursionError):
         told = json.loads(said) if said.startswith(b"{") and len(said) <= LONGEST else None
@@ -73,8 +74,9 @@ def token_refused(answer: Any) -> str | None:
 
 
 def principal_of(item: Exchange) -> str | None:
-    """Return User:NAME, as a SaslAuthenticate logs in; REFUSED where it is refused, not answered, or a secret; None
-    where it says nothing of that."""
+    """Return User:NAME if a SaslAuthenticate logs in a user. REFUSED if it was refused or not answered, or if the name
+    is secret; None if it does not tell.
+    """
     if not item.request or (item.response is None and item.response_frame is not None):
         return None
     if item.response is None or item.response["errorCode"] or token_refused(item.response):

@@ -1,4 +1,4 @@
-"""The exchanges that are put row by row, and the makers of their rows."""
+"""The exchanges whose rows are made one by one, and the functions that make them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OF_TRANSACTIONS = (
     apikeys.INIT_PRODUCER_ID, apikeys.ADD_PARTITIONS_TO_TXN, apikeys.ADD_OFFSETS_TO_TXN, apikeys.END_TXN,
     apikeys.TXN_OFFSET_COMMIT,
 )  # fmt: skip
-SAID = "called"  # the table of exchanges that say something
-SAID_LINKS = "called_links"  # that of their connections
+SAID = "called"  # the table of exchanges by what they say
+SAID_LINKS = "called_links"  # the table of their connections
 
 
 def makers_for(wanted: Container[str]) -> dict[int, Maker]:
-    """Return the functions that put the rows of each API. wanted: names of tables."""
+    """Return the function for each API that puts its rows. wanted: names of tables."""
     return MAKERS | said_makers() if SAID in wanted else dict(MAKERS)
 
 
 def said_makers() -> dict[int, Maker]:
-    """Return the functions that put the rows of `kcli.pipeline.rows.sayings`."""
+    """Return the functions that put the rows stored with `kcli.pipeline.rows.sayings`, by API."""
     of_metadata = MetadataRows().put
     return {
         **dict.fromkeys(OF_MEMBERS, put_member_call),

@@ -35,7 +35,7 @@ class MetadataRows:
             self.put_coordinators(rows, item, who)
 
     def put_metadata(self, rows: SingleRows, item: Exchange, who: Who) -> None:
-        """Put the rows of a Metadata request and its answer."""
+        """Put the rows of a Metadata request and its response."""
         asked = (item.request or {}).get("topics")
         everything = asked is None or (asked == [] and item.api_version == 0)
         topics = (item.response or {}).get("topics") or ()
@@ -59,7 +59,9 @@ class MetadataRows:
                 rows.say("metadata_told", (*who, completed(item), self.number_of(rows, name, states)))
 
     def number_of(self, rows: SingleRows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
-        """Return the number of the state of a topic's partitions in an answer (see `state_of`), and put new states."""
+        """Return the number of the state of a topic's partitions in a response (see `state_of`). Put the state if it is
+        new.
+        """
         told = self.told.get((topic, states))
         if told is None:
             if self.partitions > KEPT:
@@ -72,7 +74,7 @@ class MetadataRows:
         return told
 
     def put_coordinators(self, rows: SingleRows, item: Exchange, who: Who) -> None:
-        """Put the brokers that a FindCoordinator names."""
+        """Put the coordinators that a FindCoordinator asked for, and the brokers that its response names."""
         asked, answered = item.request or {}, item.response or {}
         coordinators = answered.get("coordinators") or [answered]
         errors = {each.get("key"): error_of(each) for each in coordinators}
@@ -85,7 +87,7 @@ class MetadataRows:
                 self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))
 
     def put_broker(self, rows: SingleRows, item: Exchange, node: int, address: str) -> None:
-        """Put where a broker is to be reached, if this was not said before."""
+        """Put the address of a broker, if it was not put before."""
         key = (item.link.server, node, address)
         if key not in self.brokers and len(self.brokers) < KEPT:
             self.brokers.add(key)
@@ -93,7 +95,7 @@ class MetadataRows:
 
 
 def state_of(partition: dict[str, Any], topic_id: str | None, addresses: Mapping[int, str]) -> tuple[Any, ...]:
-    """Return what an answer says of a partition: the columns of `partition_states` from `topic_id` on."""
+    """Return the state of a partition in a response: the columns of `partition_states` from `topic_id` on."""
     replicas, isr = partition.get("replicaNodes") or [], partition.get("isrNodes") or []
     return (
         None if topic_id == ZERO_UUID else topic_id, partition["partitionIndex"], partition["leaderId"],

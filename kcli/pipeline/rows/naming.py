@@ -1,4 +1,6 @@
-"""Topic names for rows of connections that lack them: `kcli decode pcap` reads all connections at once and has them."""
+"""Add topic names to rows of connections on which they were not seen. (`kcli decode pcap` reads all connections at once
+and has the names.)
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,19 @@ from kcli.topic_names import METADATA_ID
 if TYPE_CHECKING:
     from kcli.core.codec.topic_names import NameInserter
 
-FEW_ROWS = 5000  # rows: so few are named by the driver itself
-KEPT = frozenset({ZERO_UUID, METADATA_ID})  # ids of no topic and of the cluster's metadata
+FEW_ROWS = 5000  # rows that the driver names itself, at most
+KEPT = frozenset({ZERO_UUID, METADATA_ID})  # the id for no topic, and the id of the cluster's metadata
 
-Names = Mapping[str, tuple[str, int]]  # topic id -> name, and when it was learnt (ns)
+Names = Mapping[str, tuple[str, int]]  # topic id -> name, and the time at which it was learnt (ns)
 
 
 def texts_of(names: Names) -> dict[str, str]:
-    """Return topic id -> name."""
+    """Return the names by topic id."""
     return {topic_id: name for topic_id, (name, _) in names.items()}
 
 
 def names_in(uri: str) -> Names:
-    """Return the names in a file of `topic_names`, each with the first time of its topic id."""
+    """Return the names in a file of `topic_names`, each with the earliest time for its topic id."""
     import pyarrow.parquet
 
     with StoragePath(uri).open() as file:
@@ -41,10 +43,10 @@ def names_in(uri: str) -> Names:
 
 
 def name_topics(uri: str, table: str, names: Names) -> None:
-    """Rewrite a file of `exchanges`, or of a table with columns `topic` and `topic_id`, with the names that were
-    missing.
+    """Write a file again with the topic names that were missing: a file of `exchanges`, or of a table with columns
+    `topic` and `topic_id`.
 
-    In exchanges a name is shown from when it was learnt on, as `decode pcap` does; in other tables throughout.
+    In exchanges a name is shown from the time at which it was learnt, as in `decode pcap`; in other tables always.
     """
     from kcli.core.codec.topic_names import NameInserter
 
@@ -53,7 +55,7 @@ def name_topics(uri: str, table: str, names: Names) -> None:
 
 
 def name_columns(batch: Any, names: Names) -> Any:
-    """Fill empty topic names of a batch of rows by their topic ids."""
+    """Fill in the missing topic names of a batch of rows by their topic ids."""
     import pyarrow.compute
 
     ids = batch.column("topic_id").combine_chunks().dictionary_encode()
@@ -81,20 +83,20 @@ def name_exchanges(batch: Any, known: NameInserter) -> Any:
 
 
 class LearnedNames:
-    """The topic names that all runs have learned, and the rows of this run that still lack one."""
+    """The topic names learnt in all runs, and the rows of this run that still lack one."""
 
     def __init__(self, context: RunContext) -> None:
         self.context = context
-        self.heard: dict[str, Names] = {}  # by file of `topic_names`: each is read once a run
+        self.heard: dict[str, Names] = {}  # by file of `topic_names`; each file is read once in a run
         self.known: Names = {}
 
     def read(self) -> Names:
-        """Return the first time each topic id had a name, over all runs."""
+        """Return the names of all runs, each with the earliest time for its topic id."""
         return self.named_in(self.context.files("topic_names"))
 
     def named_in(self, uris: Sequence[str]) -> Names:
-        """Return the first time each topic id had a name, in files of `topic_names`, each of which is
-        read once a run.
+        """Return the names in files of `topic_names`, each with the earliest time for its topic id. Each file is read
+        once in a run.
         """
         known: dict[str, tuple[str, int]] = {}
         for uri in uris:
@@ -106,13 +108,13 @@ class LearnedNames:
         return known
 
     def name(self, decoded: Sequence[Decoded]) -> None:
-        """Give topics their names where a share's own connections did not say them."""
+        """Add topic names to a share's rows if its own connections did not tell them."""
         self.known = self.read()
         learnt = [each.unnamed & self.known.keys() for each in decoded]
         known = {topic: self.known[topic] for topics in learnt for topic in topics}
         files = [file for each, topics in zip(decoded, learnt, strict=True) for file in to_name(each, topics)]
         tasks = [(self.context.uri(file.path), file.table) for file in files]
-        if sum(file.rows for file in files) <= FEW_ROWS:  # sooner done than handed out
+        if sum(file.rows for file in files) <= FEW_ROWS:  # quicker than handing it out
             rename(known, tasks)
             return
         count = 2 * self.context.cores if len(tasks) > 1 else 1
@@ -121,8 +123,8 @@ class LearnedNames:
 
 
 def to_name(decoded: Decoded, topics: set[str]) -> list[WrittenFile]:
-    """Return the files that have topic ids without a name, of which these have one now. Ids that Kafka keeps for itself
-    are not looked for in rows: where such an id has a name all the same, all rows may lack it.
+    """Return the files with topic ids whose name was unknown and is known now. Kafka's own ids are not searched for in
+    rows: if one of them has a name after all, any row may lack it.
     """
     everywhere = not topics.isdisjoint(KEPT)
     files = [file for file in (*decoded.files, *decoded.passing) if file.table in NAMED]

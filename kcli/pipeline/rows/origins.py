@@ -1,4 +1,4 @@
-"""The columns that say where rows come from: the capture, its host and cluster, and the run that read it."""
+"""The columns that tell where rows come from: the capture, its host and cluster, and the run that read it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from kcli.pipeline.storage import split_query
 from kcli.tables.arrays import integers, numbered
 from kcli.tables.core_rows import CoreRows
 
-GROUPS = ("cluster", "host")  # of the pattern, in the order of the columns
+GROUPS = ("cluster", "host")  # groups of the pattern, in the order of the columns
 
 
 def origin_pattern(text: str | None) -> re.Pattern[str] | None:
-    """Compile the pattern of hosts and clusters in paths of captures. Raises UsageError if it is no such pattern."""
+    """Compile the pattern that finds host and cluster in the path of a capture. Raises UsageError if it is not
+    valid.
+    """
     if text is None:
         return None
     try:
@@ -29,16 +31,15 @@ def origin_pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def named_in(uri: str, pattern: re.Pattern[str] | None) -> tuple[str | None, str | None]:
-    """Return the cluster and the host that a capture's path says."""
+    """Return the cluster and the host that a capture's path names."""
     found = None if pattern is None else pattern.search(split_query(uri)[0])
     said = {} if found is None else found.groupdict()
     return said.get("cluster"), said.get("host")
 
 
 class Origins:
-    """Knows the capture of each row, while several are read as one.
-
-    run: its number, if there is one. pattern: see `origin_pattern`.
+    """Knows the capture of each row when several captures are read as one. run: the number of the run, if there is one.
+    pattern: see `origin_pattern`.
     """
 
     def __init__(self, run: int | None, pattern: str | None = None) -> None:
@@ -47,12 +48,12 @@ class Origins:
         self.of_files: list[tuple[list[str | None], Any]] = []
 
     def begin(self, captures: Sequence[str]) -> None:
-        """Take the URIs of the captures by their numbers."""
+        """Take the URIs of the captures, in the order of their numbers."""
         import numpy
 
         found: list[tuple[str | None, ...]] = [(*named_in(uri, self.pattern), uri) for uri in captures]
         self.said = found or [(None,) * 3]
-        for values in zip(*self.said, strict=True):  # a dictionary has each once
+        for values in zip(*self.said, strict=True):  # a dictionary has each value once
             places: dict[str | None, int] = {}
             of_file = numpy.array([places.setdefault(value, len(places)) for value in values])
             self.of_files.append(([*places], of_file))

@@ -1,4 +1,4 @@
-"""The core's columns of partitions, as record batches of the tables about them."""
+"""Convert the core's columns of partitions into record batches of the tables about partitions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kcli.tables.arrays import rows_at
 
 
 class PartitionColumns:
-    """Of the exchanges in `columns`."""
+    """The partitions of the exchanges in `columns`."""
 
     def __init__(self, columns: ExchangeColumns, chosen: Mapping[str, Container[str]] | None = None) -> None:
-        """Take exchanges. chosen: columns of tables; of others, all are made."""
+        """Take exchanges. chosen: the columns wanted, by table; tables not in it get all their columns."""
         self.columns, self.chosen = columns, chosen or {}
         self.exchanges = Exchanges(columns.taken, columns.who, columns.rows.version)
 
     def batches(self, wanted: Container[str], *, by_day: bool = True) -> Iterator[Dated]:
-        """Yield the batches of each table and day that has rows, or all of a table as one. wanted: names of tables."""
+        """Yield the batches of each wanted table that has rows, by day or in one batch. wanted: names of tables."""
         for table, index, batch in self.tables(wanted):
             if by_day:
                 yield from apart(table, batch, self.columns.days[index], self.columns.nameless[index])
@@ -27,7 +27,7 @@ class PartitionColumns:
                 yield table, -1, batch, False
 
     def tables(self, wanted: Container[str]) -> Iterator[tuple[str, Any, Any]]:
-        """Yield (table, of each row the number of its exchange, record batch) for each wanted table that has rows."""
+        """Yield (table, for each row the number of its exchange, record batch) for each wanted table that has rows."""
         import pyarrow
 
         for name, table in PARTITION_TABLES.items():

@@ -1,4 +1,4 @@
-"""Partitions of Fetch, Produce and ShareFetch, in exchanges in which the core does not find them."""
+"""Partitions of Fetch, Produce and ShareFetch, for exchanges in which the core can't find them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
 
 @dataclass(slots=True)
 class Partition:
-    """One partition of an exchange. `asked` and `answered` are its parts of request and response; None: it has none."""
+    """One partition of an exchange. asked, answered: its parts of request and response; None if it has none."""
 
     topic: str | None
     topic_id: str | None
@@ -26,11 +26,13 @@ class Partition:
 
     @property
     def key(self) -> tuple[str | None, int]:
-        """The partition's name in a request and its response: topic id or name, and index."""
+        """The key by which a partition of the response is found in the request: topic id or name, and index."""
         return self.topic_id or self.topic, self.index
 
     def loaded(self, asked: dict[str, int], answered: dict[str, int]) -> tuple[Any, ...]:
-        """Return the partition as the core's `Partitions.load` takes it. asked, answered: the column of each field."""
+        """Return the partition in the form that the core's `Partitions.load` needs. asked, answered: the column of each
+        field.
+        """
         return (
             None if self.topic is None else self.topic.encode("utf-8", "replace"),
             None if self.topic_id is None else uuid_bytes(self.topic_id),
@@ -41,7 +43,7 @@ class Partition:
 
 
 def numbers(said: dict[str, Any] | None, columns: dict[str, int], index: int) -> list[int | None] | None:
-    """Return a side's numbers by column; None if it has none."""
+    """Return the numbers of one side in their columns; None if the partition has no such side."""
     if said is None:
         return None
     made: list[int | None] = [index, *[None] * (COLUMNS - 1)]
@@ -55,7 +57,7 @@ def numbers(said: dict[str, Any] | None, columns: dict[str, int], index: int) ->
 
 
 def of_fetch(item: Exchange) -> list[Partition]:
-    """Return every partition asked for, in order, then those answered without."""
+    """Return all partitions of the request, in order, then those that only the response has."""
     found: dict[tuple[str | None, int], Partition] = {}
     for name, topic_id, each in partitions_in(item, item.request, "topics", "partitions"):
         partition = Partition(name, topic_id, each["partition"], asked=each)
@@ -69,7 +71,7 @@ def of_fetch(item: Exchange) -> list[Partition]:
 
 
 def of_produce(item: Exchange) -> list[Partition]:
-    """Return every partition that was produced to, with its response where there is one."""
+    """Return all partitions of the request, with their response if there is one."""
     found: dict[tuple[str | None, int], Partition] = {}
     for name, topic_id, each in partitions_in(item, item.request, "topicData", "partitionData"):
         partition = Partition(name, topic_id, each["index"], asked=each, records=each.get("records"))
@@ -82,14 +84,14 @@ def of_produce(item: Exchange) -> list[Partition]:
 
 
 def of_share_fetch(item: Exchange) -> list[Partition]:
-    """Return every partition that was answered (KIP-932)."""
+    """Return all partitions of the response (KIP-932)."""
     return [
         Partition(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
         for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions")
     ]
 
 
-# By API: the walk, the columns of each side, and those of the whole request.
+# By API: the function that lists the partitions, the columns of each side, and the numbers of the request itself.
 Walk = tuple[Callable[[Exchange], list[Partition]], dict[str, int], dict[str, int], Callable[[Any], tuple[int, int]]]
 WALKS: dict[int, Walk] = {
     FETCH: (of_fetch, ASKED, FETCHED, lambda asked: (asked.get("sessionId", 0), asked.get("sessionEpoch", -1))),
@@ -99,7 +101,7 @@ WALKS: dict[int, Walk] = {
 
 
 def loaded(item: Exchange) -> tuple[Any, ...] | None:
-    """Return the partitions of an exchange, as the core's `Partitions.load` takes them; None where it
+    """Return the partitions of an exchange in the form that the core's `Partitions.load` needs; None if the exchange
     can't be decoded.
     """
     if item.request is None or (item.response is None and item.response_frame is not None):

@@ -1,4 +1,6 @@
-"""The core's selection of Fetch and Produce for the tables: lists of paths for each side, in the order of its rows."""
+"""The fields that the core selects from Fetch and Produce for the tables: paths for each side, in the order of its
+columns.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
     from kcli.grammar.codec import MessageCodec
 
 LEADER = "currentLeader.leaderId?"
-# The slots of an endpoint's row (KIP-951).
+# The fields of an endpoint (KIP-951).
 ENDPOINTS = ("nodeEndpoints[].nodeId?", "nodeEndpoints[].port?", "nodeEndpoints[].host?")
 
 
 class Paths(NamedTuple):
-    """The selection of one side: of the message itself, its partitions, and a column of the core for each field of a
-    partition; records stand behind them, beside: what else stands in the message.
+    """The fields selected from one side. own: of the message itself. partitions: the path of its partitions. columns:
+    the core's column for each field of a partition; if `records`, the records follow them. beside: other fields of the
+    message.
     """
 
     own: tuple[str, ...]
@@ -43,11 +46,11 @@ class Paths(NamedTuple):
 
     @property
     def sliced(self) -> set[str]:
-        """Return the paths that are places in the bytes; all others are numbers."""
+        """The paths whose values are positions in the bytes; all others are numbers."""
         return {self.topic, f"{self.partitions}.records", ENDPOINTS[2]}
 
 
-COLUMNS = 8  # of a partition, in the core
+COLUMNS = 8  # the core's columns for a partition
 ASKED = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 2}
 FETCHED = {
     "partitionIndex": 0,
@@ -67,7 +70,7 @@ PRODUCED = {
 }
 SESSION, ACKS, RESPONSE = ("sessionId?", "sessionEpoch?"), ("acks", "timeoutMs"), ("errorCode?",)
 
-# By API, the request's and the response's.
+# By API: the fields of the request and of the response.
 SIDES: dict[int, tuple[Paths, Paths]] = {
     FETCH: (
         Paths(SESSION, "topics[].partitions[]", ASKED),
@@ -81,8 +84,8 @@ SIDES: dict[int, tuple[Paths, Paths]] = {
 
 
 def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
-    """Return the layout of Fetch or Produce; None if the core can't read that version, such as one of a dialect without
-    a needed field.
+    """Return the layout of Fetch or Produce; None if the core can't read that version, for example one of a dialect
+    that lacks a needed field.
     """
     from kcli.core.columns.exchange_columns import Layout
 
@@ -93,7 +96,9 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
 
 
 def side(message: MessageCodec, paths: Paths) -> Side | None:
-    """Return (selection, columns by slot, whether records follow them, whether topics go by ids)."""
+    """Return (selection, columns by slot, whether records follow them, whether topics are given by id); None if the
+    core can't read the message.
+    """
     try:
         selection = message.select(paths.all)
     except UsageError:

@@ -1,4 +1,6 @@
-"""Rows of the table `records`: what Produce, Fetch and ShareFetch hold is gathered until it is worth a batch."""
+"""Rows of the table `records`: the records of Produce, Fetch and ShareFetch, collected until there are enough for a
+batch.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +17,26 @@ if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
     from kcli.payloads.record_table import CapturedBatches, RecordsOrigin
 
-CHUNK = 4 << 20  # bytes of batches that are gathered
+CHUNK = 4 << 20  # bytes of record batches that are collected
 LEAST = 26  # bytes of the smallest record, of format 0
-UNKNOWN = (None,) * 4  # of an origin
+UNKNOWN = (None,) * 4  # the values of an unknown origin
 DAY_NS = 1000 * DAY_US
 
 
 def holds_records(frame: bytes | None) -> bool:
-    """Return whether a frame is long enough for records: most answers to fetches are not."""
+    """Return whether a frame is long enough to contain records: most responses to fetches are not."""
     return frame is not None and len(frame) > LEAST
 
 
 class RecordRows:
-    """Gathers records by the day of their exchange; records of a topic without a name yet are apart."""
+    """Collects records by the day of their exchange. Records of a topic whose name is not known yet are kept
+    separate.
+    """
 
     def __init__(self, secrets: bool, decoder: PayloadDecoder | None, note: Callable[[Event], None]) -> None:
-        """Prepare to gather. secrets: show them. decoder: reads keys and values. note: takes batches that can't be
-        read."""
+        """Prepare to collect records. secrets: show them. decoder: decodes keys and values. note: takes an event for
+        each batch that can't be read.
+        """
         self.secrets, self.decoder, self.note = secrets, decoder, note
         self.parts: dict[tuple[int, bool], CapturedBatches] = {}
         self.size = 0
@@ -50,7 +55,7 @@ class RecordRows:
             self.size += len(field.data)
 
     def taken(self) -> Iterator[tuple[str, int, Any, bool]]:
-        """Take the gathered records, as `RowSource.put_batch` gets them."""
+        """Yield the collected records, as arguments for `RowSource.put_batch`, and begin anew."""
         from kcli.payloads.record_table import record_batches
 
         parts, self.parts, self.size = self.parts, {}, 0
@@ -66,7 +71,9 @@ class RecordRows:
 
 
 def fault(data: bytearray, places: Sequence[RecordsOrigin], position: int, reason: str) -> Event:
-    """Return the event about a batch that can't be read, at a position in the data. Its offset is that in its field."""
+    """Return the event for a batch that can't be read. position: in the data; the event has the offset in the batch's
+    field.
+    """
     place = next(each for each in reversed(places) if each.start <= position)
     size = int.from_bytes(data[position + 8 : position + 12], "big") + 12
     sender = "client" if place.values["api"] == "PRODUCE" else "server"

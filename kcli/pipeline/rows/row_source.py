@@ -1,4 +1,4 @@
-"""Turns the exchanges and events of captures that a filter chooses into rows of the tables."""
+"""Turn the exchanges and events of captures that a filter chooses into rows of the tables."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
 AT_END = ": the capture ends"
 EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
-COUNTED = ("client_uses", "connection_sums", "outcomes")  # made of the core's counts until connections end
-# Columns that no message says: they cost as much as all the others.
+COUNTED = ("client_uses", "connection_sums", "outcomes")  # made from the core's counts when connections end
+# Columns that no message contains: they take as much time as all the others.
 POSITIONS = ("effective_offset", "high_watermark_seen", "log_start_seen", "lag")
 EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
 
 
 class Packets(Protocol):
-    """Packets on their way through an engine."""
+    """Packets that an engine reads."""
 
     captures: list[str]  # URIs, by number
-    entered: Callable[[int], None]  # called with the number of the capture that is read from here on
+    entered: Callable[[int], None]  # called with a capture's number before its packets are read
 
     def run(self, until: int) -> None: ...
     def close(self) -> None: ...
 
 
 def ignored(*_batch: Any) -> None:
-    """Ignore rows that are columns: they are not wanted, or taken where they are made."""
+    """Ignore a batch of rows: it is not wanted, or used elsewhere."""
 
 
 PutBatch = Callable[[str, int, Any, bool], None]
@@ -65,17 +65,17 @@ Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
 
 
 class RowSource(Sink):
-    """Makes rows of a capture's exchanges and events as they come out of its decoder, `capture`.
+    """Makes rows of the exchanges and events of a capture, as the decoder `capture` finds them.
 
-    Clients and topic names are learned from all exchanges, chosen or not. direct: the engine can give exchanges to the
-    core's columns, not to `exchange`.
+    Clients and topic names are learned from all exchanges, chosen or not. direct: the engine may give exchanges to the
+    core's columns instead of `exchange`.
     """
 
     direct = True
     learns = False
-    chosen_columns: Mapping[str, Container[str]] = {}  # of tables that need not be whole
-    by_day = True  # a batch holds rows of one day; rows that lack topic names are in a batch of their own
-    rows_at_once = 20_000  # of exchanges, at most, that the core makes columns of before they are put
+    chosen_columns: Mapping[str, Container[str]] = {}  # by table, if only some columns are wanted
+    by_day = True  # a batch has rows of one day; rows that lack topic names are in separate batches
+    rows_at_once = 20_000  # exchanges of which the core makes columns before they are put, at most
 
     def __init__(
         self,
@@ -88,34 +88,34 @@ class RowSource(Sink):
         decoder: PayloadDecoder | None = None,
         **options: Any,
     ) -> None:
-        """Prepare to make rows. put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`;
-        whoever runs packets needs none. origins: makes the columns that say where rows come from; None: there are none.
-        decoder: reads keys and values of records.
+        """Prepare to make rows. put_batch(table, day, batch, nameless): takes rows that are columns. paths: the files
+        for `read`; not needed for `run`. origins: makes the columns that tell where rows come from; None: there are no
+        such columns. decoder: decodes keys and values of records.
         """
         self.origins = origins
         self.put_batch, self.wanted_tables = put_batch, wanted
-        # The fields of messages that the core makes columns of.
+        # The fields of messages for which the core makes columns.
         of_tables = {"exchange_facts": FIELDS, "noted_exchanges": ("throttle_ms",), "exchanges": EXCHANGE_FIELDS}
         names = (name for table, fields in of_tables.items() if table in wanted for name in fields)
         self.field_names = tuple(dict.fromkeys(names))
-        self.counted = 0  # bytes of exchanges that the engine gave to the taker
+        self.counted = 0  # bytes of the exchanges that the engine gave to the taker
         self.dialect = options.get("dialect")
         self.says = SAID in wanted
         self.rows = SingleRows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
         self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
-        # Exchanges that are not chosen never become text, which would teach names.
+        # Topic names are learned when exchanges become text, which exchanges that are not chosen never do.
         read = DecodeOptions(chosen=chosen, **{"names": not chosen.takes_all} | options)
         self.capture = CaptureDecoder(paths, self, read)
         self.engine, self.new_reader, self.tally = self.capture.engine, self.capture.new_reader, self.capture.tally
-        self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
-        self.servers: set[str] = set()  # of exchanges
+        self.end_ns = 0  # when the whole capture ends; some connections end earlier
+        self.servers: set[str] = set()  # the servers of exchanges
         self.tcp = TcpFacts(full=self.put_tcp) if "tcp" in wanted else None
         if self.tcp is not None:
             self.engine.count_tcp(self.tcp)
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Prepare the core's columns for exchanges where no more is chosen than a time."""
+        """Prepare the core's columns, and use them for exchanges if the filter chooses only by time."""
         from kcli.core.columns.exchange_columns import ExchangeRows
 
         self.bodies = capture.bodies
@@ -143,48 +143,50 @@ class RowSource(Sink):
             self.connection_end = self.taker.end_connection
 
     def chooses(self, table: str, *columns: str) -> bool:
-        """Return whether one of these columns of a table is to be made."""
+        """Return whether one of these columns of a table is wanted."""
         chosen = self.chosen_columns.get(table)
         return chosen is None or any(each in chosen for each in columns)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files piece by piece. InputError at the end for damaged files."""
+        """Read the files piece by piece. Raises InputError at the end for damaged files."""
         return self.capture.read(moved)
 
     @cached_property
     def overhears(self) -> frozenset[int]:  # type: ignore[override]
-        """Return the APIs that teach names, and that in which clients introduce themselves; see Sink."""
+        """The APIs from which names are learned, and ApiVersions, in which clients introduce themselves; see Sink."""
         return naming_apis(self.dialect) | {API_VERSIONS}
 
-    # Called by the core for exchanges that it makes columns of
+    # Called by the core for exchanges of which it makes columns
 
     def layout(self, api_key: int, version: int) -> Any:
-        """Return where the core finds the columns of a Fetch or Produce version; None if it can't read that version."""
+        """Return where the core finds the columns in a version of Fetch or Produce; None if it can't read that
+        version.
+        """
         return layout(self.bodies, api_key, version)
 
     def fields(self, api_key: int, version: int) -> Any:
-        """Return the fields of this version that the core makes columns of."""
+        """Return the fields of this version for which the core makes columns."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def voice(self, link: bytes) -> int:
-        """Return the voice of a connection that is new to the core."""
+        """Return the voice (see ClientUses) of a connection that is new to the core."""
         talk = self.rows.uses.talks.get(link.decode())
         return 0 if talk is None else self.rows.uses.number(talk)
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
-        """Return the voice of a connection after this ApiVersions, when it had `voice` before."""
+        """Return the voice of a connection after this ApiVersions. voice: the one before."""
         return self.rows.uses.learn(self.capture.handover.exchange_of(link, *exchange), voice)
 
     def learn(self, link: bytes, *exchange: Any) -> None:
-        """Put the topic names that this exchange has taught."""
+        """Put the topic names learned from this exchange."""
         self.learn_from(self.capture.handover.exchange_of(link, *exchange))
 
     def partitions(self, link: bytes, *exchange: Any) -> Any:
-        """Return the partitions of an exchange in which the core does not find them."""
+        """Return the partitions of an exchange in which the core can't find them."""
         return loaded(self.capture.handover.exchange_of(link, *exchange))
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Put the rows of an exchange that are no columns."""
+        """Put the rows of an exchange that are not columns."""
         key, _version, _ns, request, _answered, response, *_ = exchange
         if self.records is not None and key in WITH_RECORDS:
             if holds_records(request if key == PRODUCE else response):
@@ -196,7 +198,7 @@ class RowSource(Sink):
         self.rows.more(self.capture.handover.exchange_of(link, *exchange))
 
     def put_records(self) -> None:
-        """Put the records that were gathered."""
+        """Put the records collected so far."""
         if self.records is not None:
             for each in self.records.taken():
                 self.put_batch(*each)
@@ -212,7 +214,7 @@ class RowSource(Sink):
         return [] if decoder is None or decoder.failure is None else [str(decoder.failure)]
 
     def flush(self, last: bool = False) -> None:
-        """Put the rows that are columns. last: also what later rows might still add to."""
+        """Put the rows that are columns. last: also those to which later rows could still add."""
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
         taken = self.taker.take_columns(last)
@@ -236,7 +238,7 @@ class RowSource(Sink):
                 self.put_batch(table, -1, batch, False)
 
     def put_exchanges(self, columns: ExchangeColumns, partitions: PartitionColumns) -> None:
-        """Put the rows of exchanges, and of their contents."""
+        """Put the rows of exchanges and of their contents."""
         wanted = self.rows.wanted
         self.rows.exchanges += columns.rows.count
         exchanges = columns.batches() if "exchanges" in wanted else ()
@@ -251,7 +253,7 @@ class RowSource(Sink):
                 self.put_batch(table, -1, batch, False)
 
     def put_tcp(self, last: bool = False) -> None:
-        """Put the TCP facts of connections. last: also of open ones."""
+        """Put the TCP facts of connections. last: also those of open connections."""
         if self.tcp is not None:
             ends, numbers = self.tcp.take(last)
             if ends:
@@ -264,29 +266,29 @@ class RowSource(Sink):
         self.learn_from(exchange)
 
     def event(self, event: Event) -> None:
-        # A connection that was silent for long has ended before, with its last packet.
+        # A connection that was silent for long has ended already, at its last packet.
         if event.kind == "unanswered-at-end" and event.reason.endswith(AT_END) and event.ns >= self.engine.last_ns:
             event.ns = max(event.ns, self.end_ns)
         self.rows.event(event)
 
     def overlook(self, item: Item) -> None:
-        """Take what an exchange says of its client, and of topic names."""
+        """Learn about the client and topic names from an exchange that makes no rows."""
         if isinstance(item, Exchange):
             self.learn_from(item)
             self.taker.hear(item)
 
     def learn_from(self, item: Exchange) -> None:
-        """Put the topic names that an exchange has taught."""
+        """Put the topic names learned from an exchange."""
         self.rows.learn(item, item.response_ns or item.request_ns)
 
     def enter(self, number: int) -> None:
-        """Note that the next packets are those of another capture."""
+        """Record that the next packets are those of another capture."""
         if self.origins is not None:
             self.origins.marks.enter(number, self.taker.count, self.engine.last_ns or -1)
 
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
-        """Make rows of packets up to a moment (ns). Where there are none after that, connections still open are ended.
-        before_end: called when all packets were read, before that.
+        """Make rows of packets up to a time (ns). If it is FOREVER, connections that are still open are then ended.
+        before_end: called after all packets were read, before the connections are ended.
         """
         with contextlib.closing(opened(self.engine, self.new_reader)) as packets:
             if self.origins is not None:

@@ -1,8 +1,8 @@
-"""Requests and their responses, read once for all identical ones.
+"""Requests with their responses, read once for all that are identical.
 
-Heartbeats, Metadata, commits without news, transactions of the same partitions: byte for byte they repeat. The rows of
-the first are kept under a number, and each exchange is a row of numbers; `kcli.tables.rule_facts.calls_query` joins the
-two.
+Heartbeats, Metadata, commits of the same offsets and transactions of the same partitions repeat byte for byte. The rows
+of the first ("saying") are stored under a number, and each exchange is a row of numbers that refers to them;
+`kcli.tables.rule_facts.calls_query` joins the two.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from kcli.tables.arrays import Among, instants, integers, strings
 from kcli.tables.definition import schema_of
 from kcli.tables.rule_facts import RULE_FACTS
 
-NUMBERS = 5  # of an exchange
-# Tables with rows of the connection, not of a message.
+NUMBERS = 5  # numbers in the row of an exchange
+# Their rows depend on the connection, not only on the message.
 NEVER = frozenset({apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE})
-RANDOM = 32  # bits that tell the numbers of one process from those of others
+RANDOM = 32  # bits in which the numbers of different processes differ
 
 
 def random_start() -> int:
-    """Return the number at which a process begins to count."""
+    """Return the number from which this process counts."""
     return int.from_bytes(os.urandom(RANDOM // 8)) << (62 - RANDOM)
 
 
 class Sayings:
-    """The sayings of exchanges of these APIs, as the core numbers them."""
+    """The sayings of exchanges of these APIs, as numbered by the core."""
 
     def __init__(self, apis: Iterable[int]) -> None:
         self.numbers = SayingNumbers(apis, NEVER, random_start())
 
     def said(self, table: str, row: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-        """Return (table, row) of the current message: without the exchange's columns."""
+        """Return (table, row) for the current message, without the columns of the exchange."""
         return f"{table}_said", (self.numbers.number, row[4], row[6], *row[8:])
 
     def take(self) -> Any:
-        """Return the exchanges since it was asked before, as a record batch of `called`; None: there are none."""
+        """Return the exchanges since the last call as a record batch of `called`; None if there are none."""
         import numpy
         import pyarrow
 
@@ -55,7 +55,9 @@ class Sayings:
         return pyarrow.record_batch(arrays, schema=schema_of(RULE_FACTS["called"].columns))
 
     def take_links(self) -> Any:
-        """Return the connections that are new among these, as a batch of `called_links`; None: there are none."""
+        """Return the connections since the last call that are new, as a batch of `called_links`; None if there are
+        none.
+        """
         import numpy
         import pyarrow
 

@@ -1,4 +1,4 @@
-"""Rows that come one by one: of events, topic names, and the few APIs with contents beyond the columns."""
+"""Rows that are made one by one: of events, topic names, and the few APIs with contents that no columns cover."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHA
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import NAME_FIELDS
 
-UNSAID = {FETCH_SNAPSHOT}  # APIs with rows outside of the sayings
-DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
+UNSAID = {FETCH_SNAPSHOT}  # APIs whose rows are not stored as sayings
+DATA_BYTES = 1 << 20  # bytes of undecodable data that a row contains, at most
 
 Put = Callable[[str, tuple[Any, ...]], None]
 
@@ -24,8 +24,8 @@ Put = Callable[[str, tuple[Any, ...]], None]
 class SingleRows:
     """Takes the exchanges and events of one share of the connections, and puts rows.
 
-    put(table, row): takes a row as a tuple in the order of the table's columns. wanted: tables to make rows for.
-    uses: the self-descriptions of clients and brokers.
+    put(table, row): takes a row as a tuple in the order of the table's columns. wanted: the tables for which rows are
+    made. uses: what clients and brokers say about themselves.
     """
 
     def __init__(self, put: Put, wanted: frozenset[str], makers: Mapping[int, Maker] | None = None) -> None:
@@ -39,20 +39,20 @@ class SingleRows:
         self.exchanges = self.events = 0
 
     def put_to(self, put: Put) -> None:
-        """Put rows elsewhere from here on."""
+        """Put the following rows with another function."""
         self.put = put
 
     def say(self, table: str, row: tuple[Any, ...]) -> None:
-        """Put a row of a table of exchanges that say the same again and again (`kcli.tables.rule_facts.CALLS`)."""
+        """Put a row of a table whose exchanges repeat the same contents (`kcli.tables.rule_facts.CALLS`)."""
         self.put(*self.sayings.said(table, row))
 
     def more(self, item: Exchange) -> None:
-        """Put the rows of this API that are not columns; none if a body can't be decoded."""
+        """Put the rows of an exchange that are not columns; none if a body can't be decoded."""
         if item.request is not None and (item.response is not None or item.response_frame is None):
             self.makers[item.api_key](self, item, who_of(item))
 
     def learn(self, item: Exchange, since: int) -> None:
-        """Write rows of the topic names that this exchange has taught."""
+        """Put the topic names learned from this exchange."""
         if len(item.bodies.names) == self.known:
             return
         self.known = len(item.bodies.names)
@@ -61,7 +61,7 @@ class SingleRows:
                 self.put("topic_names", (topic_id, name, since))
 
     def event(self, item: Event, inside: bool = False) -> None:
-        """Put a row of an event. inside: its bytes are in an exchange, too."""
+        """Put the row of an event. inside: its bytes also belong to an exchange."""
         self.events += 1
         data = None if item.data is None or item.hidden else item.data[:DATA_BYTES]
         row = (item.ns // 1000, item.kind, item.connection, item.sender, item.file, item.offset, item.size)

@@ -1,4 +1,4 @@
-"""Rows of the table `tcp`, from the core's counts."""
+"""Rows of the table `tcp`, made from the core's counts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kcli.pipeline.writing import stored_schema
 from kcli.tables.arrays import Among, integers, strings, texts
 
 UNKNOWN = -1
-# Columns of one end: (of the core, divided by; None: a time, 0: never).
+# The counts of one end, in the order of the table's columns.
 COUNTS = ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows")
 
 
 def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Collection[int] = ()) -> Any:
-    """Return a record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports:
-    connections without one of them are left out, if there are any.
+    """Return what `TcpFacts.take` gives as a record batch. servers: ends to which Kafka requests were sent. ports: if
+    not empty, leave out connections without one of these ports.
     """
     import numpy
     import pyarrow
@@ -59,8 +59,8 @@ def port_of(end: str) -> int:
 
 
 def guessed_client(first: str, second: str, servers: Container[str]) -> int:
-    """Return the end that connected, where that was not captured: it is no server, or has the higher port, as ephemeral
-    ones are.
+    """Return which end probably connected (0 or 1), if that was not captured: the one that is not a known server, or
+    has the higher port, as ephemeral ports are high.
     """
 
     def rank(end: str) -> tuple[bool, int]:
@@ -95,7 +95,7 @@ def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
 
 
 def hexadecimal(numbers: Any) -> Among:
-    """Return 64 bits each as text: few differ."""
+    """Return 64-bit numbers as texts: few of them differ."""
     import numpy
 
     different, places = numpy.unique(numbers, return_inverse=True)

@@ -29,7 +29,7 @@ def put_transaction_call(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 
 def partitions_added(asked: dict[str, Any]) -> list[str] | None:
-    """Return the partitions that an AddPartitionsToTxn names; None of other requests."""
+    """Return the partitions that an AddPartitionsToTxn names; None for other requests."""
     topics = first_of(asked, "topics", "v3AndBelowTopics")
     if not topics or not all("partitions" in topic and "name" in topic for topic in topics):
         return None
@@ -39,13 +39,13 @@ def partitions_added(asked: dict[str, Any]) -> list[str] | None:
 
 
 def known(asked: int | None, answered: int | None) -> int | None:
-    """Return a producer's id or epoch, of the request or else of the response; None: neither."""
+    """Return a producer's id or epoch from the request, otherwise from the response; None if neither has it."""
     found = answered if asked in (None, -1) else asked
     return None if found == -1 else found
 
 
 def first_error(value: Any) -> str | None:
-    """Return the first error in a response, on any level."""
+    """Return the first error in a response, at any depth."""
     if isinstance(value, list):
         return next((found for each in value if (found := first_error(each))), None)
     if not isinstance(value, dict):
@@ -55,14 +55,16 @@ def first_error(value: Any) -> str | None:
 
 
 def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put a SaslHandshake or SaslAuthenticate. A user is named only where a message of SCRAM names it in the clear."""
+    """Put a SaslHandshake or SaslAuthenticate. A user is named only if a SCRAM message contains its name in plain text,
+    or secrets are shown.
+    """
     asked, answered = item.request or {}, item.response or {}
     user, error, message = None, error_of(answered), answered.get("errorMessage")
     put_login(rows, item, who)
     if item.api_key == SASL_AUTHENTICATE:
         token = bytes(asked.get("authBytes") or b"")
         if token == CONFIRMED:
-            return  # the refusal that it confirms was put before
+            return  # the refusal that it confirms was put already
         user = None if b"\0" in token and not item.bodies.secrets else name_of_login(token)
         if status := token_refused(answered):
             error, message = error_name(SASL_AUTHENTICATION_FAILED), status
@@ -73,7 +75,7 @@ def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 
 def put_topic_changes(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put the topics of a CreateTopics or DeleteTopics: by id where only the answer, or neither, has the name."""
+    """Put the topics of a CreateTopics or DeleteTopics; by id if neither request nor response has the name."""
     asked, answered = item.request or {}, item.response or {}
     results = answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
     by_key = {each.get(key): each for each in results for key in ("topicId", "name")}
