@@ -110,11 +110,11 @@ class AvroCodec:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame, binary or in Avro's JSON encoding. Raises PayloadError."""
+        """Return the value of a payload after its frame, binary or in Avro's JSON encoding. Raises PayloadError."""
         return (self.decode_json if frame.json else self.decode)(data, frame.start)
 
     def encode_like(self, value: Any, frame: Frame, _data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, binary or in Avro's JSON encoding. Raises PayloadError."""
+        """Return the bytes of a value after a frame, binary or in Avro's JSON encoding. Raises PayloadError."""
         return self.encode_json(value) if frame.json else self.encode(value)
 
     def decode_json(self, data: bytes, start: int) -> Any:

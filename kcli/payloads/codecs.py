@@ -19,10 +19,10 @@ class PayloadCodec(Protocol):
         """Return the bytes of a value as in JSON. Raises PayloadError."""
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame, in the encoding that the frame names. Raises PayloadError."""
+        """Return the value of a payload after its frame, in the encoding that the frame names. Raises PayloadError."""
 
     def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, encoded like the payload there. Raises PayloadError."""
+        """Return the bytes of a value after a frame, encoded like the payload there. Raises PayloadError."""
 
 
 def codec_of(schema: Schema, reader: Schema | None = None) -> PayloadCodec:

@@ -30,7 +30,7 @@ MOST_KNOWN = 10_000  # codecs, and errors of making one
 MOST_COMPILED = 300  # schemas of Protobuf, each of which takes protoc some tenths of a second
 RAW = "raw"
 UNKNOWN = "its schema is not known"
-DIRECT = ("avro", "json")  # formats whose payloads begin directly behind the frame
+DIRECT = ("avro", "json")  # formats whose payloads begin directly after the frame
 NO_HEADERS: Mapping[str, bytes] = {}
 
 Row = dict[str, Any]
@@ -203,7 +203,7 @@ class PayloadDecoder:
             return Payload(format=form, schema=frame.schema, reason=error.text)
 
     def by_schema(self, schema: Schema, frame: Frame | None, data: bytes) -> Payload:
-        """Decode a payload by the user's own schema: behind its frame, or, if that fails or there is none, as a whole.
+        """Decode a payload by the user's own schema: after its frame, or, if that fails or there is none, as a whole.
 
         For Avro, the schema that the frame names is the writer's if it is known, and the user's is the reader's.
         """

@@ -44,7 +44,7 @@ class HttpMessage:
         self.head: h11.Request | h11.Response | None = None
 
     def receive(self, data: bytes) -> bytes | None:
-        """Add bytes. Returns those behind the message's end; None if it is incomplete. Raises ValueError,
+        """Add bytes. Returns those after the message's end; None if it is incomplete. Raises ValueError,
         h11.ProtocolError.
         """
         self.reader.receive_data(data)

@@ -34,7 +34,7 @@ class JsonCodec:
         return value
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a payload behind its frame. Raises PayloadError."""
+        """Return the value of a payload after its frame. Raises PayloadError."""
         return self.decode(data, frame.start)
 
     def encode(self, value: Any) -> bytes:
@@ -43,7 +43,7 @@ class JsonCodec:
         return dumps(value).encode("utf-8", "surrogatepass")
 
     def encode_like(self, value: Any, _frame: Frame, _data: bytes) -> bytes:
-        """Return the payload of a value behind a frame. Raises PayloadError."""
+        """Return the payload of a value after a frame. Raises PayloadError."""
         return self.encode(value)
 
     def validate(self, value: Any) -> None:
@@ -60,7 +60,7 @@ class JsonCodec:
 
 
 def json_of(data: bytes) -> Any:
-    """Return the value of JSON text. Raises PayloadError if it is no JSON, or nested too deep to be written again."""
+    """Return the value of JSON text. Raises PayloadError if it is not JSON, or nested too deep to be written again."""
     try:
         value = loads(data)
     except InputError as error:

@@ -65,14 +65,14 @@ class ProtobufCodec:
         return self.message(data, start, self.first)
 
     def decode_framed(self, frame: Frame, data: bytes) -> Any:
-        """Return the value of a message behind its frame and the message indexes or name there. Raises PayloadError."""
+        """Return the value of a message after its frame and the message indexes or name there. Raises PayloadError."""
         if frame.json:
             return json_of(data[frame.start :])
         kind, at = self.place(frame, data)
         return self.message(data, at, kind)
 
     def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
-        """Return the bytes of a value behind a frame, of the same message as the payload there. Raises PayloadError."""
+        """Return the bytes of a value after a frame, of the same message as the payload there. Raises PayloadError."""
         if frame.json:
             return dumps(value).encode("utf-8", "surrogatepass")
         kind, at = self.place(frame, data)
@@ -94,7 +94,7 @@ class ProtobufCodec:
         return found if found is not None and found[0] is kind else (kind, at)
 
     def behind_indexes(self, data: bytes, start: int) -> tuple[Descriptor, int]:
-        """Return (message, position behind the indexes) for the indexes that Confluent's serializers write. Raises
+        """Return (message, position after the indexes) for the indexes that Confluent's serializers write. Raises
         PayloadError.
         """
         indexes, at = read_indexes(data, start)
@@ -108,7 +108,7 @@ class ProtobufCodec:
         return found or self.first, at
 
     def behind_name(self, data: bytes, start: int) -> tuple[Descriptor, int] | None:
-        """Return (message, position behind the name) for the name that Apicurio's serializer writes; None if there is
+        """Return (message, position after the name) for the name that Apicurio's serializer writes; None if there is
         none.
         """
         if data[start + 1 : start + 2] != b"\n":
@@ -249,7 +249,7 @@ def base64_descriptor(text: str) -> descriptor_pb2.FileDescriptorProto | None:
 
 
 def read_indexes(data: bytes, start: int) -> tuple[list[int], int]:
-    """Return (indexes of a message, position behind them); a single 0 stands for [0]. Raises PayloadError."""
+    """Return (indexes of a message, position after them); a single 0 stands for [0]. Raises PayloadError."""
     count, at = zigzag(data, start)
     if not 0 <= count <= MOST_INDEXES:
         raise PayloadError("no indexes of a message in front of it")
@@ -279,7 +279,7 @@ def zigzag(data: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return (number, position behind it). Raises PayloadError."""
+    """Return (number, position after it). Raises PayloadError."""
     value = shift = 0
     for end in range(at, min(len(data), at + 10)):
         value |= (data[end] & 0x7F) << shift

@@ -1,4 +1,6 @@
-"""Runs work in a second thread, in order, while the first goes on; for calls that release the interpreter's lock."""
+"""Run work in a second thread, in order, while the first thread continues; for calls that release the interpreter's
+lock.
+"""
 
 from __future__ import annotations
 

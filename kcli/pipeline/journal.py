@@ -1,6 +1,6 @@
 """The contents of an output folder, run by run. A run is complete or absent, and is done once.
 
-    DIR/_kcli/runs/00000001-x/...     files of a run that is under way; what a run that died has left is removed
+    DIR/_kcli/runs/00000001-x/...     files of the present run; files that a run left when it died are removed
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
     DIR/_kcli/carried/...             connections that were open at the end of a run
     DIR/<table>/date=.../*.parquet    files of tables; Spark and Arrow pass over names with "_" in front

@@ -71,7 +71,7 @@ def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
 
 
 def stored(place: StoragePath, *, vouched: bool) -> StoredFile:
-    """Return a capture with its current size and time. Raises InputError if it is no file."""
+    """Return a capture with its current size and time. Raises InputError if it is not a file."""
     info = place.info()
     if not info.is_file:
         raise InputError("No such file" if info.type.name == "NotFound" else "not a file", file=place.uri)

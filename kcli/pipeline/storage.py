@@ -174,7 +174,7 @@ def split_query(uri: str) -> tuple[str, str]:
 
 
 def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURE_SUFFIXES) -> list[StoredFile]:
-    """Return the files behind paths, URIs and patterns: named files, and files in a folder with a capture's name.
+    """Return the files named by paths, URIs and patterns: named files, and files in a folder with a capture's name.
     StoredFiles are returned as they are.
     """
     found: dict[str, StoredFile] = {}

@@ -3,7 +3,7 @@
 The rules, in the order in which a broker applies them (Kafka 4.4: ProduceRequest.validateRecords, UnifiedLog's
 analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecordBatch):
 
-- One batch of magic 2 a partition, from Produce v3 on; zstd from v7 on. Bytes behind it that are no whole batch are
+- One batch of magic 2 a partition, from Produce v3 on; zstd from v7 on. Bytes after it that are no whole batch are
   ignored, unless they have a size field below 14 or an unknown magic.
 - The base offset is 0; the batch has at most max.message.bytes; its checksum is right; its codec is one of 0 to 4.
 - The batch has as many records as offsets, at least one. It is no control batch. A producer id needs a base sequence.

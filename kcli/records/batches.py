@@ -179,12 +179,12 @@ class Batch:
 
     @property
     def next_offset(self) -> int:
-        """Return the offset behind the last record."""
+        """Return the offset after the last record."""
         return self.last_offset + 1
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the last record; -1 without a producer. After 2147483647 sequences go on with 0."""
+        """The sequence of the last record; -1 without a producer. After 2147483647 sequences continue with 0."""
         if self.base_sequence < 0 or self.magic < 2:
             return -1
         return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
@@ -244,8 +244,8 @@ def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = Non
     """Yield the batches of a records field, or of a log segment in memory; magic 0 to 2 may be mixed.
 
     check: compute checksums (else `crc_valid` is None). An incomplete batch at the end ends the scan silently, as in
-    Kafka. Other bytes that are no batch are skipped up to the next sound batch and added to `damages`. Without such a
-    list they raise DecodeError after the batches before them.
+    Kafka. Other bytes that are not a batch are skipped up to the next sound batch and added to `damages`. Without such
+    a list they raise DecodeError after the batches before them.
     """
     view = memoryview(data).cast("B")
     start = 0

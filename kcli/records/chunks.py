@@ -36,8 +36,8 @@ def cut_chunks(
     """Yield the source as chunks, from `position` to its end.
 
     The last whole batch of a chunk is also the first of the next, so that each batch is seen together with the one
-    behind it. A longer batch makes its chunk longer. `send((position, True))` repeats from a position in the last
-    chunk, with more bytes behind it. spare: buffers to reuse, which the caller returns.
+    after it. A longer batch makes its chunk longer. `send((position, True))` repeats from a position in the last
+    chunk, with more bytes after it. spare: buffers to reuse, which the caller returns.
     """
     own = spare is None
     spare = [] if spare is None else spare

@@ -103,7 +103,7 @@ class Conversion:
 
     def next_chunk(self, limit: int) -> int:
         """Fill the buffer. Returns the number of bytes of the next chunk in it, 0 at the end. Raises DecodeError for
-        bytes that are no batch.
+        bytes that are not a batch.
         """
         while True:
             whole = self.fill()

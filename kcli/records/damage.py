@@ -1,7 +1,7 @@
 """Damage in a sequence of batches: its kind, and the byte at which the next sound batch begins.
 
 Kafka's readers stop at an impossible size and trust any other. Here the checksum decides: the next batch with a correct
-one is searched at bytes that are no batch, and behind a batch with a wrong checksum that no sound batch follows.
+one is searched at bytes that are not a batch, and after a batch with a wrong checksum that no sound batch follows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ SEARCH_BYTES = 1 << 25
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes that are no batch. event: "undecodable", or "truncated" for the begin of a batch that is cut at the end."""
+    """Bytes that are not a batch. event: "undecodable", or "truncated" for the begin of a batch that is cut at the
+    end.
+    """
 
     event: str
     start: int
@@ -81,7 +83,7 @@ def has_odd_magic(data: bytearray | memoryview, size: int, at: int) -> bool:
 
 
 def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
-    """Return where Kafka's reader would go on: behind an entry with a plausible size, else at the end."""
+    """Return where Kafka's reader would continue: after an entry with a plausible size, else at the end."""
     if status in (core.SHORT, core.MAGIC):
         return min(size, at + entry_size(data, at))
     return size
@@ -107,7 +109,7 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
 
 
 class Stretch(NamedTuple):
-    """chunk.data[start:stop] are whole entries. damage: the bytes behind them if they are no batch, with positions in
+    """chunk.data[start:stop] are whole entries. damage: the bytes after them if they are not a batch, with positions in
     the chunk; None if the next entries follow.
     """
 

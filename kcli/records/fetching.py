@@ -75,7 +75,7 @@ class FetchSend:
     converted again when it is sent.
 
     source: from `cut_slice`. Raises UnsupportedCompressionError, DecodeError if the first batch can't be converted,
-    because then there is nothing to send. Iterating raises DecodeError at a damaged batch behind the first. forgiving:
+    because then there is nothing to send. Iterating raises DecodeError at a damaged batch after the first. forgiving:
     such a batch ends the records instead, as one of zstd does; the next fetch begins with it, and fails.
     """
 

@@ -1,7 +1,7 @@
 """Writes a whole source as JSON lines: decodes its parts in parallel, writes them in order.
 
 A file is read by stripes while its batches are sound; after damage, and for other inputs, by chunks. The end of a chunk
-is a guess from the size fields. If damage makes a chunk end elsewhere, the chunks behind it are dropped and read again
+is a guess from the size fields. If damage makes a chunk end elsewhere, the chunks after it are dropped and read again
 from there.
 """
 
@@ -159,7 +159,7 @@ class ParallelWriter:
         self.hand_over(self.stripes[-1])
 
     def drop_stripes(self, unsound: Stripe) -> None:
-        """Drop this stripe and all behind it."""
+        """Drop this stripe and all after it."""
         for stripe in self.stripes:
             stripe.done.acquire()
         for stripe in (unsound, *self.stripes):

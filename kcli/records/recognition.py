@@ -39,7 +39,7 @@ def is_message(start: bytes, size: int) -> bool:
     """Return whether the bytes begin with a message without a key, as compressed sets have, whose value's length fits
     its size.
     """
-    key = 18 + 8 * start[MAGIC_AT]  # behind the timestamp of magic 1
+    key = 18 + 8 * start[MAGIC_AT]  # after the timestamp of magic 1
     value = key + 4
     length = int.from_bytes(start[value : value + 4], "big")
     return start[key:value] == b"\xff" * 4 and LENGTH_END + size == value + 4 + length
@@ -75,7 +75,7 @@ def is_metadata(start: bytes) -> bool:
 
 
 def segment_name(start: bytes) -> str | None:
-    """Return the name of the metadata log's segment with these first bytes; None if they are no batch or may be a
+    """Return the name of the metadata log's segment with these first bytes; None if they are not a batch or may be a
     snapshot's.
     """
     batch = first_batch(start)

@@ -63,7 +63,7 @@ def field_rows(  # noqa: PLR0913
     count = 0
     for batch in scan(data, damages=damages):
         if not produced and damages and is_cut(data, damages[-1].start):
-            break  # a batch behind the cut begins inside the cut one
+            break  # a batch after the cut begins inside the cut one
         while begun and begun[0][0] <= batch.last_offset:
             ended.add(begun.pop(0)[1])
         for row in batch_rows(batch, problems, secrets, unfold):

@@ -26,7 +26,7 @@ CONFIG_RESOURCES = (
     ConfigResource.CLIENT_METRICS,
     ConfigResource.GROUP,
 )
-# The end of a SCRAM credential: a key of SHA-256 or SHA-512 behind its length, 4,096 to 16,384 iterations
+# The end of a SCRAM credential: a key of SHA-256 or SHA-512 after its length, 4,096 to 16,384 iterations
 # (ScramMechanism), no tags. A hash hardly has two zeros side by side, as headers of batches have.
 SCRAM_END = rb"(?:\x21(?:(?!\0\0).){31}|\x41(?:(?!\0\0).){63}).\0\0[\x10-\x40].\0"
 SCRAM_REST = rb"(?:(?!\0\0).){0,63}.\0\0[\x10-\x40].\0"  # such an end of which the front of the key is cut
@@ -126,5 +126,5 @@ def holds_secret(data: bytes | memoryview) -> bool:
 
 
 def is_rest(data: bytes | memoryview) -> bool:
-    """Return whether bytes that are no batch begin within the last key of a SCRAM credential whose front is cut."""
+    """Return whether bytes that are not a batch begin within the last key of a SCRAM credential whose front is cut."""
     return re.match(SCRAM_REST, data, re.DOTALL) is not None

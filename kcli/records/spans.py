@@ -54,7 +54,7 @@ def shown_span(span: Span, data: bytes) -> Span:
 
 
 def is_hidden(data: bytes, secret: bool) -> bool:
-    """Return whether bytes are no batch with the right checksum, and may have a secret. secret: there is one beside
+    """Return whether bytes are not a batch with the right checksum, and may have a secret. secret: there is one beside
     them.
     """
     try:
@@ -89,7 +89,7 @@ def records_before(data: bytes, span: Span) -> Iterator[Record]:
 def with_faults(
     spans: list[Span], data: bytes, problem: DecodeError | None, *, produced: bool = False
 ) -> Iterator[Span]:
-    """Yield spans with those of faults behind their fields: what is wrong with a header, and where reading stopped.
+    """Yield spans with those of faults after their fields: what is wrong with a header, and where reading stopped.
 
     produced: as `header_faults`.
     """

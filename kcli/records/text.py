@@ -131,8 +131,8 @@ def batches_json(
     """Return the JSON text of a records field: a list of batches, in mode "full" with their records, in mode "batches"
     without.
 
-    Bytes that are no batch are an event in the list, in mode "full" with the bytes. secrets: show them; record: as for
-    `new_writer`; unfold: decompresses within the message's budget; None: within a budget of this field.
+    Bytes that are not a batch are an event in the list, in mode "full" with the bytes. secrets: show them; record: as
+    for `new_writer`; unfold: decompresses within the message's budget; None: within a budget of this field.
     """
     return RecordsText(mode, secrets, findings, record, unfold)(data)
 
@@ -147,9 +147,9 @@ def write_chunk(
 ) -> tuple[int, bool]:
     """Write the batches of a chunk from `at` on.
 
-    Bytes that are no batch become an event, and are added to `damages` with positions in the source. In a chunk with
-    damage and secrets the events show no bytes. Returns (position in the source to go on from, whether more bytes than
-    the chunk's are needed there); the position is before the chunk's end if the text is full.
+    Bytes that are not a batch become an event, and are added to `damages` with positions in the source. In a chunk with
+    damage and secrets the events show no bytes. Returns (position in the source from which to continue, whether more
+    bytes than the chunk's are needed there); the position is before the chunk's end if the text is full.
     """
     trusted, data = -1, memoryview(chunk.data)[: chunk.size]
     secret: bool | None = None  # whether the chunk has a secret; None: not searched yet

@@ -56,7 +56,7 @@ class LogFacts:
 
     @property
     def next_offset(self) -> int:
-        """Return the offset behind the last record; 0 for an empty log."""
+        """Return the offset after the last record; 0 for an empty log."""
         return self.last_offsets[-1] + 1 if self.last_offsets else 0
 
     def add(self, batch: Batch, position: int, first: int) -> None:

@@ -1,14 +1,15 @@
 """The rules of incremental fetch sessions (KIP-227, KIP-516 for topic ids): tables for both state machines.
 
 Why there are sessions. A fetcher that follows many partitions used to name all of them in each request, and each
-response named all of them, though few had moved. A session is what both sides agreed not to repeat: the set of
-partitions, the position of the fetcher in each, and what the broker last reported about each. From then on silence
-means "as before", in both directions. So the two sides must never remember different things without noticing.
+response named all of them, though only a few had changed. With a session, both sides remember the partitions, the
+position of the fetcher in each, and what the broker last reported about each. A partition that is not mentioned is
+then unchanged, in both directions. So the two sides must notice if what they remember differs.
 
-What keeps them together is the epoch, a counter in each request. The broker goes on only with exactly the epoch it
-waits for, and counts on as soon as it has taken the request in. A request that is lost, repeated or late has a wrong
-epoch and is refused (71). A response that is lost leaves the client not knowing whether its request was taken in, so
-it may not go on: it says everything again in a full fetch, and names the old session there for the broker to close.
+That is what the epoch is for, a counter in each request. The broker only accepts a request with exactly the epoch that
+it expects next, and expects a greater one as soon as it has processed the request. A request that is lost, repeated or
+late leads to a wrong epoch and is refused (71). If a response is lost, the client does not know whether the broker
+processed its request, so it can't continue the session: it names everything again in a full fetch, which also names
+the old session for the broker to close.
 
 Client. It is in one of these states, and the state alone decides how the next request begins:
 
@@ -18,37 +19,41 @@ Client. It is in one of these states, and the state alone decides how the next r
     CLOSING     epoch -1, session s     close session s
     CLOSED      epoch -1, session 0     name every partition, want no session
 
-* A full response grants a session or, when the broker has no slot to spare, none: then the next fetch is full again.
-* A full response must hold each requested partition: later, one that it left out would look like one that did not
-  change. A response that does not is of no use, and neither is its session. An empty response with a throttle time
-  (KIP-219) is no such fault: the broker asks for patience.
-* A response in a session may hold only partitions of that session: with others, the two sides no longer agree.
-* Session 0 in answer to an incremental fetch: the broker has closed the session (its last partition was forgotten).
-* 70 FETCH_SESSION_ID_NOT_FOUND: the broker evicted the session, so there is nothing left to close. After any other
-  error (71 INVALID_FETCH_SESSION_EPOCH, 106 FETCH_SESSION_TOPIC_ID_ERROR, ...) it may still be there, and is closed.
+* A full response grants a session. If the broker has no free slot, it grants none, and the next fetch is full again.
+* A full response must contain each requested partition: a missing one would later look unchanged. A response that
+  lacks some is ignored, and so is its session. An empty response with a throttle time (KIP-219) is not such a fault:
+  the broker asks the client to wait.
+* A response in a session may contain only partitions of that session: otherwise the two sides no longer agree.
+* Session 0 in the response to an incremental fetch: the broker has closed the session (its last partition was
+  forgotten).
+* 70 FETCH_SESSION_ID_NOT_FOUND: the broker evicted the session, so there is nothing to close. After any other error (71
+  INVALID_FETCH_SESSION_EPOCH, 106 FETCH_SESSION_TOPIC_ID_ERROR, ...) the session may still exist, and is closed.
 
-Broker. The kind of a request (by its epoch) and the session that the cache holds under its id decide the answer:
+Broker. The response depends on the kind of the request (by its epoch), and on the session that the cache has under its
+id:
 
-* A full fetch closes the session that it names, if there is one: the fetcher has moved on. Epoch 0 then asks for a new
-  session, -1 does not.
-* The partitions of an incremental fetch are taken in before the forgotten ones are dropped. When none is left, the
-  session goes and the answer says so with session 0.
-* A session uses either topic names or topic ids, from its first request on. A name and an id do not identify the same
-  partition for certain (a topic may have been deleted and made again), hence 106.
-* A fetch may wait for records. If its session went on meanwhile, nobody waits for its response: 71 instead (recheck).
+* A full fetch closes the session that it names, if there is one: the fetcher does not need it any more. With epoch 0
+  it then asks for a new session, with -1 it does not.
+* The partitions of an incremental fetch are added before the forgotten ones are removed. If none is left, the session
+  is closed, and the response says so with session 0.
+* A session uses either topic names or topic ids, from its first request on. A name and an id do not certainly identify
+  the same partition (a topic may have been deleted and created again), hence 106.
+* A fetch may wait for records. If its session got another request in the meantime, nobody waits for its response any
+  more: it is refused with 71 (recheck).
 
 What an incremental response includes (INCLUDE): records; a high watermark or log start offset other than the one last
 reported; an error, each time; another replica to fetch from; a divergence. After an error the broker forgets the high
 watermark that it reported, so that the end of the error is reported too.
 
-Order: responses have a size limit, and the first partitions use it up. Partitions that delivered records therefore go
-to the back of the session, and none starves.
+Order: responses have a size limit, and the first partitions use it up. So partitions that returned records are moved
+to the end of the session, and none starves.
 
-Slots: a broker keeps a limited number of sessions (spread over shards that do not know of each other). A full shard
-gives a new session the place of an old one that is, in this order: unused for the eviction time; or else the least
-worth of those that may go: followers' sessions (privileged, replication hangs on them) are worth more than consumers',
-then bigger ones more than smaller. Consumers may displace only what is older than the eviction time, followers also
-any consumer; nobody displaces what is worth more. Otherwise the fetch is served without a session.
+Slots: a broker keeps a limited number of sessions (in several shards that are independent of each other). In a full
+shard, a new session replaces an old one: one that was unused for the eviction time; otherwise the one with the lowest
+rank that it may replace. Sessions of followers (privileged, since replication depends on them) have a higher rank than
+those of consumers, and bigger sessions a higher one than smaller. Sessions of consumers may replace only sessions that
+are older than the eviction time; those of followers may also replace those of any consumer. None replaces a session of
+a higher rank. If no session can be replaced, the fetch is served without a session.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 survey(data, file)             what is in a snapshot or metadata log segment, by type; RecordLines: every record as JSON
 verify(data, file)             what is wrong with it, as findings
-load_snapshot(data), Loader    the metadata image of a snapshot, and of the log behind it; ask, image_tree, TABLES
+load_snapshot(data), Loader    the metadata image of a snapshot, and of the log after it; ask, image_tree, TABLES
 diff_images(a, b)              what changed between two images
 write_snapshot(image, write)   an image as a snapshot that a controller loads
 Policy, due, advance, ...      when to take a snapshot, which may be deleted; estimate: the KIP's arithmetic

@@ -78,7 +78,7 @@ class KcliSource(DataSource):
         return [each for text in (path, paths) if text for each in listed(text)]
 
     def files(self) -> list[StoredFile]:
-        """Return the files behind the paths. Raises UsageError if there is no path; raises InputError if there is no
+        """Return the files that the paths name. Raises UsageError if there is no path; raises InputError if there is no
         such file.
         """
         return gather(self.paths(), self.suffixes)

@@ -37,7 +37,7 @@ class CompressionCodec(Protocol):
 
 
 class StepUnfolder(Protocol):
-    """A library's decompressor that reads its input in steps. unused_data: the bytes of input behind the stream's
+    """A library's decompressor that reads its input in steps. unused_data: the bytes of input after the stream's
     end.
     """
 
@@ -91,7 +91,7 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
 class Streams(NamedTuple):
     """The form of a codec's streams, several of which may follow each other.
 
-    unit: the codec's word for a stream; failure: the library's exception; follows: returns whether the bytes behind a
+    unit: the codec's word for a stream; failure: the library's exception; follows: returns whether the bytes after a
     stream are another one, or else are ignored; None: they always are one; chunk: size of the input buffer of Java's
     reader, which ignores that the last stream is cut if another stream ended in the same buffer; 0: it never does
     """

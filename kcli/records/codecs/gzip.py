@@ -1,6 +1,6 @@
 """gzip (RFC 1952), by igzip.
 
-Other members may follow the first, as Java's GZIPInputStream reads them. Bytes behind the last member that begin no
+Other members may follow the first, as Java's GZIPInputStream reads them. Bytes after the last member that begin no
 other one are ignored.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GZIP_WINDOW = 31
 START, DEFLATE, HEADER = b"\x1f\x8b", b"\x08", 10  # HEADER: bytes of a header without its options
-LEAST_MEMBER = 19  # with fewer bytes behind a member Java does not read on
+LEAST_MEMBER = 19  # with fewer bytes after a member Java does not read on
 HEADER_CHECKSUM, EXTRA, NAME, COMMENT = 2, 4, 8, 16  # flags of a header's optional parts
 
 
@@ -47,7 +47,7 @@ def start() -> Any:
 
 
 def is_member(data: memoryview) -> bool:
-    """Return whether Java reads the bytes behind a member as another one: its header is whole and sound."""
+    """Return whether Java reads the bytes after a member as another one: its header is whole and sound."""
     if len(data) < LEAST_MEMBER or data[:3] != START + DEFLATE:
         return False
     flags, at = data[3], HEADER
@@ -64,7 +64,7 @@ def is_member(data: memoryview) -> bool:
 
 
 def end_of_text(data: memoryview, at: int) -> int:
-    """Return the position behind the zero that ends the text at `at`; len(data) + 1 if it has none."""
+    """Return the position after the zero that ends the text at `at`; len(data) + 1 if it has none."""
     window = 256
     while at < len(data):
         found = bytes(data[at : at + window]).find(0)

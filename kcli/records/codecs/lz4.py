@@ -91,7 +91,7 @@ def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
 
 
 def without_field(data: memoryview, flag: int) -> memoryview:
-    """Return the frame without an optional field of its descriptor. A checksum of the content stays behind the frame's
+    """Return the frame without an optional field of its descriptor. A checksum of the content stays after the frame's
     end.
     """
     size = descriptor_size(data)

@@ -1,4 +1,4 @@
-"""Zstandard frames (RFC 8878). Other frames may follow the first; anything else behind it is an error, as in Kafka.
+"""Zstandard frames (RFC 8878). Other frames may follow the first; anything else after it is an error, as in Kafka.
 
 A cut frame is an error, too. But Java's reader (zstd-jni) takes it for the end if another frame ended in the same chunk
 of its input.

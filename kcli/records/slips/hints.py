@@ -117,7 +117,7 @@ def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
             yield from time_hint(batch, parts, read)
         return
     if problem[1] >= parts.record_count:
-        return  # all records are there, with bytes behind them
+        return  # all records are there, with bytes after them
     for form, name, fields in ways():
         forms = dict.fromkeys(fields, form.read)
         if every := read_records(data, parts.record_count, forms):

@@ -21,7 +21,7 @@ class ReadRecord(NamedTuple):
     """A record.
 
     at: {field: position of its (first) number}; canonical: the bytes in the right form; offset_delta, time: its deltas;
-    attributes: unused by Kafka so far; end: position behind it
+    attributes: unused by Kafka so far; end: position after it
     """
 
     at: dict[str, int]
@@ -126,7 +126,7 @@ FORMS = (
 
 
 class Reader:
-    """Reads one record, and writes it in the right form (`body`: the part behind its length)."""
+    """Reads one record, and writes it in the right form (`body`: the part after its length)."""
 
     def __init__(self, data: bytes, start: int, forms: dict[str, Read]) -> None:
         """Prepare to read a record's bytes. forms: {number: reader} of numbers in another form."""

@@ -33,7 +33,7 @@ def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
 
 def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     """Return the fetch in a line of `decode pcap --format jsonl`; None for another exchange. Raises InputError if it is
-    no such line.
+    not such a line.
     """
     try:
         return None if "event" in row else read_row(row, names)

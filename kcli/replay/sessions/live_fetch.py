@@ -17,7 +17,7 @@ def merged(parts: list[Captured], full: bool) -> Captured:
     """Merge fetches of one step from several brokers: all partitions, the first error, bytes summed.
 
     full: whether the captured fetch was a full one. A live fetch of the same kind comes first and keeps its session id
-    and epoch, because a session with a new leader begins in full while the others go on.
+    and epoch, because a session with a new leader begins in full while the others continue.
     """
     first, *others = sorted(parts, key=lambda part: (part.session_epoch <= 0) != full)
     for other in others:

@@ -73,7 +73,7 @@ class Log:
 
     @property
     def end(self) -> int:
-        """Return the offset behind all appends."""
+        """Return the offset after all appends."""
         return self.appends[-1].end if self.appends else 0
 
     def settle(self, until: int) -> Iterator[Append]:
@@ -163,7 +163,7 @@ class Appends:
             log = self.log(place)
             for made in log.settle(write.places.get(place, log.end)):
                 self.put(log, made)
-            if place not in write.places:  # no gap is left: the marker is behind all batches
+            if place not in write.places:  # no gap is left: the marker is after all batches
                 self.put(log, log.mark(log.end, write))
         return write
 
@@ -173,7 +173,7 @@ class Appends:
         return [each.write.done for each in found if each is not None and each.write.connection != write.connection]
 
     def later(self, write: Write) -> set[asyncio.Future[None]]:
-        """Return the futures of transactions' ends behind this write in a partition, for which it does not wait."""
+        """Return the futures of transactions' ends after this write in a partition, for which it does not wait."""
         return {
             mark.write.done for place, start in write.places.items() for mark in self.logs[place].marked_after(start)
         }

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from kcli.capture.kafka.exchange import Exchange
 
-WINDOW_SECONDS = 60.0  # a longer exchange comes late, behind later ones of other connections
+WINDOW_SECONDS = 60.0  # a longer exchange comes late, after later ones of other connections
 
 
 def in_order(items: Iterable[object], memory: int, window: float = WINDOW_SECONDS) -> Iterator[Exchange]:

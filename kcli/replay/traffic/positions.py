@@ -56,7 +56,7 @@ class LivePositions:
                 live["topics"].append(names | {"partitions": [moved]})
 
     def answer(self, captured: Body | None, live: Body) -> None:
-        """Move the positions behind the records of both responses to a Fetch."""
+        """Move the positions after the records of both responses to a Fetch."""
         for key, end in ends_in(captured or {}, self.captured_name):
             self.captured[key] = end
         for key, end in ends_in(live, self.live_name):

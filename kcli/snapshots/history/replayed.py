@@ -1,6 +1,6 @@
 """Checks that snapshots follow from each other and the log between them (`kcli snapshot verify --replay`).
 
-A snapshot and the log behind it lead to the next snapshot: to the same objects, in whatever order their records are. If
+A snapshot and the log after it lead to the next snapshot: to the same objects, in whatever order their records are. If
 the log begins at offset 0, the first snapshot follows from the log alone. Snapshots of one id, from several nodes, hold
 the same objects.
 """

@@ -2,7 +2,7 @@
 
 Each manager (ReplicationControlManager, ClusterControlManager, ...) keeps state that an image lacks, and refuses
 records that can be applied to an image; any refusal ends the controller. Records that the image refuses are not
-reported here again. Odd records that Kafka accepts, such as an ISR with a broker that is no replica, are accepted.
+reported here again. Odd records that Kafka accepts, such as an ISR with a broker that is not a replica, are accepted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The metadata image: a controller's state after a snapshot and the log records behind it.
+"""The metadata image: a controller's state after a snapshot and the log records after it.
 
 Values are Kafka's records, decoded, with Kafka's field names. Partitions are kept as bytes and decoded when they are
 read, because a million of them take a few hundred MB even so, and most questions need only a few.

@@ -1,7 +1,7 @@
 """Applies metadata records to an image, with a function for each type.
 
 The semantics are those of Kafka's deltas (`MetadataDelta`, `ClusterDelta`, `TopicDelta`, ...). A record that refers to
-a missing object raises ReplayError, because it stops a controller; the caller decides whether to go on.
+a missing object raises ReplayError, because it stops a controller; the caller decides whether to continue.
 """
 
 from __future__ import annotations

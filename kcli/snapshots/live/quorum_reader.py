@@ -213,7 +213,7 @@ class QuorumReader(ABC):
         return Write(position, data)
 
     def download(self, snapshot: SnapshotId | None) -> None:
-        """Fetch this snapshot; of the current one, go on from `position`."""
+        """Fetch this snapshot; for the current one, continue from `position`."""
         if snapshot != self.id:
             self.id, self.position, self.size = snapshot, 0, None
         self.state = "download"

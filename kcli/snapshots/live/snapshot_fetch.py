@@ -84,7 +84,7 @@ class SnapshotFetch(QuorumReader):
         return super().gone()
 
     def resume(self, position: int) -> None:
-        """Continue behind the first `position` bytes, which an earlier run received of this snapshot from this
+        """Continue after the first `position` bytes, which an earlier run received of this snapshot from this
         leader.
         """
         assert self.state == "download"

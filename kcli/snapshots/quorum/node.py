@@ -43,7 +43,7 @@ class EpochRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuorumNode:
-    """A node's files. path: as the user wrote it; runs: its log by epochs, in which a snapshot that ends behind the log
+    """A node's files. path: as the user wrote it; runs: its log by epochs, in which a snapshot that ends after the log
     is an empty run; logged: the voters in the log.
     """
 
@@ -65,7 +65,7 @@ class QuorumNode:
 
     @property
     def end(self) -> int:
-        """The offset behind the log's last record."""
+        """The offset after the log's last record."""
         return self.runs[-1].end if self.runs else 0
 
     @property

@@ -1,4 +1,4 @@
-"""Reads a metadata image from a snapshot, or from a directory of snapshots and the log behind them."""
+"""Reads a metadata image from a snapshot, or from a directory of snapshots and the log after them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kcli.snapshots.reading.names import NOTHING, SnapshotName, parse_snapshot_n
 class Wanted(NamedTuple):
     """The image to load.
 
-    path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
+    path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay after it;
     at_offset: the first log offset that is not included; at_time: instead of it, the last time (ms) that is included;
     before: of a directory use no snapshot that ends at this offset or later
     """
@@ -201,7 +201,7 @@ def take_snapshot(loader: Loader, path: str | Stream) -> None:
 
 
 def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
-    """Replay the segments of a folder behind the loader's image. Returns the paths of the segments that were read.
+    """Replay the segments of a folder after the loader's image. Returns the paths of the segments that were read.
     Raises InputError.
     """
     listing = listing_of(folder)

@@ -61,7 +61,7 @@ class FolderSurvey:
 
     @property
     def since(self) -> list[LogSpan]:
-        """The spans of the log behind the newest snapshot."""
+        """The spans of the log after the newest snapshot."""
         return [span for span in self.spans if span.start >= self.latest]
 
     def snapshots(self) -> Snapshots:

@@ -20,7 +20,7 @@ from kcli.snapshots.reading.names import NOTHING
 class FolderNode:
     """A node's folder. Raises InputError if it has neither snapshots nor segments.
 
-    name: as the user wrote it; end: the offset behind its last record; epoch: of that record; starts: offsets that an
+    name: as the user wrote it; end: the offset after its last record; epoch: of that record; starts: offsets that an
     image can begin with; log: (begin, end) offsets of its log, None without one
     """
 

@@ -65,7 +65,8 @@ class Batch(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Bytes at `position` that are no batch. left: bytes from there to the end of the file, none of which can be read;
+    """Bytes at `position` that are not a batch. left: bytes from there to the end of the file, none of which can be
+      read;
     code: the kind of fault, "cut" or "magic"; reason: the same as a text.
     """
 

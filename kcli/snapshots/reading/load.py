@@ -1,4 +1,4 @@
-"""A metadata image from the bytes of a snapshot and of the log segments behind it."""
+"""A metadata image from the bytes of a snapshot and of the log segments after it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Loader:
         self.refusals: list[tuple[int, str]] = []  # (offset, text) of records that the controller refuses
         self.records = 0
         self.split: tuple[int, int] | None = None  # (first offset, the one after) of the batch `until` lies in
-        self.reached = 0  # the log offset behind the last batch, also if it was bad
+        self.reached = 0  # the log offset after the last batch, also if it was bad
         self.table: PartitionTable | None = None  # of the snapshot that is being read; None at other times
         # The state of partitions in the kernel; None: every record is applied in Python.
         self.changes: PartitionChanges | None = PartitionChanges(self.image.topics)

@@ -21,7 +21,7 @@ class LogSpan:
 
     size: bytes of its batches; records: number of their offsets; types: {"PARTITION_RECORD": [records, bytes]}
 
-    first_ms, last_ms: of the batches' timestamps; epoch: of the last batch; end: the offset behind it
+    first_ms, last_ms: of the batches' timestamps; epoch: of the last batch; end: the offset after it
     """
 
     start: int

@@ -65,7 +65,7 @@ class Evidence:
     """The evidence of one file.
 
     file, size (bytes), name (of a snapshot, None for others), base (in a segment's name) Framing: fault; batches
-    (count); first, last (batch headers); control_batches (indices); data_after (index of the first data batch behind a
+    (count); first, last (batch headers); control_batches (indices); data_after (index of the first data batch after a
     control batch that is not the first batch)
 
     Noted: bad_checksums (position, stored, computed), gaps (position, expected offset, offset), counts (position,

@@ -145,7 +145,7 @@ class Examiner:
         found.first, found.last = found.first or batch, batch
 
     def note_kind(self, batch: Batch, index: int) -> None:
-        """Note the control batches, and the first data batch behind a control batch that is not the first."""
+        """Note the control batches, and the first data batch after a control batch that is not the first."""
         found = self.found
         if batch.is_control and len(found.control_batches) < 1000:
             found.control_batches.append(index)

@@ -13,7 +13,7 @@ MOST = 1000  # files
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A snapshot or a segment. start, end: offsets of its first record (0 for a snapshot) and behind its last; size:
+    """A snapshot or a segment. start, end: offsets of its first record (0 for a snapshot) and after its last; size:
     bytes; snapshot: its id, None for a segment.
     """
 

@@ -1,6 +1,6 @@
 """Finds records that keep a node of another release from starting, because it must replay them and can't.
 
-A node replays every record of its newest snapshot and the log behind it, also superseded ones: a level that was raised
+A node replays every record of its newest snapshot and the log after it, also superseded ones: a level that was raised
 and lowered again, an old registration, a record of a type that the release lacks.
 """
 
