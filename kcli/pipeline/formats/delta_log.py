@@ -227,8 +227,8 @@ def cause_of(text: str) -> str:
 
 
 def stats_of(metadata: Any, names: Collection[str]) -> str:
-    """Return the statistics of a Parquet file's columns as Delta keeps them, in JSON: readers pass over files by the
-    least and greatest values. metadata: pyarrow's FileMetaData.
+    """Return the statistics of a Parquet file's columns in the form that Delta stores, as JSON: readers skip files by
+    the least and the greatest values. metadata: pyarrow's FileMetaData.
     """
     made: dict[str, Any] = {"numRecords": metadata.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -244,9 +244,8 @@ def stats_of(metadata: Any, names: Collection[str]) -> str:
 
 
 def value(given: Any, is_time: bool) -> Any:
-    """Return a value as JSON has it, out of Parquet's: pyarrow's own makes times with pandas, which it imports for it.
-
-    is_time: it is microseconds since 1970.
+    """Return a value of Parquet's statistics in the form it has in JSON. pyarrow's own conversion would import pandas
+    for times. is_time: the value is microseconds since 1970.
     """
     if is_time:
         return f"{moment_text(EPOCH + timedelta(microseconds=given))}Z"

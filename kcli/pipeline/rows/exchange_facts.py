@@ -1,6 +1,6 @@
 """The facts of exchanges: `exchange_facts`, with columns of each exchange for rules and the report, and a few numbers
-from its messages; and `noted_exchanges` for the tables `throttling` and `groups`, with the fields of messages that these
-need.
+from its messages; and `noted_exchanges` for the tables `throttling` and `groups`, with the fields of messages that
+these need.
 
 `ExchangeRows` in the core selects the numbers, and finds the throttle times.
 """
@@ -57,7 +57,7 @@ def number(columns: ExchangeColumns, name: str, kind: str) -> Any:
 
 
 def noted_batch(columns: ExchangeColumns) -> Any:
-    """Return the rows among these exchanges, as a record batch; None where there are none."""
+    """Return the rows for these exchanges as a record batch; None if there are none."""
     import pyarrow
 
     waits, keys = columns.made.field("throttle_ms"), columns.rows.key
@@ -79,5 +79,5 @@ def noted_batch(columns: ExchangeColumns) -> Any:
 
 
 def wait_text(wait: int) -> bytes:
-    """Return a response that has nothing but how long to wait (ms)."""
+    """Return the text of a response that contains only the throttle time (ms)."""
     return b'{"throttleTimeMs":%d}' % wait
