@@ -1,6 +1,6 @@
-"""Names, types and defaults of Kafka 4.4's broker configs that change nothing here: taken with a note, and described.
+"""Names, types and defaults of Kafka 4.4's broker configs without an effect here: they are accepted and described.
 
-A row is `name type = default`, without a default where it is null; "+" behind the type: Kafka changes it at run time.
+A row is `name type = default`, without a default if it is null. "+" after the type: it may change at run time in Kafka.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Leaves out of a response the fields that its version lacks, so that handlers need not ask for the version."""
+"""Removes from a response the fields that its version lacks, so that handlers don't have to check the version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VersionFilter = Callable[[dict[str, Any]], dict[str, Any]]
 def version_filter(message: str, version: int, dialect: str | None = None) -> VersionFilter:
     """Return a function that drops the fields of a message that this version lacks.
 
-    A value or row that needs no change is returned as it is. Raises SchemaError if the message has no such version.
+    A struct that needs no change is returned itself, not a copy. Raises SchemaError if the message has no such version.
     """
     messages.data(message, version, dialect)
     made = struct_filter(catalog(dialect).message(message).fields, version)
@@ -30,7 +30,7 @@ def unchanged(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def struct_filter(fields: tuple[Field, ...], version: int) -> StructFilter | None:
-    """Return the filter of a struct; None if this version has every field of every version, at any depth."""
+    """Return the filter of a struct; None if this version lacks no field, at any depth."""
     here = [field for field in fields if version in field.versions or version in field.tagged]
     lacking = frozenset(field.name for field in fields) - {field.name for field in here}
     inner = {field.name: struct_filter(field.fields, version) for field in here if field.is_struct}
@@ -39,7 +39,7 @@ def struct_filter(fields: tuple[Field, ...], version: int) -> StructFilter | Non
 
 
 class StructFilter:
-    """lacking: names of fields that the version lacks; structs: the filters of fields that are structs or arrays."""
+    """A filter. lacking: names of fields that the version lacks; structs: the filters of struct and array fields."""
 
     __slots__ = ("lacking", "structs")
 
@@ -47,7 +47,7 @@ class StructFilter:
         self.lacking, self.structs = lacking, structs
 
     def struct(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return the struct with the fields of this version."""
+        """Return a struct without the fields that this version lacks."""
         made = value
         if not self.lacking.isdisjoint(value):
             made = value.copy()
@@ -62,7 +62,7 @@ class StructFilter:
         return made
 
     def array(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the rows with the fields of this version."""
+        """Return the rows without the fields that this version lacks."""
         if not self.structs and all(map(self.lacking.isdisjoint, rows)):
             return rows
         made = [self.struct(each) for each in rows]

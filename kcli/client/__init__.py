@@ -1,1 +1,1 @@
-"""Connections to brokers: TLS and SASL, version negotiation, leader discovery, producing and replay."""
+"""Connections to brokers: TLS and SASL, version negotiation, leader discovery, producing and consuming."""

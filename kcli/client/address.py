@@ -10,14 +10,14 @@ from typing import NamedTuple
 from kcli.errors import UsageError
 from kcli.legible import host_port, without_login
 
-# As Kafka's bootstrap.servers: an optional protocol before is ignored.
+# As in Kafka's bootstrap.servers, an optional protocol is ignored.
 FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]+)):(\d{1,5})")
-# Hosts of listeners that listen at every address of the machine.
+# Hosts of listeners that listen on every address of the machine.
 WILDCARDS = ("", "0.0.0.0", "::")
 
 
 class Address(NamedTuple):
-    """The host, a name or an IP address, and the port of a broker."""
+    """The host (a name or an IP address) and the port of a broker."""
 
     host: str
     port: int
@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
 
 def is_ip_address(text: str) -> bool:
-    """Return whether a host is an IP address, and no name."""
+    """Return whether a host is an IP address, not a name."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -44,7 +44,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_bootstrap(texts: Iterable[str]) -> tuple[Address, ...]:
-    """Return the bootstrap addresses. Raises UsageError: there are none."""
+    """Return the bootstrap addresses. Raises UsageError if there are none or one is invalid."""
     addresses = tuple(parse_address(text) for text in texts)
     if not addresses:
         raise UsageError("no broker to talk to: --bootstrap HOST:PORT, or bootstrap.servers in --config")

@@ -1,4 +1,4 @@
-"""Waiting longer after each failure, with jitter (KIP-580): retry.backoff.ms, doubling up to retry.backoff.max.ms."""
+"""Exponential backoff with jitter (KIP-580), such as retry.backoff.ms, doubled up to retry.backoff.max.ms."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ JITTER = 0.2
 
 
 class Backoff:
-    """Seconds to wait before attempt n; first, longest: seconds without jitter."""
+    """The waits before retries. first, longest: seconds without jitter."""
 
     def __init__(self, first: float, longest: float, chance: random.Random | None = None) -> None:
         self.first, self.longest = first, max(first, longest)
         self._chance = chance or random.Random()
 
     def delay(self, failures: int) -> float:
-        """Return the wait after that many failures in a row (1 or more), between 0.8 and 1.2 of its nominal length."""
+        """Return the seconds to wait after that many failures in a row (1 or more): 0.8 to 1.2 times the nominal
+        wait.
+        """
         nominal = min(self.first * 2.0 ** min(failures - 1, 63), self.longest)
         return nominal * self._chance.uniform(1 - JITTER, 1 + JITTER)
 

@@ -1,4 +1,4 @@
-"""Sends requests given as values, and decodes their responses."""
+"""Requests as values: they are encoded and sent, and their responses decoded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kcli.schemas.catalog import catalog
 
 
 class Call:
-    """One api in one version: its bytes out and in."""
+    """An API in one version, with its codecs. fields: the names of the request's top-level fields."""
 
     def __init__(self, api_key: int, version: int, dialect: str | None) -> None:
         self.api_key, self.version, self.dialect = api_key, version, dialect
@@ -28,7 +28,7 @@ class Call:
         self.plain_header = len(self.response_header.write({"correlationId": 0})) == 4
 
     def encode(self, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
-        """Return the frame of a request, without its length. EncodeError names the field."""
+        """Return the frame of a request, without its length. Raises EncodeError with the wrong field."""
         header = {
             "requestApiKey": self.api_key,
             "requestApiVersion": self.version,
@@ -38,14 +38,14 @@ class Call:
         return self.request_header.write(header) + self.request.write(dict(body))
 
     def body_start(self, frame: Frame) -> int:
-        """Return where the body of a response begins."""
+        """Return the position of the body in a response's frame."""
         if self.plain_header:
             return 4
-        # A tag section without tags is one zero byte; anything else is read with care.
+        # An empty tag section is one zero byte; any other is decoded.
         return 5 if frame[4:5] == b"\0" else self.response_header.read(frame)[1]
 
     def decode(self, frame: Frame) -> dict[str, Any]:
-        """Return the body of a response; DecodeError names the field."""
+        """Return the body of a response. Raises DecodeError with the wrong field."""
         if self.api_key == API_VERSIONS:
             return frames.decode_response(frame, self.api_key, self.version, dialect=self.dialect).body
         return self.response.read_whole(frame, self.body_start(frame))
@@ -53,7 +53,7 @@ class Call:
 
 @lru_cache(maxsize=512)
 def call_of(api_key: int, version: int, dialect: str | None = None) -> Call:
-    """Return the call of an API in a version. Raises SchemaError when the tables lack it."""
+    """Return the call of an API in a version. Raises SchemaError if there is no such API or version."""
     return Call(api_key, version, dialect)
 
 
@@ -66,9 +66,10 @@ def call(
     dialect: str | None = None,
     seconds: float | None = None,
 ) -> asyncio.Future[dict[str, Any]]:
-    """Send one request; the future gets the body of its response (as MessageCodec.read gives it).
+    """Send one request; return the future of its response's body (as decoded by MessageCodec.read).
 
-    The request is sent at once. Call again without awaiting to pipeline requests.
+    The request is sent at once, so that calls without awaiting are pipelined. seconds: the timeout, None for
+    request.timeout.ms.
     Top-level fields that the version does not have are left out.
     """
     made = call_of(api_key, version, dialect)

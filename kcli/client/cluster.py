@@ -17,7 +17,7 @@ from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import METADATA
 from kcli.schemas.errors import error_code, error_name, is_retriable
 
-# Log in again before the broker's time is up (KIP-368).
+# The part of a login's lifetime after which the client connects again (KIP-368).
 LIFETIME_PART = 0.85
 
 T = TypeVar("T")
@@ -26,8 +26,8 @@ T = TypeVar("T")
 class Client:
     """`async with Client(config) as client`: entering it connects to the first bootstrap broker that answers.
 
-    metadata: what is known of the cluster so far; node None in calls means any broker.
-    dialect: used with each broker that supports it. notify: called with one line, once, when a broker does not.
+    metadata: of the cluster, as far as it was fetched. In calls the node None means any broker.
+    dialect: used with each broker that supports it. notify: called with a line about the first broker that does not.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Cancel what is under way, and close all connections."""
+        """Cancel connection attempts and background tasks, and close all connections."""
         for task in (*self._opening.values(), *self._background):
             task.cancel()
         sessions, self._sessions = list(self._sessions.values()), {}
@@ -66,8 +66,9 @@ class Client:
     # --- connections
 
     async def any_session(self) -> Session:
-        """Return a connection to any broker: one that is open, else the first bootstrap or known
-        broker that answers.
+        """Return a connection to any broker: an open one, else to the first known or bootstrap broker that answers.
+
+        Raises NetworkError if none does.
         """
         for address, session in self._sessions.items():
             if session.connection.error is None and not self._is_over(address):
@@ -82,11 +83,11 @@ class Client:
         raise failure
 
     async def session(self, node: int | None = None) -> Session:
-        """Return the connection to a broker by its id; NetworkError when metadata knows no such broker."""
+        """Return the connection to a broker by its id, None for any. Raises NetworkError also for an unknown id."""
         return await (self.any_session() if node is None else self.session_at(await self.address(node)))
 
     async def address(self, node: int) -> Address:
-        """Return where a broker listens. Raises NetworkError if the cluster has none of that id."""
+        """Return the address of a broker. Raises NetworkError if the cluster has none with this id."""
         if node not in self.metadata.nodes:
             await self.refresh()
         if node not in self.metadata.nodes:
@@ -94,7 +95,7 @@ class Client:
         return self.metadata.nodes[node]
 
     async def session_at(self, address: Address) -> Session:
-        """Return the connection to an address, opened if there is none; callers share one attempt."""
+        """Return the connection to an address; open it if there is none. Callers share one attempt."""
         session = self._sessions.get(address)
         if session is not None and session.connection.error is None and not self._is_over(address):
             return session
@@ -105,9 +106,7 @@ class Client:
         return await asyncio.shield(task)
 
     def _is_over(self, address: Address) -> bool:
-        """Return whether a new connection is needed: the login has expired, or the broker closes one
-        idle for so long.
-        """
+        """Return whether a new connection is needed: the login expires soon, or connections.max.idle.ms are over."""
         now = asyncio.get_running_loop().time()
         connection = self._sessions[address].connection
         idle = self.config.seconds("connections.max.idle.ms")
@@ -115,8 +114,8 @@ class Client:
         return is_idle or now > self._ends.get(address, float("inf"))
 
     async def _open(self, address: Address) -> Session:
-        """Connect to an address, after the pause that earlier failures ask for, and keep the session. Raises
-        BrokerError for a refused login, which asks for no pause, and NetworkError.
+        """Connect to an address, after the backoff of earlier failures, and keep the session. Raises BrokerError for a
+        refused login, which causes no backoff, and NetworkError.
         """
         loop = asyncio.get_running_loop()
         failures, last = self._failures.get(address, (0, 0.0))
@@ -157,9 +156,9 @@ class Client:
         high: int = 32_767,
         seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Send one request, in `version` or the newest up to `high` that both sides have. Returns the response's body.
+        """Send one request, in `version` or the newest up to `high` that both sides have; return the response's body.
 
-        Raises NetworkError. The caller handles error codes in the response.
+        Raises NetworkError. Error codes in the response are left to the caller.
         """
         session = await self.session(node)
         chosen = session.versions.best(api_key, high=high) if version is None else version
@@ -168,7 +167,7 @@ class Client:
     async def retrying(self, work: Callable[[], Awaitable[T]]) -> T:
         """Call `work` until it succeeds, with backoff, for at most default.api.timeout.ms and `retries` retries.
 
-        Retries after a NetworkError; after a BrokerError only when its code is retriable.
+        It retries after a NetworkError, but after a BrokerError only if its code is retriable. Raises the last error.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + self.config.seconds("default.api.timeout.ms")
@@ -187,13 +186,15 @@ class Client:
     # --- metadata
 
     async def refresh(self, topics: Iterable[str] | None = (), *, create: bool = False) -> MetadataCache:
-        """Update metadata from any broker. topics: () for none, None for all."""
+        """Fetch metadata from any broker and return it. topics: () for none, None for all; create: missing topics, if
+        allow.auto.create.topics.
+        """
         self._refreshed = asyncio.get_running_loop().time()
         session = await self.any_session()
         version = session.versions.best(METADATA)
         names = None if topics is None else [{"name": name} for name in topics]
         if version == 0:
-            # Version 0 has no way to ask for no topic: an empty list means all.
+            # In version 0 an empty list means all topics; there is no way to request none.
             names = names or []
         body = {"topics": names, "allowAutoTopicCreation": create and self.config["allow.auto.create.topics"]}
         answer = await call(session.connection, METADATA, version, body, dialect=session.dialect)
@@ -201,7 +202,7 @@ class Client:
         return self.metadata
 
     def refresh_soon(self, topics: Iterable[str]) -> None:
-        """Refresh in the background; the next request that needs metadata reports a failure."""
+        """Refresh metadata of topics in the background, without an error."""
         task = asyncio.ensure_future(self._refresh_quietly(list(topics)))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -215,7 +216,9 @@ class Client:
         return asyncio.get_running_loop().time() - self._refreshed > self.config.seconds("metadata.max.age.ms")
 
     async def describe_topic(self, name: str, *, create: bool = False) -> None:
-        """Fetch metadata of a topic until each partition has a leader. Raises BrokerError: there is no such topic."""
+        """Fetch metadata of a topic until each partition has a leader. Raises BrokerError if there is no such topic, or
+        a leader is missing for too long.
+        """
 
         async def work() -> None:
             await self.refresh([name], create=create)
@@ -229,18 +232,18 @@ class Client:
         await self.retrying(work)
 
     def leader(self, topic: str, partition: int) -> Leader | None:
-        """Return the known leader of a partition; None: unknown."""
+        """Return the leader of a partition by the metadata; None if it is unknown."""
         return self.metadata.leader(topic, partition)
 
     def known_leader(self, topic: str, partition: int) -> int:
-        """Return the node that leads a partition. Raises NetworkError if it is unknown, or none does now."""
+        """Return the id of the node that leads a partition. Raises NetworkError if there is none or it is unknown."""
         leader = self.leader(topic, partition)
         if leader is None:
             raise NetworkError(f"{topic}[{partition}] has no leader now")
         return leader.node
 
     def known_id(self, topic: str, version: int) -> str:
-        """Return a topic's id, by which a Fetch of that version goes. Raises NetworkError if the cluster told none."""
+        """Return a topic's id, which a Fetch of that version needs. Raises NetworkError if it is unknown."""
         topic_id = self.metadata.topic_id(topic)
         if topic_id is None:
             raise NetworkError(f"topic {topic} has no id on the cluster, and Fetch v{version} goes by ids")

@@ -1,7 +1,7 @@
-"""One connection to one broker: requests go out without waiting for earlier answers, answers come back in order.
+"""A connection to a broker. Requests are sent without waiting for earlier responses, which arrive in order.
 
-Kafka answers the requests of a connection in the order they came (its correlation ids say so, and are checked), so the
-requests that wait are a queue. A failure of the connection fails them all, each with the same one line.
+Kafka answers the requests of a connection in order (the correlation ids are checked), so that waiting requests are a
+queue. If the connection fails, all of them fail with the same error.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Frame = bytes | bytearray
 
 # Bytes of the longest response that is accepted: far above fetch.max.bytes.
 LONGEST = 1 << 30
-# Answers that a listener with SASL may give before it finds that nobody logs in: ApiVersions, and again.
+# The most responses of a listener with SASL before it closes a connection without a login: twice ApiVersions.
 NEGOTIATION = 2
 
 
 class Waiter(NamedTuple):
-    """correlation: None takes any; read: what to make of the frame before the future gets it; doubt: why there may be
-    none.
+    """A request that waits for its response. correlation: its id, None for any; deadline: of the loop's clock; read:
+    decodes the frame for the future, None for the frame itself; doubt: why there may be no response.
     """
 
     future: asyncio.Future[Any]
@@ -41,10 +41,10 @@ class Waiter(NamedTuple):
 
 
 class BrokerConnection:
-    """Made by `await Connection.open(address, config)`; then `exchange` frames, `close` at the end.
+    """A connection, made by `await BrokerConnection.open(address, config)`; then `exchange` frames, and `close` it.
 
-    error: why it ended, None while it lives. wants_login: whether the listener, which answers ApiVersions to everybody,
-    may want a login that there is none of.
+    error: why it ended, None while it is open. wants_login: the listener has SASL, and the client is not configured for
+    a login. (ApiVersions is answered without one.)
     """
 
     def __init__(self, address: Address, config: ClientConfig) -> None:
@@ -62,13 +62,13 @@ class BrokerConnection:
 
     @classmethod
     async def open(cls, address: Address, config: ClientConfig) -> BrokerConnection:
-        """Connect, with TLS where `config` asks for it. Raises NetworkError."""
+        """Connect, with TLS by `security.protocol`. Raises NetworkError, and UsageError for invalid configs."""
         connection = cls(address, config)
         await dial(address, config, lambda: connection._protocol)
         return connection
 
     def next_correlation(self) -> int:
-        """Return a fresh correlation id, 0 first; after INT32_MAX it starts again."""
+        """Return the next correlation id, from 0 on; 0 follows the largest int32."""
         taken = self._correlation
         self._correlation = (taken + 1) & 0x7FFF_FFFF
         return taken
@@ -82,10 +82,10 @@ class BrokerConnection:
         seconds: float | None = None,
         read: Callable[[Frame], Any] | None = None,
     ) -> asyncio.Future[Any]:
-        """Send a frame. The future gets the response's frame, or what `read` returns for it.
+        """Send a frame; return the future of the response's frame, or of the result of `read` for it.
 
-        seconds: how long to wait, instead of request.timeout.ms; what: names the request in errors.
-        The future fails with NetworkError, or with what `read` raises (a KcliError names the broker then).
+        seconds: the timeout, None for request.timeout.ms; what: the request's name in errors. The future fails with
+        NetworkError, also for a KcliError of `read`, or with any other error of `read`.
         """
         future = self.expect(correlation, what, seconds=seconds, read=read)
         if self.error is None:
@@ -101,9 +101,9 @@ class BrokerConnection:
         read: Callable[[Frame], Any] | None = None,
         doubt: str | None = None,
     ) -> asyncio.Future[Any]:
-        """Await the next frame without sending anything.
+        """Return the future of the next frame, without sending anything; arguments as for `exchange`.
 
-        doubt: why the broker may close the connection instead, where that is known before.
+        doubt: why the broker may close the connection instead, for the error; None if that is unknown.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
         if self.error is not None:
@@ -117,24 +117,24 @@ class BrokerConnection:
         return future
 
     def send_raw(self, data: bytes) -> None:
-        """Send bytes as they are: no length, no answer expected."""
+        """Send bytes without a length. No response is expected. Raises NetworkError if the connection has ended."""
         if self.error is not None:
             raise self.error
         self._protocol.send_raw(data)
 
     def send_only(self, frame: bytes) -> None:
-        """Send a frame that has no answer (Produce with acks=0)."""
+        """Send a frame without a response (Produce with acks 0). Raises NetworkError if the connection has ended."""
         self.send_raw(len(frame).to_bytes(4, "big") + frame)
 
     async def drain(self) -> None:
-        """Wait until the socket accepts more bytes."""
+        """Wait until the socket accepts more bytes. Raises NetworkError if the connection has ended."""
         await self._protocol.drain()
         if self.error is not None:
             raise self.error
 
     @property
     def ends(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Address and port of this end, and of the broker's."""
+        """The (address, port) of this side, and of the broker."""
         return self._protocol.ends
 
     @property
@@ -143,7 +143,7 @@ class BrokerConnection:
         return len(self._waiters)
 
     async def close(self) -> None:
-        """End the connection; requests that wait fail."""
+        """Close the connection; waiting requests fail."""
         if self.error is None:
             self.error = NetworkError(f"broker {self.address}: the connection was closed on this side")
         self._fail_waiters(self.error)
@@ -152,8 +152,8 @@ class BrokerConnection:
     # --- called by the protocol
 
     def _take_frame(self, frame: Frame) -> None:
-        """Hand a frame to the request that waits the longest. What can't be read as its response is its error, and ends
-        no connection.
+        """Pass a frame to the oldest waiting request. A frame that can't be decoded fails the request, not the
+        connection; one with another correlation id ends the connection.
         """
         if not self._waiters:
             self._protocol.abort(NetworkError(f"it sent {len(frame)} bytes that answer no request"))
@@ -198,8 +198,8 @@ class BrokerConnection:
         self._fail_waiters(self.error)
 
     def _describe_loss(self, error: Exception | None) -> NetworkError:
-        """Return why the connection is gone, for its waiters; where none was answered, with the likely setting that is
-        wrong.
+        """Return the error of a lost connection for its waiters. If no request was answered, it names the config that
+        is probably wrong.
         """
         start = f"broker {self.address}"
         if isinstance(error, NetworkError):
@@ -214,7 +214,7 @@ class BrokerConnection:
             elif self._answers <= (NEGOTIATION if self.wants_login else 0):
                 protocol = self.config["security.protocol"]
                 given = self.config["ssl.keystore.location"] or self.config["ssl.keystore.certificate.chain"]
-                if protocol.endswith("SSL"):  # TLS 1.3 refuses a client's certificate when all is agreed on
+                if protocol.endswith("SSL"):  # TLS 1.3 refuses a client's certificate after the handshake
                     text += f" (does it want {'another' if given else 'a'} client certificate, ssl.keystore.location?)"
                 else:
                     text += f" (security.protocol is {protocol}: is that what this listener speaks?)"

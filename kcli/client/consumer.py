@@ -1,10 +1,10 @@
-"""Reads partitions without end: fetch sessions (KIP-227) with each leader, the next fetch always under way.
+"""A consumer that reads partitions without end, in a fetch session with each leader (KIP-227).
 
     async for part in Consumer(client, {("orders", 0): 17}): part.records, part.next_offset, part.high_watermark
 
-Limits are the configuration's `fetch.*` and `max.partition.fetch.bytes`, and where client and broker speak the dialect
-kip-1018 `remote.max.partition.fetch.bytes`. A leader that moved is followed, by the hint that comes with the error
-(KIP-951) or by fresh metadata.
+The limits are the configs `fetch.*` and `max.partition.fetch.bytes`, and in the dialect kip-1018
+`remote.max.partition.fetch.bytes`. If a leader moves, the consumer follows it, by the leader in the error response
+(KIP-951) or by new metadata.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
 
 
 class Fetched(NamedTuple):
-    """The part of a fetch response for one partition. records: whole batches; the last one may be cut off.
-    aborted: (first offset, producer id) of aborted transactions in them, where the client reads committed records."""
+    """The part of a Fetch response for one partition. records: batches, of which the last one may be cut off.
+    aborted: (first offset, producer id) of aborted transactions in the records, with isolation.level=read_committed."""
 
     topic: str
     partition: int
@@ -43,7 +43,7 @@ class Fetched(NamedTuple):
 
 
 class Consumer:
-    """positions: by (topic name, partition), the offset to begin at. Iterating never ends by itself."""
+    """Yields `Fetched` without end. positions: the first offsets by (topic name, partition). Raises NetworkError."""
 
     def __init__(self, client: Client, positions: Mapping[Partition, int]) -> None:
         self.client, self.positions = client, dict(positions)
@@ -57,7 +57,7 @@ class Consumer:
             ISOLATION[config["isolation.level"]],
             config["client.rack"],
         )
-        # KIP-1018: without a size of its own, a remote partition has the one of every other.
+        # KIP-1018: the default for remote partitions is the limit of all partitions.
         self.remote_bytes: int = self.part_bytes if remote is None else remote
         self._ready: asyncio.Queue[list[Fetched] | Exception] = asyncio.Queue(maxsize=2)
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -78,7 +78,7 @@ class Consumer:
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def _place(self, partitions: Mapping[Partition, int] | list[Partition]) -> None:
-        """Find each partition's leader, and have a task at work for each of them."""
+        """Find the partitions' leaders, and start a task for each leader without one."""
         missing = {topic for topic, index in partitions if self.client.leader(topic, index) is None}
         for topic in missing:
             await self.client.describe_topic(topic)
@@ -107,8 +107,8 @@ class Consumer:
                 return
 
     async def _fetch_once(self, node: int, session: ClientSession) -> None:
-        """Send one fetch to a node, in its session where versions allow it, and take the response. A refused session
-        begins again with the next call. Raises NetworkError.
+        """Send one fetch to a node, in a session if the version has sessions, and queue the records of the response.
+        After an error of the session the next call begins a new one. Raises NetworkError.
         """
         if self.client.is_stale():
             self.client.refresh_soon({topic for topic, _ in self.positions})
@@ -137,9 +137,7 @@ class Consumer:
         await self._take(response, keys)
 
     def limits_for(self, link: Session) -> Limits:
-        """Return the limits of fetches from this broker: for remote partitions only in the dialect that has such a
-        field.
-        """
+        """Return the limits of fetches from this broker; for remote partitions only in the dialect kip-1018."""
         return self.limits._replace(remote_bytes=self.remote_bytes if link.dialect == REMOTE_DIALECT else None)
 
     def _wire_key(self, key: Partition, version: int) -> Partition:
@@ -148,8 +146,8 @@ class Consumer:
         return self.client.known_id(key[0], version), key[1]
 
     async def _take(self, response: Mapping[str, Any], keys: Mapping[Partition, Partition]) -> None:
-        """Queue the records of a response, and move partitions whose leader has moved. Raises BrokerError for any other
-        error.
+        """Queue the records of a response, and move partitions whose leaders have moved to their new ones. Raises
+        BrokerError for any other error.
         """
         parts: list[Fetched] = []
         moved: list[Partition] = []

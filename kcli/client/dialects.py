@@ -1,9 +1,8 @@
-"""The agreement of client and broker on a dialect.
+"""The negotiation of a dialect between client and broker.
 
-A dialect may use versions whose numbers Apache Kafka has given to other messages, so versions alone don't show it. The
-client names its dialect behind its own version (ApiVersions v3 on); a broker that has it answers with a feature of that
-name. A broker that knows nothing of this shows a dialect by what Apache's tables have not: an api of its own, or a
-version beyond theirs.
+A dialect may use version numbers that Apache Kafka has given to other messages, so that versions alone don't show it.
+The client appends the dialect's name to its software version (ApiVersions v3 on), and a broker with the dialect returns
+a feature of that name. Brokers that do not know this are recognized by an API, or a version, that only the dialect has.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ FEATURE_LEVEL = 1
 
 
 def spoken(dialect: str | None) -> str:
-    """Return the client's software version, with the dialect appended for a broker that has it, too."""
+    """Return the client's software version, with the name of a dialect appended."""
     return __version__ if dialect is None else f"{__version__}-{plain(dialect)}"
 
 
@@ -31,9 +30,7 @@ def feature(dialect: str) -> dict[str, Any]:
 
 
 def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Range]) -> bool:
-    """Return whether a broker with these features (newest level by name) and versions (by API key)
-    speaks the dialect.
-    """
+    """Return whether a broker with these features (highest level by name) and versions (by API key) has the dialect."""
     if features.get(plain(dialect)) == FEATURE_LEVEL:
         return True
     stock, mine = catalog(None), catalog(dialect)
@@ -46,6 +43,6 @@ def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Ran
 
 
 def plain(dialect: str) -> str:
-    """Return a dialect's name, or that of its folder, in the letters that a software version may have (KIP-511)."""
+    """Return a dialect's name, or that of its folder, in the characters that a software version may have (KIP-511)."""
     path, comma, settings = dialect.partition(",")
     return re.sub("[^a-zA-Z0-9.-]+", ".", Path(path).resolve().name + comma + settings).strip(".-")

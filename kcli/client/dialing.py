@@ -1,4 +1,4 @@
-"""Connects: resolves the name, tries each address, does the TLS handshake, reports a failure in one line."""
+"""Connects to a broker: it resolves the name, tries each address, and does the TLS handshake. Errors are one line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 async def dial(address: Address, config: ClientConfig, make: Callable[[], P]) -> P:
-    """Return a connected protocol, with TLS where `config` asks for it. Raises NetworkError, UsageError (bad config).
+    """Return a connected protocol, with TLS by `security.protocol`. Raises NetworkError, and UsageError for invalid
+    configs. make: returns a new protocol.
 
-    Takes at most socket.connection.setup.timeout.ms for each address that the name stands for.
+    It takes at most socket.connection.setup.timeout.ms for each address of the name.
     """
     context = tls_context(config)
     loop = asyncio.get_running_loop()
@@ -42,7 +43,7 @@ async def dial(address: Address, config: ClientConfig, make: Callable[[], P]) ->
 
 
 async def resolve(address: Address) -> list[tuple[int, tuple[str, int]]]:
-    """Resolve a name to (family, (ip, port)) of each address. Raises NetworkError."""
+    """Return (family, (ip, port)) of each address of a name. Raises NetworkError."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
@@ -60,9 +61,7 @@ async def dial_one(
     config: ClientConfig,
     make: Callable[[], P],
 ) -> P:
-    """Connect to one address, in a way that the buffers of sockets are set before. place: family and address. Raises
-    OSError.
-    """
+    """Connect to one address, with buffer sizes set before that. place: (family, address). Raises OSError."""
     family, target = place
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -78,14 +77,14 @@ async def dial_one(
 
 
 def set_buffers(connection: socket.socket, config: ClientConfig) -> None:
-    """Set only the buffer sizes that are configured: Linux sizes the others better than any default."""
+    """Set the buffer sizes that are configured. Kafka's defaults are not set, as Linux chooses better sizes."""
     for name, option in (("send.buffer.bytes", socket.SO_SNDBUF), ("receive.buffer.bytes", socket.SO_RCVBUF)):
         if name in config.set_names and config[name] >= 0:
             connection.setsockopt(socket.SOL_SOCKET, option, config[name])
 
 
 def describe_failure(address: Address, error: Exception, when: str = "") -> NetworkError:
-    """Return the NetworkError for an error of the system."""
+    """Return the NetworkError for an OSError. when: the moment of a closed connection, for the text."""
     if isinstance(error, NetworkError):
         return error
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):

@@ -14,9 +14,9 @@ MAX_BYTES_SINCE, REPLICA_STATE_SINCE, REMOTE_BYTES_SINCE = 3, 15, 18
 
 
 class Limits(NamedTuple):
-    """The limits in a Fetch request: waits in ms, sizes in bytes.
+    """The limits in a Fetch request, times in ms and sizes in bytes.
 
-    remote_bytes: of a partition that comes from remote storage (the dialect kip-1018; None where it is not spoken)
+    remote_bytes: of a partition from remote storage, in the dialect kip-1018; None for other messages.
     """
 
     max_wait_ms: int = 500
@@ -28,7 +28,7 @@ class Limits(NamedTuple):
 
 
 def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[str, Any]:
-    """Return the body of a Fetch request; topics are ids from v13 on, names before."""
+    """Return the body of a Fetch request. Topics in `request` are ids from v13 on, names before."""
     body: dict[str, Any] = {"maxWaitMs": limits.max_wait_ms, "minBytes": limits.min_bytes}
     if version < REPLICA_STATE_SINCE:
         body["replicaId"] = request.replica_id
@@ -55,7 +55,7 @@ def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[st
 
 
 def by_topic(entries: Iterable[tuple[Partition, Any]]) -> Iterable[tuple[str, list[Any]]]:
-    """Group neighbours of one topic: a broker reads partitions in the order in which a request names them."""
+    """Group only adjacent entries of a topic, as a broker reads partitions in the order of the request."""
     for topic, group in groupby(entries, key=lambda entry: entry[0][0]):
         yield topic, [entry for _, entry in group]
 
@@ -78,7 +78,7 @@ def position_fields(index: int, position: Position, version: int, remote_bytes: 
 
 
 def session_response(exchange: FetchExchange) -> FetchResponse:
-    """Return the part of a Fetch response that concerns its session."""
+    """Return a Fetch response in the form of `kcli.sessions`."""
     partitions: Mapping[Partition, Result] = {
         key: Result(high, stable, start, size, error, preferred, diverging)
         for key, (error, high, stable, start, size, preferred, diverging) in exchange.reported

@@ -1,7 +1,7 @@
-"""Kafka's framing on a socket: a 4-byte big-endian length, then that many bytes, either way.
+"""Kafka's framing on a socket: each frame is a 4-byte big-endian length and that many bytes.
 
-The receiving side is a BufferedProtocol: the kernel writes into our buffer; a small frame is copied out of it, a big
-one is received in place into a buffer of its own. Writes of one turn of the event loop leave in one system call.
+The receiving side is a BufferedProtocol: the kernel writes into our buffer. Small frames are copied out of it, big ones
+are received into buffers of their own. All writes of one iteration of the event loop are one system call.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from kcli.errors import NetworkError
 
 SCRATCH = 256 * 1024
 CLOSING = 0.5  # seconds
-# Frames from here on get a buffer of their own.
+# Bytes. Frames from this size on get a buffer of their own.
 BIG = 64 * 1024
-# Bytes allocated on the strength of a length alone; the buffer of a longer frame grows as its bytes arrive.
+# The most bytes that are allocated for a length alone; the buffer of a longer frame grows as its bytes arrive.
 TRUSTED = 64 * 1024 * 1024
 
 
 class FrameProtocol(asyncio.BufferedProtocol):
-    """Frames of one connection.
+    """Sends and receives the frames of one connection.
 
-    on_frame: called with each whole frame, without its length (bytes, or bytearray of its own for a big one)
-    on_lost: called once, with the error that ended the connection or None for an orderly end
+    on_frame: called with each complete frame, without its length (bytes, or a bytearray for a big one)
+    on_lost: called once, with the error that ended the connection, or None if it was closed
     limit: the longest frame to accept, in bytes
     """
 
@@ -47,11 +47,11 @@ class FrameProtocol(asyncio.BufferedProtocol):
     # --- sending
 
     def send(self, frame: bytes) -> None:
-        """Send a frame, its length put in front."""
+        """Send a frame with its length."""
         self.send_raw(len(frame).to_bytes(4, "big") + frame)
 
     def send_raw(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send bytes without a length."""
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(data)
@@ -75,7 +75,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
 
     @property
     def ends(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Address and port of this end of an open connection, and of the other."""
+        """The (address, port) of this side of an open connection, and of the peer."""
         assert self._transport is not None
         here, there = (self._transport.get_extra_info(name) for name in ("sockname", "peername"))
         return here[:2], there[:2]
@@ -104,9 +104,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             self.abort(error)
 
     def _take_frames(self) -> None:
-        """Hand out the whole frames that have come, and make room for the rest. Raises NetworkError for a length that
-        no frame has.
-        """
+        """Pass complete frames to `on_frame`, and make room for the rest. Raises NetworkError for an invalid length."""
         start, end = self._start, self._end
         while end - start >= 4:
             size = int.from_bytes(self._scratch[start : start + 4], "big", signed=True)
@@ -117,7 +115,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             if end - start - 4 >= size:
                 frame = bytes(self._view[start + 4 : start + 4 + size])
                 start += 4 + size
-                # Before the call: on_frame may read the state of this connection, or end it.
+                # Set before the call, as on_frame may read the state of this connection, or end it.
                 self._start = start
                 self._on_frame(frame)
                 continue
@@ -149,7 +147,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
         if self._big_filled < len(big):
             return
         if len(big) < self._big_size:
-            # The event loop still holds a view of the old buffer: a new one, not a resize.
+            # The event loop still holds a view of the buffer, so that it can't be resized.
             self._big = big + bytes(min(self._big_size - len(big), len(big)))
             return
         self._big = None
@@ -158,20 +156,20 @@ class FrameProtocol(asyncio.BufferedProtocol):
     # --- ending
 
     def abort(self, error: Exception | None = None) -> None:
-        """End the connection now; on_lost gets `error`."""
+        """End the connection now; on_lost is called with `error`."""
         self._lose(error)
         if self._transport is not None:
             self._transport.abort()
 
     async def close(self) -> None:
-        """Close the connection after the pending bytes are sent, and wait for that; abort it where it takes longer than
-        CLOSING: the other end reads no more, or leaves TLS open.
+        """Send pending bytes, close the connection and wait for its end. It is aborted if that takes longer than
+        CLOSING, as the peer does not read, or does not close TLS.
         """
         if self._transport is None:
             return
         if self._out:
             self._flush()
-        # Once: asyncio's TLS transports lose their protocol at a second close, and could not be aborted any more.
+        # Only once: after a second close asyncio's TLS transports have no protocol, and can't be aborted.
         if not self._transport.is_closing():
             self._transport.close()
         try:
@@ -188,7 +186,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._resumed.set()
         self._ended.set()
         self._lose(error)
-        # Who owns this owns what it calls, too: without these the buffer would live until cycles are looked for.
+        # This breaks the reference cycle with the owner, so that the buffer is freed at once.
         self._on_frame = ignore
         self._view, self._scratch, self._big = memoryview(b""), bytearray(), None
 
@@ -202,7 +200,7 @@ def ignore(_: object) -> None:
 
 
 def describe_first_bytes(data: bytes, limit: int) -> str:
-    """Guess the peer's protocol from bytes that can't be the start of a Kafka frame."""
+    """Return an error text that guesses the peer's protocol from bytes that are no Kafka frame."""
     size = int.from_bytes(data[:4], "big", signed=True)
     if data.startswith(b"HTTP"):
         return "it answers in HTTP, not in Kafka's protocol"

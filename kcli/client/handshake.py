@@ -21,8 +21,8 @@ UNSUPPORTED_SASL_MECHANISM = error_code("UNSUPPORTED_SASL_MECHANISM")
 class Session:
     """A connection that is ready for requests.
 
-    lifetime: seconds after which the broker wants a new login (KIP-368), None when it does not
-    dialect: the one both sides speak, None for Apache Kafka's messages
+    lifetime: seconds until the login expires (KIP-368), None if it does not
+    dialect: the message definitions that both sides use, None for Apache's
     """
 
     def __init__(self, connection: BrokerConnection, versions: ApiVersions, lifetime: float | None) -> None:
@@ -31,9 +31,9 @@ class Session:
 
 
 async def connect(address: Address, config: ClientConfig, dialect: str | None = None) -> Session:
-    """Connect, negotiate versions, log in. `Session.dialect` is None where the broker does not speak the wanted one.
+    """Connect, negotiate versions and log in. `Session.dialect` is None if the broker does not have the wanted one.
 
-    Raises NetworkError (BrokerError: the broker refuses), UsageError.
+    Raises NetworkError (a BrokerError if the broker refuses the client), and UsageError for invalid configs.
     """
     mechanism = mechanism_for(config)
     connection = await BrokerConnection.open(address, config)
@@ -48,7 +48,7 @@ async def connect(address: Address, config: ClientConfig, dialect: str | None = 
 
 
 async def negotiate(connection: BrokerConnection, dialect: str | None = None) -> ApiVersions:
-    """Send ApiVersions in the newest version; a broker without it answers with the versions that it has (KIP-511)."""
+    """Send ApiVersions in the newest version, and again if the broker only has an older one (KIP-511)."""
     version = catalog(None).apis[API_VERSIONS].versions.hi
     body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": spoken(dialect)}
     answer = await call(connection, API_VERSIONS, version, body)
@@ -61,7 +61,7 @@ async def negotiate(connection: BrokerConnection, dialect: str | None = None) ->
 
 
 async def authenticate(connection: BrokerConnection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
-    """Log in. Returns the login's lifetime in seconds, None: unlimited. Raises NetworkError."""
+    """Log in; return the login's lifetime in seconds, None if it is unlimited. Raises NetworkError."""
     who = f"broker {connection.address}"
     handshake = versions.best(SASL_HANDSHAKE)
     answer = await call(connection, SASL_HANDSHAKE, handshake, {"mechanism": mechanism.name})
@@ -99,7 +99,9 @@ async def exchange_tokens(connection: BrokerConnection, version: int, mechanism:
 
 
 async def exchange_raw(connection: BrokerConnection, mechanism: Mechanism) -> None:
-    """Exchange tokens as bare frames, as after SaslHandshake v0; a broker that refuses closes the connection."""
+    """Exchange SASL messages in frames without headers, as after SaslHandshake v0. A broker that refuses the login
+    closes the connection.
+    """
     token: bytes | None = mechanism.first()
     while token is not None:
         answer = await connection.exchange(token, None, f"the {mechanism.name} login")

@@ -1,4 +1,4 @@
-"""`sasl.jaas.config`: one login module with its options, as Java's JAAS writes it.
+"""The parser of `sasl.jaas.config`: one login module with its options, in the syntax of Java's JAAS.
 
 org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a secret";
 """
@@ -17,7 +17,7 @@ TOKEN = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s="';]+
 
 @dataclass(frozen=True)
 class LoginModule:
-    """The class of a JAAS login module, its control flag ("required"), and its options, secrets among them."""
+    """A JAAS login module. name: its class; flag: its control flag ("required"); options: with secrets among them."""
 
     name: str
     flag: str
@@ -28,9 +28,7 @@ class LoginModule:
 
 
 def parse_jaas(text: str) -> LoginModule:
-    """Parse the one login module of `sasl.jaas.config`. Raises UsageError with what was expected,
-    never with a secret.
-    """
+    """Parse `sasl.jaas.config`, which has one login module. Raises UsageError, whose text has no secrets."""
     words = tokens(text)
     if len(words) < 2:
         raise broken("a login module class and a flag (required) expected")
@@ -44,7 +42,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def tokens(text: str) -> list[tuple[str, bool]]:
-    """Return words with whether they were quoted (or plain); the marks '=' and ';' are (mark, False)."""
+    """Return (text, True) for each word, quoted or not, and (mark, False) for each '=' and ';'. Raises UsageError."""
     words: list[tuple[str, bool]] = []
     position = 0
     text = text.rstrip()

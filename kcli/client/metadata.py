@@ -1,12 +1,12 @@
-"""A cluster as its client knows it: brokers, topics, and each partition's leader and leader epoch.
+"""A client's cache of metadata: brokers, topics, and each partition's leader and leader epoch.
 
-Pure: fed with Metadata responses and with the hints of KIP-951 (CurrentLeader, NodeEndpoints in Produce v10+ and Fetch
-v16+ responses). Rules:
+It does no I/O. Its input is Metadata responses and the hints of KIP-951 (CurrentLeader, NodeEndpoints in Produce v10+
+and Fetch v16+ responses). Rules:
 
-- A leader counts only when its epoch is not older than the one known (KIP-320): late metadata
-  can't undo a newer leader.
-- A hint counts only when its epoch is newer than the one known, and its node is known or comes with its endpoint.
-- A topic with another id is another topic: its old epochs are forgotten.
+- A leader with an older epoch than the known one is ignored (KIP-320), so that late metadata can't replace a newer
+  leader.
+- A hint is used only if its epoch is newer than the known one, and its node is known or comes with its endpoint.
+- A topic with another id is another topic, so that its old epochs are dropped.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kcli.client.address import Address
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.errors import error_code
 
-# Errors of a partition whose leader is another one, or leads in another epoch.
+# The errors of a partition whose leader or leader epoch has changed.
 MOVED = (error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH"))
 
 
 class Leader(NamedTuple):
-    """The node that leads a partition, and the epoch in which it does; -1 where the broker named none."""
+    """The node that leads a partition, and the leader epoch, -1 if the broker sent none."""
 
     node: int
     epoch: int
@@ -32,7 +32,9 @@ class Leader(NamedTuple):
 
 @dataclass
 class Topic:
-    """error: the topic's own error code; leaders: by partition, without those that have none now."""
+    """A topic. error: its error code; leaders: by partition, without partitions that have none; partitions: their
+    count.
+    """
 
     name: str
     id: str | None = None
@@ -42,7 +44,7 @@ class Topic:
 
 
 class MetadataCache:
-    """The cluster as the client knows it: nodes by id, topics by name, names by topic id (base64 text)."""
+    """The cached metadata: nodes by id, topics by name, names by topic id (base64 text)."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, Address] = {}
@@ -93,7 +95,7 @@ class MetadataCache:
     def take_hint(
         self, topic: str, partition: int, current_leader: Mapping[str, Any], endpoints: Iterable[Mapping[str, Any]] = ()
     ) -> bool:
-        """Take a CurrentLeader, with the NodeEndpoints of its response. Returns whether it was newer, and is used."""
+        """Apply a CurrentLeader, with the NodeEndpoints of its response. Returns whether it was newer and is used."""
         node, epoch = current_leader.get("leaderId", -1), current_leader.get("leaderEpoch", -1)
         known = self.topics.get(topic)
         if known is None or node < 0 or epoch < 0:
@@ -110,11 +112,11 @@ class MetadataCache:
         return True
 
     def leader(self, topic: str, partition: int) -> Leader | None:
-        """Return the leader of a partition; None: unknown, or there is none now."""
+        """Return the leader of a partition; None if it is unknown or there is none."""
         known = self.topics.get(topic)
         return None if known is None else known.leaders.get(partition)
 
     def topic_id(self, name: str) -> str | None:
-        """Return a topic's id as base64 text; None: unknown, or the broker sends no ids."""
+        """Return a topic's id as base64 text; None if it is unknown or the broker sends no ids."""
         known = self.topics.get(name)
         return None if known is None else known.id

@@ -1,7 +1,7 @@
-"""OAUTHBEARER (RFC 7628) with a token from a file, a given token, or an unsecured token made here.
+"""OAUTHBEARER (RFC 7628) with a token from a file, a token in the config, or an unsecured token made here.
 
-In Kafka's names: `sasl.oauthbearer.token.endpoint.url=file:///path`, or the `unsecuredLogin...` options of
-OAuthBearerLoginModule (for test clusters); and kcli's own option `token="..."`. Fetching a token over HTTP is not done.
+The configs are Kafka's `sasl.oauthbearer.token.endpoint.url=file:///path` and the `unsecuredLogin...` options of
+OAuthBearerLoginModule (for test clusters), and kcli's own option `token="..."`. Tokens are not fetched over HTTP.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SEPARATOR = "\x01"
 
 
 class OAuthBearer:
-    """The exchange of RFC 7628 with a bearer token, and SASL extensions (KIP-342)."""
+    """A login by RFC 7628 with a bearer token and SASL extensions (KIP-342)."""
 
     name = "OAUTHBEARER"
 
@@ -33,8 +33,8 @@ class OAuthBearer:
         return ("n,," + SEPARATOR + SEPARATOR.join(pairs) + SEPARATOR + SEPARATOR).encode()
 
     def step(self, challenge: bytes) -> bytes | None:
-        """Return None on success (an empty challenge); one byte to acknowledge a refusal (JSON). Raises NetworkError at
-        the next.
+        """Return None on success (an empty challenge), or one byte that acknowledges a refusal (JSON). Raises
+        NetworkError with the refusal at the next call.
         """
         if not challenge:
             return None
@@ -45,7 +45,9 @@ class OAuthBearer:
 
 
 def bearer_token(module: LoginModule, url: str | None) -> tuple[str, dict[str, str]]:
-    """Return the token and the SASL extensions that the configuration gives. Raises UsageError."""
+    """Return the token and the SASL extensions by the configs. Raises UsageError if there is no token, and InputError
+    and OSError for its file.
+    """
     options = module.options
     extensions = {
         key.partition("_")[2]: value
@@ -75,7 +77,7 @@ def read_token(url: str) -> str:
 
 
 def unsecured_token(options: Mapping[str, str], now: float) -> str:
-    """Make a JWT without a signature (RFC 7519, 6) of the `unsecuredLogin...` options; `now` in seconds since 1970.
+    """Make a JWT without a signature (RFC 7519, 6) from the `unsecuredLogin...` options. now: seconds since 1970.
 
     Raises UsageError.
     """
@@ -87,7 +89,7 @@ def unsecured_token(options: Mapping[str, str], now: float) -> str:
     payload: dict[str, object] = {**dict(claims(options, "String")), **numbers}
     for name, value in claims(options, "List"):
         payload[name] = value[1:].split(value[0]) if value else []
-    # A whole second: brokers refuse what was issued later in the millisecond in which they look.
+    # Rounded down to a second, as brokers refuse a token that was issued after their own time.
     payload.update(iat=int(now), exp=now + lifetime)
     return ".".join([*(base64url(dumps(part)) for part in ({"alg": "none"}, payload)), ""])
 

@@ -7,7 +7,7 @@ from kcli.records.damage import Damage
 
 
 def next_offset(records: bytes | bytearray | memoryview, asked: int) -> int:
-    """Return the offset after the last whole batch or message of a records field, but not below `asked`."""
+    """Return the offset after the last complete batch or message of a records field, at least `asked`."""
     damages: list[Damage] = []
     for batch in scan(records, check=False, damages=damages):
         asked = max(asked, batch.next_offset)

@@ -1,7 +1,7 @@
-"""Requests given as bytes or as JSON: the bytes to send, and how to decode the response.
+"""Requests as bytes or as JSON: the frames to send, and the decoding of their responses.
 
-JSON is one request or one a line, in the form `kcli decode request` prints: {"requestHeader": {...}, "request": {...}}.
-The header may be left out in part or, when the api is named otherwise, whole; a lone object is then the body itself.
+JSON is one request, or one per line, in the form of `kcli decode request`: {"requestHeader": {...}, "request": {...}}.
+Parts of the header may be missing. If the API is given separately, the object may also be the body alone.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
 
-NAMED_SINCE = 3  # the version of ApiVersions from which on a client says its name, and must (KIP-511)
+NAMED_SINCE = 3  # the ApiVersions version from which clients must send their name (KIP-511)
 Choose = Callable[[int], int]
 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One request to send.
+    """A request to send.
 
-    data: the bytes for the wire, its length in front
-    api_key, version, correlation: how to read the answer; None where the bytes don't say (an answer is then any frame)
-    answered: whether the broker responds (not to a Produce with acks=0)
+    data: the frame with its length
+    api_key, version, correlation: of the response; None if they are unknown, so that any frame is the response
+    answered: the broker sends a response (not to a Produce with acks 0)
     """
 
     data: bytes
@@ -43,7 +43,7 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class JsonRequest:
-    """A request in JSON: its body, and what its header says of it."""
+    """A request in JSON. version: None if it has none; header: may be incomplete."""
 
     api_key: int
     version: int | None
@@ -52,14 +52,14 @@ class JsonRequest:
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Return whether the first character that is no white space is "{"."""
+    """Return whether the first character after white space is "{"."""
     return data.lstrip()[:1] == b"{"
 
 
 def raw(data: bytes) -> list[Outgoing]:
-    """Split bytes into frames by their lengths, malformed ones too; joined they are `data` again.
+    """Split bytes into frames by their lengths, also malformed ones, so that joined they are `data` again.
 
-    The response is decoded by what each header seems to say.
+    The responses are decoded by the API and version in each header, if these are known.
     """
     parts: list[Outgoing] = []
     while data or not parts:
@@ -82,7 +82,7 @@ def raw_part(data: bytes) -> Outgoing:
 
 
 def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
-    """Read one encoded request, with or without its length. Raises DecodeError if it is no request."""
+    """Read an encoded request, with or without its length. Raises DecodeError if it is no request."""
     length = int.from_bytes(data[:4], "big", signed=True)
     frame = data[4:] if len(data) >= 4 and length == len(data) - 4 else data
     request = frames.decode_request(frame, dialect=dialect)
@@ -90,12 +90,14 @@ def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
 
 
 def from_json(data: bytes, api: str | None, version: int | None, dialect: str | None = None) -> list[JsonRequest]:
-    """Read requests in JSON. api, version: from the command line. Raises InputError, UsageError."""
+    """Read requests in JSON. api, version: override those of the header. Raises InputError for invalid JSON, and
+    UsageError if the API is missing or unknown.
+    """
     return [written(value, api, version, dialect) for value in list(values(data))]
 
 
 def values(data: bytes) -> Iterator[Any]:
-    """Yield the JSON values of a text: one, or one a line. Raises InputError."""
+    """Yield the JSON values of a text: one, or one per line. Raises InputError."""
     try:
         json.loads(data)
     except json.JSONDecodeError as error:
@@ -113,8 +115,8 @@ def values(data: bytes) -> Iterator[Any]:
 
 
 def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> JsonRequest:
-    """Read a request of JSON: with its header, or the body alone under `api`. api and version given win over the
-    header's. Raises InputError, UsageError.
+    """Read a request from a JSON value: with its header, or the body alone if `api` is given. api, version: override
+    those of the header. Raises InputError, UsageError.
     """
     if not isinstance(value, dict):
         raise InputError(f"a request is a JSON object, not {type(value).__name__}")
@@ -134,8 +136,8 @@ def written(value: Any, api: str | None, version: int | None, dialect: str | Non
 def encoded(
     request: JsonRequest, choose: Choose, correlation: int, client_id: str, dialect: str | None = None
 ) -> Outgoing:
-    """Encode a request. Missing parts are filled in: the version by choose(api key), correlation id and client id, and
-    in ApiVersions the client's name. Raises EncodeError, SchemaError.
+    """Encode a request. Missing parts are filled in: the version by `choose` (called with the API key), correlation id,
+    client id, and the client's name in ApiVersions. Raises EncodeError, SchemaError.
     """
     version = request.version if request.version is not None else choose(request.api_key)
     header = {
@@ -169,9 +171,9 @@ def answer_text(
     hook: Callable[[memoryview], bytes] | None = None,
     secrets: bool = False,
 ) -> str:
-    """Return the JSON line of an answer, in the form `kcli decode response` prints; bytes of an unknown kind as base64.
+    """Return the JSON line of a response in the form of `kcli decode response`, as base64 if its API is unknown.
 
-    records, hook, secrets: as MessageCodec.json's. DecodeError when the answer breaks its grammar.
+    records, hook, secrets: as for MessageCodec.json. Raises DecodeError if the response can't be decoded.
     """
     if request.api_key is None or request.version is None:
         return dumps({"base64": base64.b64encode(frame).decode()})

@@ -1,4 +1,4 @@
-"""The configuration of a client, in Kafka's own property names.
+"""The configuration of a client, by Kafka's property names.
 
 A configuration file of a Java application works as it is: what kcli acts on is read and checked, what means nothing to
 it (`property_table.IGNORED`) is listed, and a name that Kafka does not know either is an error.
@@ -23,7 +23,7 @@ BOOLEANS = {"true": True, "false": False}
 class ClientConfig:
     """Typed values by Kafka's property names: `config["request.timeout.ms"]` is an int, a list property a tuple of str.
 
-    set_names: the names that were given; ignored: those of them that mean nothing to kcli, in the order given.
+    set_names: the names that were set; ignored: those of them that kcli ignores, in order.
     """
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
@@ -59,7 +59,7 @@ def describe_unknown(name: str) -> str:
 
 
 def convert(known: Property, text: str | None) -> Any:
-    """Return the typed value of a property's text. Raises UsageError with what was expected."""
+    """Return the typed value of a property's text. Raises UsageError for an invalid value."""
     if text is None:
         return None
     if known.type == "password":
@@ -97,10 +97,10 @@ def convert_string(known: Property, text: str) -> str:
 
 
 def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientConfig:
-    """Return a configuration from `--config` values, each a file of properties or one `key=value`, later ones win.
+    """Return a configuration from `--config` values: files of properties, and `key=value`. Later ones override earlier.
 
-    bootstrap: `HOST:PORT[,HOST:PORT...]`, over any `bootstrap.servers`.
-    Raises UsageError: an unknown name or a wrong value; InputError: a file that is no properties file.
+    bootstrap: `HOST:PORT[,HOST:PORT...]`, which overrides `bootstrap.servers`.
+    Raises UsageError for an unknown name or an invalid value, and InputError for a file that is no properties file.
     """
     given: dict[str, str] = {}
     for setting in settings:

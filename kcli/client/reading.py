@@ -48,7 +48,7 @@ class LiveChoice:
 async def live_rows(client: Client, choice: LiveChoice, problem: Callable[[str], None]) -> AsyncIterator[Row]:
     """Yield records with their topic and partition, in the order of each partition. problem: takes what is wrong.
 
-    Raises NetworkError: there is no such topic or partition."""
+    Raises NetworkError if there is no such topic or partition."""
     partitions = await partitions_of(client, choice)
     isolation = ISOLATION[client.config["isolation.level"]]
 
@@ -72,7 +72,7 @@ async def live_rows(client: Client, choice: LiveChoice, problem: Callable[[str],
 
 
 async def partitions_of(client: Client, choice: LiveChoice) -> list[Partition]:
-    """Return the partitions that are wanted, by topic. Raises NetworkError: there are none."""
+    """Return the chosen partitions, by topic. Raises NetworkError if there are none."""
     names = [choice.topic]
     if not is_pattern(choice.topic):
         await client.refresh(names)
@@ -100,7 +100,7 @@ class LiveReader:
         self.client, self.secrets, self.problem = client, secrets, problem
 
     async def between(self, starts: Offsets, ends: Offsets | None) -> AsyncIterator[Row]:
-        """Yield the records from `starts` to `ends`, which are not among them; None: without end."""
+        """Yield the records from `starts` on, below `ends`; without end for None."""
         left = {key: start for key, start in starts.items() if ends is None or start < ends[key]}
         if not left:
             return

@@ -57,7 +57,7 @@ def moved_partitions(api_key: int, response: Mapping[str, Any]) -> list[tuple[st
 async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], ask: Ask) -> None:
     """Call ask(node) with the leader of the request's partitions; again when the leader has moved.
 
-    `ask` returns the response's body, None without one. A newer hint is followed at once; without one metadata is
+    `ask` returns the response's body, or None. A newer leader in the response is used at once; else metadata is
     refreshed after a backoff. Raises UsageError if the partitions have more than one leader.
     """
     wanted = partitions_of(api_key, body)

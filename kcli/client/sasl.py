@@ -1,4 +1,4 @@
-"""SASL mechanisms as state machines without a socket: bytes to send out, a challenge in.
+"""SASL mechanisms as state machines without I/O: they get a challenge and return the bytes to send.
 
     mechanism = mechanism_for(config)
     token = mechanism.first()
@@ -20,7 +20,7 @@ from kcli.errors import NetworkError, UsageError
 
 
 class Mechanism(Protocol):
-    """One exchange of a SASL mechanism, for one connection. name: as in sasl.mechanism."""
+    """A login by a SASL mechanism, for one connection. name: as in sasl.mechanism."""
 
     name: str
 
@@ -49,7 +49,7 @@ class Plain:
         return self._token
 
     def step(self, challenge: bytes) -> bytes | None:
-        """Return the end: None. Raises NetworkError if the broker sent a challenge, which PLAIN does not have."""
+        """Return None, as the login is complete. Raises NetworkError if the broker sent a challenge; PLAIN has none."""
         if challenge:
             raise NetworkError(f"PLAIN takes no challenge, the broker sent {len(challenge)} bytes")
         return None
@@ -82,9 +82,9 @@ MECHANISMS: Mapping[str, tuple[str, Callable[[LoginModule, ClientConfig], Mechan
 
 
 def mechanism_for(config: ClientConfig) -> Mechanism | None:
-    """Return a new exchange of the configured mechanism, one for each connection; None without SASL.
+    """Begin a login by the configured mechanism, one for each connection; None without SASL.
 
-    Raises UsageError: an unknown mechanism, or missing options.
+    Raises UsageError for an unknown mechanism or missing options.
     """
     if not config["security.protocol"].startswith("SASL"):
         return None

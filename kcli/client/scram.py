@@ -1,4 +1,4 @@
-"""SCRAM, the client's side (RFC 5802, RFC 7677), as Kafka's ScramSaslClient speaks it: no channel binding, no SASLprep.
+"""The client's side of SCRAM (RFC 5802, RFC 7677). Like Kafka's ScramSaslClient: no channel binding, no SASLprep.
 
 States: first() -> server-first-message -> step() -> server-final-message -> step() -> None.
 """
@@ -21,7 +21,7 @@ MOST_ITERATIONS = 1_000_000
 
 
 class Scram:
-    """One exchange. algorithm: sha256 or sha512; by_token: the user name is a delegation token's id (KIP-48)."""
+    """A login by SCRAM. algorithm: sha256 or sha512; by_token: the user name is a delegation token's id (KIP-48)."""
 
     def __init__(
         self, algorithm: str, username: str, password: str, *, by_token: bool = False, nonce: str | None = None

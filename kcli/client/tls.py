@@ -20,7 +20,7 @@ JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\x30\x82", b"\x30\x83")  # JKS, PKCS12
 
 
 def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
-    """Return the context that `config` asks for, None when the protocol has no TLS.
+    """Return the TLS context by the configs, None if security.protocol has no TLS.
 
     Raises UsageError for properties that contradict each other, InputError for files that aren't what they should be.
     """
@@ -75,7 +75,7 @@ def set_suites(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
 
 
 def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
-    """Load certificates to trust: those given, else the system's. Raises InputError or UsageError."""
+    """Load the trusted certificates: those of the configs, else the system's. Raises InputError or UsageError."""
     inline, location = config["ssl.truststore.certificates"], config["ssl.truststore.location"]
     if inline and location:
         raise UsageError("ssl.truststore.certificates and ssl.truststore.location: only one of the two")
@@ -91,7 +91,7 @@ def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 
 def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
-    """Load the client's own key and certificate chain, when the broker wants them (`ssl.client.auth`).
+    """Load the client's own key and certificate chain, for brokers that require them (`ssl.client.auth`).
 
     Raises UsageError.
     """
@@ -111,7 +111,8 @@ def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 
 def load_pair(context: ssl.SSLContext, text: str, password: str | None, name: str) -> None:
-    """Load a key and certificate chain. Python's ssl reads files only: the text is put into a private one meanwhile.
+    """Load a key and certificate chain. As Python's ssl reads only files, the text is written to a private temporary
+    one.
 
     Raises InputError.
     """

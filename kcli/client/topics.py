@@ -1,4 +1,4 @@
-"""Topics of a live cluster: found, or made as they are needed, and the offsets that they hold."""
+"""The topics of a live cluster: they are found or created, and their offsets listed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def find_topics(
     notify: Callable[[str], None],
     replicas: Replicas = MappingProxyType({}),
 ) -> None:
-    """Find topics with as many partitions, or make them. Raises NetworkError if one is not there, or has too few.
+    """Find topics with enough partitions, or create them. Raises NetworkError if one is missing or has too few.
 
     replicas: of topics that are made, as for `create_topics`
     """
@@ -67,7 +67,9 @@ async def find_topics(
 
 
 def batches(sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-    """Split topics to be made into what one request may make. Raises NetworkError if they are too many."""
+    """Split new topics into groups that one request may create. Raises NetworkError if there are too many
+    partitions.
+    """
     for name, count in sizes.items():
         if count > MADE_AT_ONCE:
             raise NetworkError(
@@ -87,7 +89,7 @@ def batches(sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
 
 
 def is_missing(client: Client, name: str) -> bool:
-    """Return whether the cluster lacks a topic, as far as metadata knows."""
+    """Return whether the cluster lacks a topic, by the client's metadata."""
     topic = client.metadata.topics.get(name)
     return topic is None or topic.error == UNKNOWN_TOPIC
 

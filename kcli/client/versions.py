@@ -11,12 +11,12 @@ from kcli.schemas.apikeys import FETCH, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
 
-# Brokers from 4.0 on name versions of Produce that they don't have, for librdkafka's sake (KIP-896).
+# Brokers from 4.0 on list Produce versions that they don't have, for compatibility with librdkafka (KIP-896).
 FETCH_SINCE_4_0, PRODUCE_SINCE_4_0 = 4, 3
 
 
 class ApiVersions:
-    """Ranges by api key, as one broker gave them.
+    """The version ranges of one broker by API key.
 
     who: names the broker in errors; features: finalized feature levels by name (from ApiVersions v3 on);
     dialect: the wanted one if the broker shows that it speaks it, else None.
@@ -31,7 +31,7 @@ class ApiVersions:
         self.wanted, self.dialect = dialect, dialect if shown else None
 
     def lack(self, api_key: int, version: int) -> str | None:
-        """Return what the broker is without: this API, or this version of it; None: it names both."""
+        """Return a text if the broker lacks this API or version, else None."""
         theirs, known = self.ranges.get(api_key), catalog(self.wanted).api(api_key)
         name = f"{known.name} (API key {api_key})" if known is not None else f"API key {api_key}"
         if theirs is None:
@@ -55,7 +55,9 @@ class ApiVersions:
         return newest
 
     def nearest(self, api_key: int, version: int) -> int | None:
-        """Return that version, or the nearest that the broker and the tables have; None: they have none in common."""
+        """Return this version, or the nearest one that the broker and the tables have in common; None if there is
+        none.
+        """
         theirs, known = self.ranges.get(api_key), catalog(self.dialect).api(api_key)
         if theirs is None or known is None:
             return None

@@ -34,7 +34,7 @@ class WebAddress(NamedTuple):
 
 
 def split_url(text: str) -> SplitResult | None:
-    """Return the parts of a URL; None where it is none. Python's own error would show a password."""
+    """Return the parts of a URL; None if the text is no URL. Python's own error would show a password."""
     try:
         return urlsplit(text.strip())
     except ValueError:

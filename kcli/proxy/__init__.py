@@ -1,7 +1,7 @@
 """A proxy before a Kafka cluster: clients reach every broker through it, and it shows the traffic.
 
 Proxy        one listener for each broker, in this event loop (`async with`)
-Names are imported when they are asked for.
+Each name is imported at its first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A client's connection and the broker's behind it: bytes go across as fast as the slower side takes them."""
+"""A client's connection and the proxy's to the broker: bytes are passed as fast as the slower side accepts them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ MOST_AWAITED = 1 << 16  # requests that are remembered until their responses com
 
 
 class Services(Protocol):
-    """The services of the proxy to its connections."""
+    """The services of the proxy for its connections."""
 
     @property
     def gate(self) -> Gate:
-        """Counts open connections."""
+        """The limit on open connections."""
         ...
 
     @property
     def buffers(self) -> ReadBuffers:
-        """The memory that all connections read into."""
+        """The buffers that all connections read into."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class Services(Protocol):
 
     @property
     def recorder(self) -> Recorder | None:
-        """Records what crosses the proxy, where somebody wants it."""
+        """The recorder of the proxy's traffic, None if it is not recorded."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class Route(Protocol):
 
 
 class Connection:
-    """A client's connection, for as long as either side lives. route: where it leads."""
+    """A client's connection, until both sides have ended. route: the destination."""
 
     def __init__(self, services: Services, route: Route) -> None:
         self.services, self.route = services, route
@@ -92,7 +92,7 @@ class Connection:
         self._faulting: asyncio.Task[None] | None = None
 
     def made(self, side: ProxySide) -> None:
-        """Note that a side is connected: the client first, which has the broker's dialled."""
+        """Process that a side is connected. The client is first; then the proxy connects to the broker."""
         if side is not self.client:
             return
         assert side.transport is not None
@@ -181,7 +181,7 @@ class Connection:
             self.recording.data(1, said)
 
     async def _follow(self, planned: Planned) -> None:
-        """Apply a fault rule to a response; those after it wait."""
+        """Send a response with the effects of a fault rule; later responses wait."""
         if self.broker.transport is not None:
             self.broker.transport.pause_reading()
         try:
@@ -200,12 +200,12 @@ class Connection:
     # --- the end
 
     def ended(self, side: ProxySide) -> None:
-        """Note that a side sends no more."""
+        """Process that a side sends no more."""
         if self.recording is not None:
             self.recording.end(0 if side is self.client else 1)
 
     def lost(self, side: ProxySide, error: Exception | None) -> None:
-        """Close the other side of a lost one, once it has got what came before."""
+        """Close the other side of a lost one, after all earlier bytes were sent to it."""
         if error is not None and side is self.client:
             side.other.abort()
         else:
@@ -221,7 +221,7 @@ class Connection:
             self.requests.close()
 
     def stop(self) -> None:
-        """Pass on no new requests, and close when those under way have their responses."""
+        """Pass no new requests, and close when those in progress have their responses."""
         self.stopping = True
         if self.requests.is_between:
             if self.client.transport is not None:

@@ -1,7 +1,7 @@
-"""Responses that only say an error, to any request: made from the message tables, as a broker would have shaped them.
+"""Error responses to any request, made by the message tables in the form of a broker's.
 
-A row of the response stands for each row of the request that has the same identity (topic, partition, group, ...), and
-every error code in it is the one that is wanted there.
+The response has a row for each row of the request with the same identity (topic, partition, group, ...), and every
+error code in it is the wanted one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def meaning(name: str) -> str:
 def error_body(
     name: str, version: int, request: dict[str, Any], code_of: CodeOf, topic_name: TopicName, dialect: str | None = None
 ) -> dict[str, Any]:
-    """Return the body of a response by its message's name. code_of: the error code for each place; 0 for none."""
+    """Return the body of a response. name: of the message; code_of: returns the error code for a place, 0 for none."""
     return Answerer(version, code_of, topic_name).struct(catalog(dialect).message(name).fields, request, ErrorTarget())
 
 
@@ -71,7 +71,7 @@ class Answerer:
     def rows(
         self, field: model.Field, asked: dict[str, Any], place: ErrorTarget
     ) -> Iterator[tuple[dict[str, Any], ErrorTarget]]:
-        """Yield the request's rows that this array of the response answers, each with its place."""
+        """Yield the request's rows for this array of the response, each with its place."""
         if not field.is_struct or not has_error(field.fields):
             return
         wanted = {meaning(each.name) for each in field.fields if self.version in each.versions} & IDENTITIES
@@ -109,7 +109,7 @@ def place_of(row: dict[str, Any], above: ErrorTarget, topic_name: TopicName) -> 
 
 
 def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[ErrorTarget]:
-    """Yield the partitions that a request names; partition -1: a topic as a whole."""
+    """Yield the partitions that a request names; partition -1 for a whole topic."""
     for rows in body.values():
         for topic in rows_of(rows, {"topic"}):
             at = place_of(topic, ErrorTarget(), topic_name)

@@ -53,11 +53,13 @@ class ProxyFaultRules:
         self.apis = None if not all(named) else frozenset[int]().union(*named)
 
     def concern(self, api_key: int) -> bool:
-        """Return whether a rule may be about requests of that API."""
+        """Return whether a rule may match requests of that API."""
         return self.apis is None or api_key in self.apis
 
     def may_hold(self, requests: FaultedRequests, size: int) -> bool:
-        """Count what one connection holds of a request. Returns False if all of them together hold too much."""
+        """Set the bytes that a connection holds of a request. Returns False if all connections together hold too
+        much.
+        """
         self.held[requests] = size
         return sum(self.held.values()) <= MOST_HELD
 
@@ -66,19 +68,19 @@ class ProxyFaultRules:
 
 
 class HeardTopicNames:
-    """The names of topics by their ids, as Metadata responses tell them."""
+    """The names of topics by id, from Metadata responses."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def learn(self, body: dict[str, Any]) -> None:
-        """Learn from a response."""
+        """Add the names in a response."""
         for topic in body.get("topics") or ():
             if isinstance(topic, dict) and topic.get("topicId") and topic.get("name"):
                 self._names[topic["topicId"]] = topic["name"]
 
     def find(self, topic_id: str) -> str:
-        """Return the name of a topic id; "" where no response has named it."""
+        """Return the name of a topic id; "" if no response had it."""
         return self._names.get(topic_id, "")
 
 
@@ -109,7 +111,7 @@ class FaultedRequest:
             return None
 
     def places(self) -> Iterable[tuple[str, int]]:
-        """Return the (topic, partition) pairs that it names."""
+        """Return the (topic, partition) pairs that the request names."""
         return [*places_in(self.decoded.body, self.names.find)] if self.decoded is not None else []
 
 
@@ -131,11 +133,11 @@ class FaultedRequests:
 
     @property
     def is_between(self) -> bool:
-        """Return whether every request that began is whole."""
+        """Return whether there is no incomplete request."""
         return not self._held and not self._passing
 
     def close(self) -> None:
-        """Drop what is held: the connection is over."""
+        """Drop held bytes, as the connection has ended."""
         self._held = bytearray()
         self.rules.held.pop(self, None)
 
@@ -164,7 +166,9 @@ class FaultedRequests:
         return whole if len(self._held) >= PREFIX + KEY or whole <= PREFIX + KEY else PREFIX + KEY
 
     def _whole(self) -> int | None:
-        """Return the bytes of the request that is held; None: its length has not come yet. Raises NetworkError."""
+        """Return the size of the held request, None if its length has not arrived. Raises NetworkError if it is
+        invalid.
+        """
         if len(self._held) < PREFIX:
             return None
         size = int.from_bytes(self._held[:PREFIX], "big", signed=True)
@@ -173,7 +177,7 @@ class FaultedRequests:
         return PREFIX + size
 
     def _released(self) -> bytes:
-        """Return what passes of what is held: a whole request under the rules, or part of one that is not held."""
+        """Return held bytes that may pass: a whole request after the rules, or a part of one that is not held."""
         whole, have = self._whole(), len(self._held)
         if whole is None or (have < whole and (whole <= SMALL or self._is_holdable(whole))):
             return b""
@@ -198,7 +202,7 @@ class FaultedRequests:
         return False
 
     def _take(self, frame: bytes) -> bytes:
-        """Return the bytes of one request for the broker, and note the change of its response."""
+        """Return the bytes of one request for the broker, and queue the change of its response."""
         known = len(self.awaited)
         self._stream.feed(frame)
         awaited = self.awaited.pop() if len(self.awaited) > known else None

@@ -1,4 +1,4 @@
-"""The brokers of the cluster as clients reach them: each has a listener, from when a response first names it."""
+"""The brokers of the cluster. Each gets a listener when a response first names it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NODES = 1000  # listeners that a response can make the proxy open
 
 
 class BrokerRoute:
-    """The destination of a listener's connections: the first of some addresses that takes them.
+    """The destination of a listener's connections: the first of several addresses that accepts one.
     config: TLS, timeouts.
     """
 
@@ -53,7 +53,7 @@ class ListenerAddresses:
     advertised: str = ""
 
     def of(self, node: int) -> Address:
-        """Return where a broker's listener is. Raises OSError if there is no such port."""
+        """Return the address of a broker's listener. Raises OSError if its port would be invalid."""
         if node in self.mapped:
             return self.mapped[node]
         port = self.port and self.port + 1 + node
@@ -62,7 +62,7 @@ class ListenerAddresses:
         return Address(self.host, port)
 
     def told(self, host: str, reached: str) -> str:
-        """Return the host that clients are told of a listener there. reached: by which the client came."""
+        """Return the host to advertise for a listener. reached: the host by which the client reached the proxy."""
         return self.advertised or (reached if host in WILDCARDS else host)
 
 

@@ -49,7 +49,7 @@ OPEN = Policy()
 
 
 def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Return the networks "10.0.0.0/8", "fd00::/8"; an address is one, too. Raises UsageError if one is none."""
+    """Parse networks such as "10.0.0.0/8" or "fd00::/8", or single addresses. Raises UsageError for others."""
     made = []
     for text in texts:
         try:
@@ -99,7 +99,7 @@ def read_policy(path: str, base: Policy, dialect: str | None = None) -> Policy:
 
 
 def policy_values(given: Mapping[str, Any], dialect: str | None) -> dict[str, Any]:
-    """Return the fields of a policy that a file has. Raises UsageError if a key or a value makes no sense."""
+    """Return the fields of a policy in a file. Raises UsageError for an unknown key or an invalid value."""
     readers: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
         "allow-networks": ("networks", lambda value, name: networks_of(texts_of(value, name))),
         "allow-apis": ("apis", lambda value, name: apis_of(texts_of(value, name), dialect)),

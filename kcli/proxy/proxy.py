@@ -25,11 +25,11 @@ from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.schemas.apikeys import METADATA
 
-STOP_SECONDS = 5.0  # that responses under way have when the proxy stops
-LEARN_SECONDS = 5.0  # for the brokers' addresses, at the start
-LEARN_VERSION = 1  # of Metadata: every broker since 0.10 takes it
+STOP_SECONDS = 5.0  # the wait for responses in progress when the proxy stops
+LEARN_SECONDS = 5.0  # the wait for the brokers' addresses at the start
+LEARN_VERSION = 1  # of Metadata; every broker since 0.10 has it
 EVERYWHERE_FREE = ListenerAddresses()
-MOST_NOTES = 1000  # lines about connections; more are not written
+MOST_NOTES = 1000  # the most lines about connections
 
 
 class Proxy:
@@ -70,7 +70,7 @@ class Proxy:
         await self.stop()
 
     async def start(self) -> None:
-        """Look for the brokers, and listen. Raises NetworkError if none can be reached, or a port is taken."""
+        """Find the brokers, and listen. Raises NetworkError if none can be reached, or a port is taken."""
         bootstrap = parse_bootstrap(self.config["bootstrap.servers"])
         self.gate = Gate(self._limit(), self.note)
         found = await self._find_brokers(bootstrap)
@@ -102,7 +102,7 @@ class Proxy:
         return possible if self.policy.connections is None else min(self.policy.connections, possible)
 
     def admits(self, host: str) -> bool:
-        """Return whether a client of this address may connect now; else there is a line."""
+        """Return whether a client of this address may connect now; if not, write a line."""
         if not self.policy.admits(host):
             self.note(f"{host}: of no network that is allowed: closed")
             return False
@@ -113,7 +113,7 @@ class Proxy:
         return True
 
     async def stop(self) -> None:
-        """Accept nothing more; requests under way get their responses, for some seconds."""
+        """Accept no more connections and requests, and wait up to STOP_SECONDS for responses."""
         for each in self.nodes:
             each.close()
         for connection in tuple(self.connections):

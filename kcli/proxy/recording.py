@@ -1,4 +1,4 @@
-"""Traffic of the proxy as a growing capture: packets as they would have been between clients and brokers.
+"""The proxy's traffic as a growing capture: packets as if clients had connected to the brokers directly.
 
 Addresses are the client's and the broker's own, bytes those that each of them sent: rewritten responses are recorded as
 the broker sent them.
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from kcli.capture.io.packet_writing import Direction, Endpoint, PacketStream, file_start
 
 RECORDED = "kcli proxy"  # the name of the interface
-FLUSH_SECONDS = 0.02  # packets wait for others
-MOST_WAITING = 1 << 18  # bytes that wait at most: more would cost new pages each time
+FLUSH_SECONDS = 0.02  # how long packets wait for others
+MOST_WAITING = 1 << 18  # the most bytes that wait, as more would cost new memory pages each time
 
 
 class Recorder:
@@ -32,7 +32,7 @@ class Recorder:
         return Recording(self, PacketStream(client, server), comment)
 
     def put(self, blocks: bytes) -> None:
-        """Take blocks; they are written soon, unless a write has failed."""
+        """Add blocks, which are written soon, unless a write has failed."""
         if self._failure is not None:
             return
         self._waiting.append(blocks)
@@ -49,7 +49,7 @@ class Recorder:
             self._failure = error
 
     def flush(self) -> None:
-        """Write what waits. OSError, also of a write before."""
+        """Write all waiting blocks. Raises OSError, also that of an earlier write."""
         if self._failure is not None:
             raise self._failure
         if self._timer is not None:
@@ -61,7 +61,7 @@ class Recorder:
 
 
 class Recording:
-    """One connection's part of it, with the times of now."""
+    """The recording of one connection, with the present times."""
 
     def __init__(self, recorder: Recorder, packets: PacketStream, comment: str) -> None:
         self.recorder, self.packets = recorder, packets
@@ -76,5 +76,5 @@ class Recording:
         self.recorder.put(self.packets.end(direction, time.time_ns()))
 
     def reset(self, direction: Direction) -> None:
-        """Record that a side is gone."""
+        """Record that a side was lost."""
         self.recorder.put(self.packets.reset(direction, time.time_ns()))

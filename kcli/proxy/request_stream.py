@@ -1,6 +1,6 @@
-"""A client's requests on their way to the broker: where each begins, and which response it waits for.
+"""A client's requests that pass to the broker: where each begins, and which response belongs to it.
 
-Their bytes pass as they come; only the first few of each are read.
+The bytes pass as they arrive; only the first bytes of each request are read.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class RequestStream:
 
     @property
     def is_between(self) -> bool:
-        """Return whether every request that began has been passed on whole."""
+        """Return whether the last request has been passed completely."""
         return not self._rest and not self._skip
 
     def close(self) -> None:
-        """Drop what is held: the connection is over."""
+        """Drop held bytes, as the connection has ended."""
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -96,7 +96,7 @@ class RequestStream:
         self._rest = data[start:]
 
     def _read(self, head: bytes, whole: bool) -> bool:
-        """Note what answers a request. Returns False if more of its head is needed."""
+        """Queue the expected response of a request. Returns False if more of its head is needed."""
         if len(head) < HEAD.size:
             if whole:
                 self.awaited.append(TOKEN)
@@ -122,5 +122,5 @@ class RequestStream:
 
 
 def looks_foreign(start: bytes) -> bool:
-    """Return whether a length is rather the start of TLS, HTTP or SSH."""
+    """Return whether the bytes of a length are the start of TLS, HTTP or SSH."""
     return start[:3] in (b"\x16\x03\x00", b"\x16\x03\x01", b"\x16\x03\x03") or start in (b"GET ", b"POST", b"SSH-")

@@ -1,6 +1,6 @@
-"""A broker's responses on their way to the client: those with addresses are held until they are whole, and rewritten.
+"""A broker's responses that pass to the client. Those with addresses are held until they are complete, and rewritten.
 
-All else passes by its length, in the pieces in which it comes.
+All others pass in the pieces in which they arrive.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ResponseStream:
         return self._pass(held.came)
 
     def release(self) -> None:
-        """Free the memory of bytes that were sent to the client."""
+        """Release the buffer of bytes that were sent to the client."""
         if self._gone is not None:
             self.buffers.give_back(self._gone)
             self._gone = None
@@ -128,7 +128,7 @@ class ResponseStream:
         return passed.up_to(start)
 
     def _changed(self, awaited: Awaited, frame: Buffer) -> tuple[Buffer, Buffer]:
-        """Return a whole response with its length as the client gets it, and with the broker's addresses."""
+        """Return a complete response with its length: for the client, and with the broker's own addresses."""
         said = frame if awaited.more is None else self._with_more(awaited, frame)
         made = self.rewriter.rewrite(awaited.api_key, awaited.version, said[PREFIX:], self.reached)
         return self._finished(awaited, said if made is None else len(made).to_bytes(PREFIX, "big") + made, said)
@@ -156,7 +156,7 @@ class ResponseStream:
         return len(made).to_bytes(PREFIX, "big") + made
 
     def _awaited_by(self, size: int, correlation_id: Buffer) -> Awaited | None:
-        """Return the request that a response answers; None where it answers none, or is none."""
+        """Return the request that a response belongs to; None if there is none, or it is no response."""
         if not self.awaited or size < 0:
             self.give_up("it sent what answers no request")
             return None
@@ -168,14 +168,14 @@ class ResponseStream:
         return None
 
     def give_up(self, why: str) -> None:
-        """Pass everything unread from here on; requests are awaited no more."""
+        """Pass everything unread from now on, and drop the awaited requests."""
         if not self.is_lost:
             self.is_lost = True
             self.note(f"{why}: from here on, its responses pass unread")
         self.awaited.clear()
 
     def _is_held(self, awaited: Awaited, size: int) -> bool:
-        """Return whether a response has to be whole before it goes on."""
+        """Return whether a response has to be held until it is complete."""
         if awaited.plan is not None or awaited.more is not None:
             return True
         if self.rewriter.find(awaited.api_key, awaited.version) is None:

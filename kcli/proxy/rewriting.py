@@ -1,4 +1,4 @@
-"""Responses that name brokers, made to name the proxy's listeners; every other byte of them stays."""
+"""Rewrites the brokers' addresses in responses to those of the proxy's listeners. All other bytes stay."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AddressRewriter:
         self._failed: set[tuple[int, int]] = set()
 
     def find(self, api_key: int, version: int) -> EndpointResponse | None:
-        """Return the reader of that response; None where it has no addresses, or the tables lack it."""
+        """Return the reader of a response; None if it has no addresses, or the tables lack it."""
         key = api_key, version
         if key not in self._known:
             self._known[key] = self._make(api_key, version)

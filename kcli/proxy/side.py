@@ -12,7 +12,7 @@ HIGH_WATER = 1 << 20  # bytes that a side may have to send before the other one 
 
 
 class SideListener(Protocol):
-    """The connection that a side is of."""
+    """The connection that a side belongs to."""
 
     stopping: bool
 
@@ -30,7 +30,7 @@ class SideListener(Protocol):
 
 
 class FaultSink:
-    """A client while a fault rule sends it a response (`kcli.broker.faults.Sink`)."""
+    """A client to which a fault rule sends a response (`kcli.broker.faults.ResponseConnection`)."""
 
     def __init__(self, client: ProxySide) -> None:
         assert client.transport is not None
@@ -42,7 +42,9 @@ class FaultSink:
 
 
 class ProxySide(asyncio.BufferedProtocol):
-    """One of the two sides. buffer: where its next bytes go; receive: gets how many came."""
+    """One of the two sides. buffer: returns the buffer of the next read; receive: called with the received bytes'
+    count.
+    """
 
     other: ProxySide
 
@@ -72,18 +74,18 @@ class ProxySide(asyncio.BufferedProtocol):
         return self.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take `nbytes` bytes that came."""
+        """Process received bytes (asyncio.BufferedProtocol)."""
         self.receive(nbytes)
 
     def pause_writing(self) -> None:
-        """Stop reading from the other side: this one takes no more."""
+        """Stop reading from the other side, as this one accepts no more (asyncio.BaseProtocol)."""
         if self.sink is not None:
             self.sink.writer.pause()
         if (transport := self.other.transport) is not None:
             transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Resume reading from the other side: this one takes bytes again."""
+        """Resume reading from the other side, as this one accepts bytes again (asyncio.BaseProtocol)."""
         if self.sink is not None:
             self.sink.writer.resume()
         if (transport := self.other.transport) is not None and not self.connection.stopping:
@@ -98,7 +100,7 @@ class ProxySide(asyncio.BufferedProtocol):
         return self.other.end() and self.transport is not None and self.transport.can_write_eof()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Close the other side, when it has what came before."""
+        """Close the other side, after all earlier bytes were sent to it."""
         self.transport = None
         if self.sink is not None:
             self.sink.writer.lose()
@@ -108,7 +110,7 @@ class ProxySide(asyncio.BufferedProtocol):
 
     @property
     def is_drained(self) -> bool:
-        """Return whether the system has all that was written."""
+        """Return whether all written bytes were passed to the system."""
         return self.transport is not None and self.transport.get_write_buffer_size() == 0
 
     def write(self, data: bytes | memoryview) -> None:

@@ -91,8 +91,8 @@ class Replicas:
 
 
 def retain(log: Log, configs: TopicConfigs, now: int) -> bool:
-    """Delete segments that are too old or too many, from the oldest on (Kafka's UnifiedLog.deleteOldSegments). Returns
-    whether any went.
+    """Delete segments beyond the retention time or size, the oldest first (Kafka's UnifiedLog.deleteOldSegments).
+    Returns whether any was deleted.
 
     The active segment is deleted, too, if all its records are beyond; then a new one begins at the log's end. now: ms.
     """

@@ -150,7 +150,7 @@ class OAuthServer(Exchange):
 def token_in(message: bytes) -> str:
     """Return the token in a client's first message.
 
-    Raises LoginError if there is none, or the message has an authorization id.
+    Raises LoginError if there is none, or the message has another form.
     """
     head, *pairs = message.decode("utf-8", "replace").split("\x01")
     if head[:2] != "n," or len(pairs) < 2 or pairs[-2:] != ["", ""]:

@@ -10,9 +10,7 @@ class LoginError(Exception):
 
 
 class Exchange:
-    """A login by one mechanism. user: set when it is done; expires: the end of the login (seconds since 1970), or
-    None.
-    """
+    """A login by one mechanism. user: set when it is done; expires: its end (seconds since 1970), or None."""
 
     user = ""
     done = False

@@ -1,4 +1,4 @@
-"""Protection of a broker: the protocol of its listeners, logins, permissions."""
+"""The security of a broker: the TLS and logins of its listeners, principals, permissions and quotas."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MAPPING = "ssl.principal.mapping.rules"
 
 
 class Security:
-    """tls: of the listeners that have it; logins: by listener, where clients have to log in; authorizer: None: all may
-    do everything. Raises UsageError, InputError if options make no sense.
+    """The security of a broker. tls: of the encrypted listeners; logins: by listener, of those with SASL; authorizer:
+    None if every client may do everything. Raises UsageError for invalid options, and InputError for invalid files.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Security:
         }
 
     def new_login(self, listener: ListenerOptions) -> Login | None:
-        """Begin the login of a connection to a listener; None: it needs no login."""
+        """Begin the login of a connection to a listener; None if the listener has no SASL."""
         logins = self.logins.get(listener.name)
         return Login(logins) if logins is not None else None
 
     def principal(self, listener: str, certificate: bytes | None) -> str:
-        """Return the principal of a listener's client by its certificate (DER); None: it showed none. With SASL it is
-        anonymous until the login. Names have the form of Java's X500Principal.
+        """Return the principal of a listener's client by its certificate (DER, None if it presented none). With SASL it
+        is anonymous until the login. Names have the form of Java's X500Principal.
 
         Raises UsageError if no rule of the listener matches the name.
         """
@@ -77,7 +77,7 @@ class Security:
         return f"User:{user}"
 
     def first_credentials(self) -> list[Row]:
-        """Make the records of the SCRAM credentials of the users that were given."""
+        """Return the metadata records of the SCRAM credentials for `Protection.users`, in the enabled mechanisms."""
         names = {name for each in self.logins.values() for name in each.names}
         numbers = [number for number, name in NAMES.items() if name in names]
         return [

@@ -1,4 +1,4 @@
-"""Users' SCRAM credentials, ACLs and client quotas, as the records of the metadata log have them."""
+"""SCRAM credentials, ACLs and client quotas by the records of the metadata log."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kcli.broker.security.acls import Acl
 from kcli.broker.security.scram import Credential
 
 Row = tuple[str, int, dict[str, Any]]
-# Pairs of a type ("user", "client-id", "ip") and a name, None for the default, in the types' order.
+# Pairs of a type ("user", "client-id", "ip") and a name (None for the default), ordered by type.
 Entity = tuple[tuple[str, str | None], ...]
 
 
 class SecurityState:
-    """scram: credentials by user and mechanism; acls: by id; quotas: values by entity and key."""
+    """The state. scram: credentials by (user, mechanism); acls: by id; quotas: values by entity and key."""
 
     def __init__(self) -> None:
         self.scram: dict[tuple[str, int], Credential] = {}
@@ -22,7 +22,7 @@ class SecurityState:
         self.quotas: dict[Entity, dict[str, float]] = {}
 
     def apply(self, name: str, value: Mapping[str, Any]) -> None:
-        """Apply a record; one of another kind is passed over."""
+        """Apply a metadata record; records of other types are ignored."""
         if name == "UserScramCredentialRecord":
             made = Credential(value["salt"], value["storedKey"], value["serverKey"], value["iterations"])
             self.scram[value["name"], value["mechanism"]] = made
@@ -48,7 +48,7 @@ class SecurityState:
 
 
 def acl_of(value: Mapping[str, Any]) -> Acl:
-    """Make an ACL of its record."""
+    """Make an ACL from its record."""
     place = value["resourceType"], value["resourceName"], value["patternType"]
     return Acl(*place, value["principal"], value["host"], value["operation"], value["permissionType"])
 
@@ -60,12 +60,12 @@ def acl_record(acl_id: str, acl: Acl) -> Row:
 
 
 def resource_row(kind: int, name: str, pattern: int) -> dict[str, Any]:
-    """Make the row of a resource that ACLs are about."""
+    """Make the fields of an ACL's resource."""
     return {"resourceType": kind, "resourceName": name, "patternType": pattern}
 
 
 def rule_row(acl: Acl) -> dict[str, Any]:
-    """Make the row of an ACL beside those of its resource."""
+    """Make the fields of an ACL except for those of its resource."""
     who = {"principal": acl.principal, "host": acl.host}
     return who | {"operation": acl.operation, "permissionType": acl.permission}
 
@@ -77,10 +77,12 @@ def scram_record(user: str, mechanism: int, made: Credential) -> Row:
 
 
 def entity_of(rows: list[dict[str, Any]]) -> Entity:
-    """Make an entity of the rows that a record or a request has; of two of a type the last counts, as in Kafka."""
+    """Make an entity from its rows in a record or a request. If a type is repeated, the last row is used, as in
+    Kafka.
+    """
     return tuple(sorted({each["entityType"]: each["entityName"] for each in rows}.items(), key=lambda each: each[0]))
 
 
 def entity_rows(entity: Entity) -> list[dict[str, Any]]:
-    """Make the rows of an entity, as records and answers have them."""
+    """Make the rows of an entity in records and responses."""
     return [{"entityType": kind, "entityName": name} for kind, name in entity]

@@ -1,7 +1,7 @@
-"""The certificates of a listener by Kafka's configs: `ssl.keystore.*` and `ssl.truststore.*`, in files or inline.
+"""The certificates of a listener by Kafka's configs `ssl.keystore.*` and `ssl.truststore.*`, in files or inline.
 
-Types are PEM (KIP-651), JKS and PKCS12; each of the latter two is also read where the other is configured, as in Java.
-Configs that exclude each other are refused as by DefaultSslEngineFactory.
+Types are PEM (KIP-651), JKS and PKCS12. As in Java, a PKCS12 file is also read if JKS is configured, and the reverse.
+Configs that exclude each other are refused as in Kafka's DefaultSslEngineFactory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPES = (PEM, "JKS", "PKCS12")
 
 
 class Pair(NamedTuple):
-    """A key with its certificate and chain, in PEM. password: of the key; name: where it is from."""
+    """A key with its certificate chain in PEM. password: of the key, None for none; name: its source, for errors."""
 
     text: str
     password: str | None
@@ -28,7 +28,9 @@ class Pair(NamedTuple):
 
 
 def key_pair(configs: ListenerConfigs) -> Pair | None:
-    """Return the key and certificate of a listener, None where no config names one. Raises UsageError, InputError."""
+    """Return the key and certificate of a listener, None if no config has one. Raises UsageError for contradictory
+    configs, InputError for an invalid file, and OSError.
+    """
     store = given(configs, "ssl.keystore", "type", "location", "password", "key", "certificate.chain")
     key, chain = store["key"], store["certificate.chain"]
     location, password = store["location"], configs.given("ssl.key.password")
@@ -53,9 +55,9 @@ def key_pair(configs: ListenerConfigs) -> Pair | None:
 
 
 def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
-    """Return the certificates that clients' are signed by, in PEM, and where they are from; None: no config names any.
+    """Return the CAs of clients' certificates in PEM, and their source for errors; None if no config has any.
 
-    Raises UsageError, InputError.
+    Raises UsageError for contradictory configs, InputError for an invalid file, and OSError.
     """
     store = given(configs, "ssl.truststore", "type", "location", "password", "certificates")
     location, inline = store["location"], store["certificates"]
@@ -78,7 +80,7 @@ def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
 
 
 def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, str | None]:
-    """Return the configs of a store by the ends of their names; its type is JKS where none is given.
+    """Return the configs of a store by their names without the prefix; the default type is JKS.
 
     Raises UsageError.
     """
@@ -90,7 +92,7 @@ def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, st
 
 
 def check_password(store: Mapping[str, str | None], prefix: str, in_pem: str) -> None:
-    """Refuse a password without a file, or one of a file in PEM. in_pem: the advice for PEM. Raises UsageError."""
+    """Refuse a password without a file, or for a PEM file. in_pem: the message for PEM. Raises UsageError."""
     if store["password"] is None:
         return
     if store["location"] is None:
@@ -104,7 +106,7 @@ def java_store(location: str, password: str, key_password: str | None = None) ->
 
 
 def pem_file(location: str) -> str:
-    """Read a file in PEM. Raises InputError if it is not PEM."""
+    """Read a PEM file. Raises InputError if it is not PEM, and OSError."""
     data = Path(location).read_bytes()
     if b"-----BEGIN " not in data:
         raise InputError("no PEM text (its type is PEM by the configs)", file=location)

@@ -1,4 +1,4 @@
-"""Throttling of clients by their quotas: what a request and its answer count, and the throttle time in the answer."""
+"""Throttling of clients by their quotas: requests and responses are counted, and responses get a throttle time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_SECONDS = 0.001
 
 
 def throttled(quotas: Quotas, request: Request, handle: Handler, size: int) -> Handler:
-    """Return a handler that also makes the client wait where it does more than it may. size: of the request."""
+    """Return a handler that also counts, and throttles the client if it exceeds a quota. size: bytes of the request."""
     begun = time.perf_counter()
 
     def answer(asked: Request) -> Outcome:
@@ -32,7 +32,9 @@ def throttled(quotas: Quotas, request: Request, handle: Handler, size: int) -> H
 
 
 def count(quotas: Quotas, request: Request, answer: Answer, size: int, seconds: float) -> Answer:
-    """Count a request and its answer; return the answer, with the throttle time that the client has to wait."""
+    """Count a request and its response; mute the client and return the response with the throttle time if a quota is
+    exceeded. size: bytes of the request; seconds: of its processing.
+    """
     user = request.client.principal.partition(":")[2]
     waits = [quotas.wait(user, request.client_id, ASKED, seconds * 100)]
     if request.api.key == PRODUCE:
@@ -52,7 +54,7 @@ def count(quotas: Quotas, request: Request, answer: Answer, size: int, seconds: 
 
 
 def said(answer: Answer, throttle_ms: int, version: int) -> Answer:
-    """Return an answer that says for how long the client has to wait. Fetch responses begin with that, from v1 on."""
+    """Return a response with a throttle time. In an encoded one it is the first field, as in Fetch from v1 on."""
     if isinstance(answer, dict):
         return answer | {"throttleTimeMs": throttle_ms}
     if isinstance(answer, EncodedBody) and version and isinstance(answer.pieces[0], bytes):

@@ -1,1 +1,1 @@
-"""Share groups (KIP-932): members that share partitions, and acknowledge record by record."""
+"""Share groups (KIP-932), whose members share partitions and acknowledge single records."""

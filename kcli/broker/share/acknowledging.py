@@ -1,4 +1,4 @@
-"""Acknowledgements of records, in ShareFetch and ShareAcknowledge alike, and their partitions."""
+"""The acknowledgements in ShareFetch and ShareAcknowledge, and the shared partitions that they refer to."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ EARLIEST = "earliest"
 
 
 def limits_of(request: Request, group_id: str) -> ShareLimits:
-    """Return the limits of a group, its own or the broker's."""
+    """Return the limits of a share group by its own configs, else by the broker's."""
     names = "record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"
     lock, deliveries, in_flight = (request.controller.group_number(group_id, f"share.{name}") for name in names)
     return ShareLimits(lock / 1000, deliveries, in_flight)
 
 
 def find(request: Request, key: Key) -> Partition:
-    """Return a partition that this node leads. Raises RefusedError."""
+    """Return a partition that this node leads and the client may read. Raises RefusedError."""
     partition = request.topics.find(key, True)
     if partition is None:
         known = key[0] in request.topics.by_id
@@ -39,7 +39,7 @@ def find(request: Request, key: Key) -> Partition:
 
 
 def shared(request: Request, group: ShareGroup, key: Key, partition: Partition) -> SharePartition:
-    """Return how far a group is with a partition; the first time it begins where `share.auto.offset.reset` says."""
+    """Return the state of a partition in a share group; a new one begins at the offset of `share.auto.offset.reset`."""
     found = group.partitions.get(key)
     if found is None:
         found = request.groups.share_from(group, key, partition, first_shared(request, group.id, partition))
@@ -48,7 +48,7 @@ def shared(request: Request, group: ShareGroup, key: Key, partition: Partition) 
 
 
 def first_shared(request: Request, group_id: str, partition: Partition) -> int:
-    """Return where `share.auto.offset.reset` begins: at the earliest record, the first of a duration, or the end."""
+    """Return the first offset by `share.auto.offset.reset`: the earliest one, that of a time ago, or the log's end."""
     reset = request.controller.group_config(group_id, "share.auto.offset.reset") or "latest"
     if reset == EARLIEST:
         return partition.start_offset
@@ -60,7 +60,7 @@ def first_shared(request: Request, group_id: str, partition: Partition) -> int:
 def acknowledge(
     request: Request, group: ShareGroup, rows: Iterable[Mapping[str, Any]]
 ) -> dict[Key, tuple[int, str | None]]:
-    """Apply the acknowledgements of a request; return the error code and text of each partition in it."""
+    """Apply the acknowledgements of a request; return (error code, message) by partition."""
     member, limits = request.body["memberId"], limits_of(request, group.id)
     made: dict[Key, tuple[int, str | None]] = {}
     for topic in rows:
@@ -81,7 +81,9 @@ def acknowledge(
 
 
 def checked_group(request: Request) -> ShareGroup:
-    """Return the group of a request. Raises RefusedError."""
+    """Return the share group of a request; create it if needed. Raises RefusedError if the request names no group or
+    member, or a group of another type.
+    """
     group_id, member = request.body["groupId"], request.body["memberId"]
     if not group_id or not member:
         raise RefusedError("INVALID_REQUEST", "a group and a member expected")
@@ -89,7 +91,7 @@ def checked_group(request: Request) -> ShareGroup:
 
 
 def error_row(request: Request, key: Key, code: int, said: str | None) -> dict[str, Any]:
-    """Make a partition's row with an error, and its leader where that is another."""
+    """Make a partition's row with an error code and message, and with the leader of a known partition."""
     partition = request.topics.find(key, True)
     row: dict[str, Any] = {"partitionIndex": key[1], "errorCode": code, "errorMessage": said}
     if partition is not None:

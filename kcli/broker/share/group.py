@@ -1,6 +1,6 @@
-"""A share group: its members, and which partitions they share (KIP-932; Kafka's ShareGroup and SimpleAssignor).
+"""A share group: its members, and the partitions that they share (KIP-932; Kafka's ShareGroup and SimpleAssignor).
 
-Every partition has one member at least; where there are more members than partitions, several share one.
+Every partition has at least one member. If there are more members than partitions, several members share one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ JOINING, LEFT = 0, -1
 
 @dataclass(slots=True, eq=False)
 class ShareMember:
-    """A member. topics: names of its subscribed topics; assigned: partitions by topic id and index; told: the
-    assignment that it has received.
+    """A member. topics: names of its subscribed topics; assigned: (topic id, index) of its partitions; told: the
+    assignment in the last response.
     """
 
     id: str
@@ -39,7 +39,9 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class ShareBeat:
-    """A heartbeat. names: None: as before. most_members, session_timeout (seconds): by the configs."""
+    """A heartbeat. names: of topics, None if unchanged; client: (id, host); most_members, session_timeout (seconds): by
+    the configs.
+    """
 
     member_id: str
     epoch: int
@@ -51,7 +53,9 @@ class ShareBeat:
 
 
 class ShareGroup(MemberGroup[ShareMember]):
-    """partitions: how far each partition's records were shared, by topic id and index. It commits no offsets."""
+    """A share group. partitions: the state of each shared partition, by (topic id, index). It has no committed
+    offsets.
+    """
 
     type = protocol_type = "share"
 
@@ -63,11 +67,11 @@ class ShareGroup(MemberGroup[ShareMember]):
 
     @property
     def state(self) -> State:
-        """Return the group's state in Kafka's terms."""
+        """Return the group's state (Kafka's ShareGroupState)."""
         return State.DEAD if self._is_dead else State.STABLE if self.members else State.EMPTY
 
     def beat(self, beat: ShareBeat) -> tuple[ShareMember, bool]:
-        """Take a heartbeat; return the member, and whether it is to hear its assignment. Raises RefusedError."""
+        """Process a heartbeat; return the member, and whether the response has its assignment. Raises RefusedError."""
         member = self._find(beat)
         member.rack = beat.rack or member.rack
         member.client_id, member.client_host = beat.client
@@ -90,7 +94,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         member.session = self.clock.call_later(seconds, self.remove, member)
 
     def restore(self, epoch: int, members: Iterable[ShareMember], session_timeout: float) -> None:
-        """Restore the group from its kept state."""
+        """Restore the group from its stored state. session_timeout: seconds."""
         self.epoch = epoch
         for each in members:
             self.members[each.id] = each
@@ -112,7 +116,7 @@ class ShareGroup(MemberGroup[ShareMember]):
         return member
 
     def remove(self, member: ShareMember) -> None:
-        """Remove a member; others get its partitions."""
+        """Remove a member, release its records and assign its partitions to the others."""
         if member.session is not None:
             member.session.cancel()
         if self.members.get(member.id) is member:
@@ -135,14 +139,14 @@ class ShareGroup(MemberGroup[ShareMember]):
             each.assigned = frozenset(given[each.id])
 
     def forget(self, topic_id: str) -> list[Key]:
-        """Forget how far a topic was shared; return its partitions that were."""
+        """Drop the state of a topic's partitions; return their keys."""
         gone = [each for each in self.partitions if each[0] == topic_id]
         for key in gone:
             self.partitions.pop(key).close()
         return gone
 
     def close(self) -> None:
-        """Give up all timers."""
+        """Cancel all timers; the group is dead."""
         for each in self.members.values():
             if each.session is not None:
                 each.session.cancel()

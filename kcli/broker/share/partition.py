@@ -1,8 +1,8 @@
-"""A partition as a share group reads it: each record on its way is available, acquired, or done (KIP-932).
+"""The state of a partition in a share group: each record in flight is available, acquired, or done (KIP-932).
 
-* start: the first record that is not done; end: the first that was never acquired.
-* Who acquires a record has it for the lock's duration; then it is available again, for as often as the delivery limit
-  says. Accepted and rejected records are done.
+* start: the first offset that is not done; end: the first offset that was never acquired.
+* A member has an acquired record for the duration of its lock. Then the record is available again, up to the limit of
+  deliveries. Accepted and rejected records are done.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NamedTuple
 from kcli.broker.clock import Clock, Timer
 from kcli.records.acceptance import RefusedError
 
-PRECISION = 0.01  # seconds that a timer may be early
+PRECISION = 0.01  # seconds by which a timer may be early
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 
 
 class Stage(IntEnum):
-    """The stage of a record (Kafka's RecordState, in its numbers)."""
+    """The stage of a record, with the numbers of Kafka's RecordState."""
 
     AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
 
@@ -34,7 +34,7 @@ class BatchRange(NamedTuple):
 
 
 class Acquired(NamedTuple):
-    """Offsets that a member acquired together; deliveries: this one included."""
+    """Offsets that a member acquired together. deliveries: their number, with this one."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class Acquired(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Offsets of one stage, as they are kept over a restart."""
+    """Offsets of one stage and delivery count in the stored state."""
 
     first: int
     last: int
@@ -51,7 +51,7 @@ class Kept(NamedTuple):
 
 
 class Acknowledgement(NamedTuple):
-    """A member's acknowledgement of records. types: one for all of them, or one for each."""
+    """A member's acknowledgement of records. types: one number for all records, or one for each."""
 
     first: int
     last: int
@@ -60,7 +60,7 @@ class Acknowledgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShareLimits:
-    """lock: seconds; deliveries: of a record at most; in_flight: records of a partition at most."""
+    """The limits. lock: seconds; deliveries: the most of one record; in_flight: the most records of one partition."""
 
     lock: float = 30.0
     deliveries: int = 5
@@ -69,7 +69,7 @@ class ShareLimits:
 
 @dataclass(slots=True, eq=False)
 class InFlight:
-    """A record on its way."""
+    """A record between start and end. count: its deliveries; member: that has acquired it, "" for none."""
 
     stage: Stage = Stage.AVAILABLE
     count: int = 0
@@ -83,7 +83,9 @@ class InFlight:
 
 
 class SharePartition:
-    """changed: called where records have become available again; keep: where a restart must not forget something."""
+    """The state of a shared partition. changed: called when records have become available again; keep: called after
+    each change that has to be stored.
+    """
 
     def __init__(
         self,
@@ -98,12 +100,12 @@ class SharePartition:
 
     @property
     def next_offset(self) -> int:
-        """Return the first offset that may be acquired."""
+        """The first offset that is available."""
         ready = (offset for offset, each in self.records.items() if each.stage is Stage.AVAILABLE)
         return min(ready, default=self.end)
 
     def begin_at(self, offset: int) -> None:
-        """Forget records before an offset: they were deleted."""
+        """Drop records before an offset, as they were deleted from the log."""
         if offset > self.start:
             for each in [one for one in self.records if one < offset]:
                 self.records.pop(each).lock = None
@@ -112,17 +114,17 @@ class SharePartition:
             self.keep(self)
 
     def kept(self) -> list[Kept]:
-        """Return the state to keep over a restart; acquired records count as they did before."""
+        """Return the state to store. Acquired records have their stage and delivery count from before."""
         made = []
         for (_, stage, count), run in groupby(enumerate(sorted(self.records)), self._place_of):
             offsets = [offset for _, offset in run]
             made.append(Kept(offsets[0], offsets[-1], stage, count))
         while made and made[-1][2:] == (Stage.AVAILABLE, 0):
-            made.pop()  # as if they had never been acquired
+            made.pop()  # the same as never acquired
         return made
 
     def _place_of(self, numbered: tuple[int, int]) -> tuple[int, Stage, int]:
-        """Return the key by which adjacent records are kept as one range."""
+        """Return the key of a record; adjacent records with the same key are stored as one range."""
         number, offset = numbered
         each = self.records[offset]
         if each.stage is Stage.ACQUIRED:
@@ -130,7 +132,7 @@ class SharePartition:
         return offset - number, each.stage, each.count
 
     def restore(self, kept: Iterable[Kept]) -> None:
-        """Restore the partition from its kept state."""
+        """Restore the partition from its stored state."""
         for each in kept:
             for offset in range(max(each.first, self.start), each.last + 1):
                 self.records[offset] = InFlight(each.stage, each.deliveries)
@@ -140,7 +142,7 @@ class SharePartition:
         self._advance()
 
     def archive(self, batches: Iterable[BatchRange], limits: ShareLimits) -> None:
-        """Archive the records of batches that no member has acquired."""
+        """Archive the available records of batches."""
         behind = self._first_beyond(limits)
         spans = (range(max(first, self.start), min(last + 1, behind)) for first, last in batches)
         done = [offset for offset in chain.from_iterable(spans) if self._is_free(offset, limits)]
@@ -154,9 +156,9 @@ class SharePartition:
     def acquire(
         self, member: str, batches: Iterable[BatchRange], most: int, limits: ShareLimits, *, strict: bool = False
     ) -> list[Acquired]:
-        """Acquire records of batches for a member, up to about `most`.
+        """Acquire available records of batches for a member, up to about `most`; return their ranges.
 
-        strict: not one more; else the batch that goes beyond is taken whole.
+        strict: never more than `most`; else the batch in which the limit is reached is acquired whole.
         """
         taken: list[int] = []
         behind = self._first_beyond(limits)
@@ -178,11 +180,11 @@ class SharePartition:
         return made
 
     def _first_beyond(self, limits: ShareLimits) -> int:
-        """Return the offset from which on no record is free."""
+        """Return the offset from which on no record can be acquired, by the limit of records in flight."""
         return max(self.end, self.start + limits.in_flight)
 
     def _reach(self, last: int) -> None:
-        """Know of the records up to an offset."""
+        """Add available records up to an offset, if they are new."""
         self.records |= {offset: InFlight() for offset in range(self.end, last + 1)}
         self.end = max(self.end, last + 1)
 
@@ -193,7 +195,7 @@ class SharePartition:
         return offset >= self.end and offset - self.start < limits.in_flight
 
     def _ranges(self, offsets: list[int]) -> Iterator[Acquired]:
-        """Yield offsets that follow one another, delivered as often."""
+        """Yield ranges of adjacent offsets with the same number of deliveries."""
         run: Acquired | None = None
         for offset in offsets:
             count = self.records[offset].count
@@ -213,7 +215,7 @@ class SharePartition:
             each.lock = timer
 
     def _expire(self, records: list[InFlight], limits: ShareLimits) -> None:
-        """Release those records of a lock that no later one has, and that were not acknowledged."""
+        """Release the records of an expired lock, except for acknowledged ones and those with a newer lock."""
         now = self.clock.time() + PRECISION
         due = [each for each in records if each.lock is not None and each.lock.due <= now]
         for each in due:
@@ -228,9 +230,9 @@ class SharePartition:
         each.member, each.lock = "", None
 
     def acknowledge(self, member: str, given: Sequence[Acknowledgement], limits: ShareLimits) -> None:
-        """Apply a member's acknowledgements, all or none.
+        """Apply all acknowledgements of a member, or none.
 
-        Raises RefusedError if it has not acquired one of the records.
+        Raises RefusedError if they are invalid, or the member has not acquired one of the records.
         """
         steps: list[tuple[int, int]] = []
         for some in given:
@@ -265,7 +267,7 @@ class SharePartition:
             yield offset, some.types[at if len(some.types) > 1 else 0]
 
     def release_all(self, member: str) -> None:
-        """Release all that a member acquired: it is gone, and they do not count as delivered."""
+        """Release all records of a member that has left; this delivery is not counted."""
         mine = [each for each in self.records.values() if each.member == member]
         for each in mine:
             each.stage, each.member, each.lock, each.count = Stage.AVAILABLE, "", None, each.count - 1
@@ -281,7 +283,7 @@ class SharePartition:
             self.start = self.end
 
     def close(self) -> None:
-        """Give up all timers."""
+        """Cancel all timers."""
         for each in self.records.values():
             if each.lock is not None:
                 each.lock.cancel()

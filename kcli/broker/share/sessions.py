@@ -1,4 +1,4 @@
-"""Share sessions of a node: which partitions a member of a share group fetches, request by request (KIP-932)."""
+"""The share sessions of a node: the partitions that each member of a share group fetches (KIP-932)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LARGEST = (1 << 31) - 1
 
 
 class ShareSession:
-    """epoch: of the next request; partitions: those it fetches, in their order.
+    """A share session. epoch: of the next request; partitions: those that it fetches, in order.
 
-    client: the connection that began it, with which it ends.
+    client: the connection that began the session and ends it.
     """
 
     def __init__(self, group: ShareGroup, member: str, client: object) -> None:
@@ -27,7 +27,7 @@ class ShareSession:
         self.partitions: dict[Key, None] = {}
 
     def follow(self, added: Iterable[Key], forgotten: Iterable[Key]) -> None:
-        """Fetch other partitions, too, and some not any more."""
+        """Add and remove partitions; release the member's records of removed ones."""
         self.partitions |= dict.fromkeys(added)
         gone = list(forgotten)
         for each in gone:
@@ -35,7 +35,7 @@ class ShareSession:
         self._release(gone)
 
     def release(self) -> None:
-        """Release the records that the member acquired: its session ends."""
+        """Release the records that the member acquired, as its session ends."""
         self._release(self.partitions)
 
     def _release(self, partitions: Iterable[Key]) -> None:
@@ -44,21 +44,21 @@ class ShareSession:
                 self.group.partitions[key].release_all(self.member)
 
     def rotate(self) -> None:
-        """Rotate the partitions, so that another one is first the next time."""
+        """Move the first partition to the end, so that another one is first in the next response."""
         first = next(iter(self.partitions), None)
         if first is not None:
             self.partitions[first] = self.partitions.pop(first)
 
 
 class ShareSessions:
-    """The sessions by group and member. most: how many at once."""
+    """The sessions by group and member. most: the limit on their number."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._sessions: dict[tuple[str, str], ShareSession] = {}
 
     def fetch(self, group: ShareGroup, member: str, epoch: int, client: object) -> ShareSession:
-        """Return the session of a fetch: a new one for epoch 0, and none is left with epoch -1. Raises RefusedError."""
+        """Return the session of a fetch. Epoch 0 begins a new one; -1 removes it. Raises RefusedError."""
         if epoch != FIRST:
             return self.known(group, member, epoch)
         if len(self._sessions) >= self.most and (group.id, member) not in self._sessions:
@@ -67,9 +67,9 @@ class ShareSessions:
         return made
 
     def known(self, group: ShareGroup, member: str, epoch: int) -> ShareSession:
-        """Return a session that goes on, or ends with epoch -1.
+        """Return an existing session and advance its epoch; epoch -1 removes it.
 
-        Raises RefusedError if there is none, or it is at another.
+        Raises RefusedError if there is none, or its epoch is another.
         """
         session = self._sessions.get((group.id, member))
         if session is None:
@@ -83,7 +83,7 @@ class ShareSessions:
         return session
 
     def disconnect(self, client: object) -> None:
-        """End the sessions that a connection began: others get at once what their members acquired."""
+        """End the sessions that a connection began, and release the records of their members."""
         for key, session in [each for each in self._sessions.items() if each[1].client is client]:
             del self._sessions[key]
             session.release()

@@ -1,6 +1,6 @@
-"""The state of share groups on disk: records of `__share_group_state`, in Kafka's own form (ShareSnapshot).
+"""The state of share groups on disk: records of `__share_group_state` in Kafka's format (ShareSnapshot).
 
-Records that a member has acquired, but not acknowledged, are not kept: after a restart they are delivered again.
+Acquisitions are not stored, so that after a restart records without an acknowledgement are delivered again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kcli.grammar import messages
 from kcli.topic_names import SHARE_STATE
 
 SNAPSHOT, VERSION = 0, 0
-MOST_RECORDS = 100_000  # of a partition: Kafka takes 10,000 locks at most
+MOST_RECORDS = 100_000  # of a partition; Kafka's limit on locks is 10,000
 
 
 class Snapshot(NamedTuple):
-    """The state of a partition in a group; start None: the group has forgotten it."""
+    """The state of a partition in a group. start: None if the group has no state of it any more."""
 
     group: str
     key: Key
@@ -30,7 +30,9 @@ class Snapshot(NamedTuple):
 
 
 class ShareStateLog:
-    """The topic of share groups' state, made with the first one. note: called with a line for unreadable records."""
+    """The topic of share groups' state, which is created at the first write. note: called with a line about unreadable
+    records.
+    """
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.topic = StateTopic(controller, SHARE_STATE, note)
@@ -38,9 +40,7 @@ class ShareStateLog:
         self.value = messages.data("ShareSnapshotValue", VERSION)
 
     def write(self, group: str, key: Key, share: SharePartition | None) -> None:
-        """Append how far a group is with a partition; None: it is to be forgotten. Where the disk fails, a line says
-        so.
-        """
+        """Append the state of a partition in a group, or a tombstone (None). An OSError is only logged."""
         named = {"groupId": group, "topicId": key[0], "partition": key[1]}
         row = SNAPSHOT.to_bytes(2, "big") + self.key.write(named)
         try:
@@ -67,7 +67,7 @@ class ShareStateLog:
         return VERSION.to_bytes(2, "big") + self.value.write(value)
 
     def load(self) -> Iterator[Snapshot]:
-        """Yield snapshots as they were written, the older ones of a partition before the newer."""
+        """Yield the snapshots in the order in which they were written; the last one of a partition is its state."""
         for partition, batch, records in self.topic.load():
             for record in records if not batch.is_control else ():
                 try:
@@ -77,7 +77,7 @@ class ShareStateLog:
                     self.topic.note(f"{SHARE_STATE}-{partition}: left out: record {record.offset}: {error}")
 
     def decode(self, key: bytes, value: bytes | None) -> Snapshot:
-        """Decode the snapshot of a record. Raises InputError or ValueError if it can't be read."""
+        """Decode the snapshot in a record. Raises InputError or ValueError if it is invalid."""
         named = self.key.read(key, 2)[0]
         place = named["topicId"], named["partition"]
         if value is None:

@@ -1,1 +1,1 @@
-"""Logs on disk in Kafka's own layout: a folder for each partition, segments with indexes, checkpoints beside them."""
+"""Logs on disk in Kafka's layout: a folder for each partition, with segments, indexes and checkpoints."""

@@ -1,6 +1,6 @@
 """Kafka's small text files: checkpoints, meta.properties and partition.metadata.
 
-Each is written beside its place and moved there, so that it is whole or absent. Layouts: grammar/checkpoints.
+Each is written to a temporary file and renamed, so that it is never incomplete. The layouts are in grammar/checkpoints.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Partition = tuple[str, int]
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all: beside it first, then in its place. Raises OSError."""
+    """Write a file atomically, by a temporary file beside it. Raises OSError."""
     beside = path.with_name(path.name + ".tmp")
     beside.write_text(text)
     beside.replace(path)
 
 
 def read_entries(path: Path, grammar: Struct) -> list[dict[str, Any]]:
-    """Read the entries of a checkpoint; none if there is no file. Raises InputError if it is no checkpoint."""
+    """Read the entries of a checkpoint; [] if there is no file. Raises InputError if it is no checkpoint."""
     try:
         return list(grammar.parse(path.read_bytes())["entries"])
     except FileNotFoundError:
@@ -39,7 +39,7 @@ def write_entries(path: Path, grammar: Struct, entries: list[dict[str, Any]]) ->
 
 
 def read_epochs(path: Path) -> list[tuple[int, int]]:
-    """Read (leader epoch, its first offset), rising."""
+    """Read (leader epoch, first offset) pairs. Raises InputError if the file is no checkpoint."""
     return [(each["epoch"], each["startOffset"]) for each in read_entries(path, LEADER_EPOCH_CHECKPOINT)]
 
 
@@ -50,7 +50,7 @@ def write_epochs(path: Path, epochs: Iterable[tuple[int, int]]) -> None:
 
 
 def read_offsets(path: Path) -> dict[Partition, int]:
-    """Read offsets by (topic, partition)."""
+    """Read offsets by (topic, partition). Raises InputError if the file is no checkpoint."""
     found = read_entries(path, OFFSET_CHECKPOINT)
     return {(each["topic"], each["partition"]): each["offset"] for each in found}
 
@@ -70,7 +70,7 @@ def write_properties(path: Path, properties: Mapping[str, object]) -> None:
 
 
 def read_topic_id(folder: Path) -> str | None:
-    """Read the topic id in a partition's folder; None if there is none."""
+    """Read the topic id in a partition's folder; None if there is no valid partition.metadata."""
     try:
         return str(PARTITION_METADATA.parse((folder / "partition.metadata").read_bytes())["topicId"])
     except (FileNotFoundError, DecodeError):

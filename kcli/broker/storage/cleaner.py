@@ -1,13 +1,14 @@
-"""Compaction: of each key the latest record stays (Kafka's Cleaner and LogCleanerManager).
+"""Compaction: only the latest record of each key is kept (Kafka's Cleaner and LogCleanerManager).
 
-* Only closed segments are cleaned, up to the first that holds a record of an open transaction, or one younger than
-  min.compaction.lag.ms. Offsets stay as they are; a batch keeps its first and last one. Neighbours that fit into
-  segment.bytes together become one segment.
-* A tombstone (a record without a value) stays for delete.retention.ms after the first cleaning that met it: its batch
-  has that time then as its delete horizon (KIP-534). So does the marker of a transaction without records left.
-* Records of aborted transactions go, and the transactions are listed no more; records without a key go, too.
-* The last batch of a producer stays, without records: it has the sequence that the next one follows.
-* Messages of magic 0 and 1 stay as they are, unless none of the records in one is the latest of its key.
+* Only closed segments are cleaned, up to the first with a record of an open transaction, or with one younger than
+  min.compaction.lag.ms. Offsets do not change; a batch keeps its first and last offset. Adjacent segments that fit into
+  segment.bytes together are merged.
+* A tombstone (a record without a value) is kept for delete.retention.ms after the first cleaning that found it. That
+  time is written as the delete horizon of its batch (KIP-534). The marker of a transaction without records is kept for
+  the same time.
+* Records of aborted transactions and records without a key are removed, and the transactions are no longer listed.
+* The last batch of a producer is kept without records, as the next batch's sequence has to follow its own.
+* Messages of magic 0 and 1 are kept unchanged, or removed if no record in them is the latest of its key.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from kcli.records.batches import CODEC_MASK, HORIZON, Batch, Record, scan
 from kcli.records.builder import write_rows
 from kcli.records.codecs import compress
 
-MOST_KEYS = 5_000_000  # as Kafka's buffer of 128 MiB holds
+MOST_KEYS = 5_000_000  # the capacity of Kafka's buffer of 128 MiB
 
 
 @dataclass(frozen=True, slots=True)
 class CleaningRules:
-    """Times in ms. now: the broker's; delete_retention, least_lag: delete.retention.ms, min.compaction.lag.ms."""
+    """Times in ms. now: of the broker's clock; delete_retention, least_lag: delete.retention.ms,
+    min.compaction.lag.ms.
+    """
 
     now: int
     delete_retention: int
@@ -41,9 +44,10 @@ class CleaningRules:
 
 @dataclass(slots=True)
 class Cleaning:
-    """One cleaning of a log; its records from `first_dirty` on were never cleaned. dropped: number of removed records.
+    """One cleaning of a log. first_dirty: the first offset that was not cleaned yet; dropped: the removed records;
+    latest: the offset of the latest record by key; live: producer ids of transactions with records that are kept.
 
-    end: the first offset that is not cleaned.
+    end: the first offset that is not cleaned afterwards.
     """
 
     log: Log
@@ -62,13 +66,13 @@ class Cleaning:
             self.aborted[each.producer_id].append(each)
 
     def run(self) -> int:
-        """Clean all of it at once; return the first offset that is not clean now."""
+        """Clean everything at once; return the first offset that is not cleaned."""
         for _ in self.steps():
             pass
         return self.end
 
     def steps(self) -> Iterator[None]:
-        """Clean segment by segment, so that others have their turn in between."""
+        """Clean segment by segment, and yield in between, so that requests can be answered."""
         segments = self.cleanable()
         for each in segments:
             if each.next_offset > self.first_dirty:
@@ -88,11 +92,11 @@ class Cleaning:
             self.drop_empty(segments)
 
     def next_base(self, segment: Segment) -> int:
-        """Return the first offset of the segment behind this one."""
+        """Return the first offset of the segment after this one, 0 if there is none."""
         return next((each for each in self.log.bases if each > segment.base_offset), 0)
 
     def cleanable(self) -> list[Segment]:
-        """List the closed segments from the first on that may be cleaned now."""
+        """Return the closed segments that may be cleaned now, from the first on."""
         stable = self.log.producers.last_stable_offset(self.log.end_offset)
         found = []
         for each in self.log.segments[:-1]:
@@ -103,7 +107,7 @@ class Cleaning:
         return found
 
     def groups(self, segments: list[Segment]) -> Iterator[list[Segment]]:
-        """Yield the neighbours that become one segment (Kafka's groupSegmentsBySize): by their sizes before."""
+        """Yield groups of adjacent segments to merge, by their present sizes (Kafka's groupSegmentsBySize)."""
         group: list[Segment] = []
         size = 0
         for each in segments:
@@ -119,7 +123,7 @@ class Cleaning:
     # --- which record is the latest of its key
 
     def note_keys(self, segment: Segment) -> bool:
-        """Note the keys of a segment. Returns False where there are more than fit."""
+        """Add the keys of a segment to `latest`. Returns False if there are more than MOST_KEYS."""
         for batch in batches_of(segment):
             if batch.is_control or self.is_aborted(batch):
                 continue
@@ -129,13 +133,15 @@ class Cleaning:
         return len(self.latest) <= MOST_KEYS
 
     def is_aborted(self, batch: Batch) -> bool:
-        """Return whether a batch is of a transaction that was aborted."""
+        """Return whether a batch belongs to an aborted transaction."""
         return any(each.has(batch) for each in self.aborted[batch.producer_id])
 
     # --- what stays
 
     def clean(self, group: list[Segment]) -> None:
-        """Write segments anew as one without what goes, if anything does or there are several."""
+        """Rewrite a group of segments as one without the removed records, if any are removed or there are several
+        segments.
+        """
         segment, *others = group
         parts: list[bytes] = []
         places: list[StoredBatch] = []
@@ -156,7 +162,7 @@ class Cleaning:
                 self.log.segments.remove(each)
 
     def cleaned(self, batch: Batch) -> Batch | bytes | None:
-        """Return a batch after the cleaning: itself, other bytes, or None where it goes."""
+        """Return a batch after the cleaning: itself if it is unchanged, its new bytes, or None if it is removed."""
         if batch.is_control:
             return self.cleaned_marker(batch)
         records = list(batch.records())
@@ -176,14 +182,16 @@ class Cleaning:
         return rebuilt(batch, kept, horizon if kept else None)
 
     def stays(self, batch: Batch, record: Record) -> bool:
-        """Return whether a record stays: the latest of its key, and no tombstone past its delete horizon."""
+        """Return whether a record is kept: it is the latest of its key, and no tombstone past its delete horizon."""
         if record.key is None or self.latest.get(record.key, record.offset) > record.offset:
             return False
         horizon = batch.delete_horizon
         return record.value is not None or horizon is None or horizon > self.rules.now
 
     def cleaned_marker(self, batch: Batch) -> Batch | bytes | None:
-        """Return a marker after the cleaning: it stays as long as its transaction has records, and for a time then."""
+        """Return a marker after the cleaning, like `cleaned`. It is kept while its transaction has records, and for
+        delete.retention.ms after that.
+        """
         if batch.producer_id < 0 or batch.producer_id in self.live:
             self.live.discard(batch.producer_id)
             return batch
@@ -195,14 +203,15 @@ class Cleaning:
         return rebuilt(batch, [], None) if self.is_last_of_producer(batch) else None
 
     def is_last_of_producer(self, batch: Batch) -> bool:
-        """Return whether a batch is the last of its producer: the next sequence has to follow it."""
+        """Return whether a batch is the last one of its producer."""
         known = self.log.producers.known.get(batch.producer_id)
         return bool(known and known.batches and known.batches[-1].last_offset == batch.last_offset)
 
     def forget_aborted(self, segments: list[Segment], cleaned: int) -> None:
-        """Forget the aborted transactions that ended below an offset: all their records are gone.
+        """Drop the aborted transactions that ended below an offset, as all their records were removed.
 
-        A reader that gets one skips the producer's records up to the marker, and the marker goes, too.
+        A client that got such an entry would skip the producer's records up to a marker that may have been removed,
+        too.
         """
         known = self.log.producers
         known.aborted = [each for each in known.aborted if each.last_offset >= cleaned]
@@ -211,7 +220,7 @@ class Cleaning:
                 each.path_of(".txnindex").unlink(missing_ok=True)
 
     def drop_empty(self, segments: list[Segment]) -> None:
-        """Delete segments without a batch, but for the first, which says where the log begins."""
+        """Delete empty segments, except for the log's first one, whose name is the log's start."""
         for each in [one for one in segments if not one.size and one in self.log.segments[1:]]:
             self.log.bases.remove(each.base_offset)
             self.log.segments.remove(each)
@@ -223,7 +232,9 @@ def batches_of(segment: Segment) -> Iterator[Batch]:
 
 
 def rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
-    """Return a batch of magic 2 with these of its records. horizon: when its tombstones go, in ms."""
+    """Return a batch of magic 2 with only these of its records. horizon: when its tombstones are removed (ms), None for
+    none.
+    """
     attributes = batch.attributes & ~HORIZON | (HORIZON if horizon is not None else 0)
     base_timestamp = horizon if horizon is not None else kept[0].timestamp if kept else batch.base_timestamp
     latest = batch.max_timestamp if batch.is_append_time else max((each.timestamp for each in kept), default=-1)
@@ -250,7 +261,9 @@ def rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
 
 
 def is_dirty(log: Log, first_dirty: int, ratio: float, now: int, longest_lag: int) -> bool:
-    """Return whether a log is worth cleaning: so much of its closed segments was never cleaned, or for so long."""
+    """Return whether a log should be cleaned: the share of its closed segments that was not cleaned is above `ratio`,
+    or a record in them is older than `longest_lag` (ms).
+    """
     closed = log.segments[:-1]
     dirty = [each for each in closed if each.next_offset > first_dirty]
     size, all_of_it = sum(each.size for each in dirty), sum(each.size for each in closed)

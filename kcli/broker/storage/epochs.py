@@ -1,4 +1,4 @@
-"""Leader epochs of a log: which offset each began at (KIP-101, KIP-320; Kafka's LeaderEpochFileCache)."""
+"""The leader epochs of a log, with their first offsets (KIP-101, KIP-320; Kafka's LeaderEpochFileCache)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ UNDEFINED = -1
 
 
 class LeaderEpochs:
-    """(epoch, first offset) pairs, both rising; in the file `leader-epoch-checkpoint` of the partition's folder.
+    """(epoch, first offset) pairs in ascending order, and their file `leader-epoch-checkpoint` in the partition's
+    folder.
 
-    A new leader's first batch does not wait for that file: the batch has its epoch in it, should the file be behind
-    (`recovery`). `save` brings it up to date: when a segment is closed, at an orderly end, from time to time. lasting:
-    there may be a next start; if not, the file is never written.
+    A new epoch is not written to the file at once, as recovery also finds it in its batches (`recovery`). `save` writes
+    the file: when a segment is closed, at a clean shutdown, and at each check of retention. behind: the file lacks
+    something; lasting: the folder stays after the broker, else the file is never written.
     """
 
     def __init__(self, folder: Path, *, lasting: bool = True) -> None:
@@ -25,7 +26,7 @@ class LeaderEpochs:
         self.lasting = lasting
 
     def load(self) -> None:
-        """Read the file; nothing where there is none. Raises InputError if it is no checkpoint."""
+        """Read the file, if there is one. Raises InputError if it is no checkpoint."""
         self.entries = read_epochs(self.path)
 
     @property
@@ -34,7 +35,7 @@ class LeaderEpochs:
         return self.entries[-1][0] if self.entries else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note a batch of this epoch at this offset; the first one of an epoch makes an entry."""
+        """Add an entry for a batch with a new epoch at this offset; other epochs are ignored."""
         if epoch <= self.latest:
             return
         while self.entries and self.entries[-1][1] >= start_offset:
@@ -45,7 +46,7 @@ class LeaderEpochs:
             self.save()
 
     def save(self) -> None:
-        """Write the file, unless it says all this already."""
+        """Write the file, unless it is up to date. Raises OSError."""
         if self.behind and self.lasting:
             write_epochs(self.path, self.entries)
             self.behind = False
@@ -63,18 +64,18 @@ class LeaderEpochs:
         if at == len(self.entries):
             return (self.latest, log_end) if self.entries else (UNDEFINED, UNDEFINED)
         if at == 0:
-            # Nothing as old is here any more: the oldest epoch began where the one asked for ended.
+            # The requested epoch is older than all entries, so that it ended where the oldest one began.
             return epoch, self.entries[0][1]
         return self.entries[at - 1][0], self.entries[at][1]
 
     def epoch_of(self, offset: int) -> int:
-        """Return the epoch in which this offset was written; -1 if unknown."""
+        """Return the leader epoch of this offset; -1 if unknown."""
         starts = [start for _, start in self.entries]
         at = bisect_right(starts, offset) - 1
         return self.entries[at][0] if at >= 0 else UNDEFINED
 
     def truncate_start(self, offset: int) -> None:
-        """Drop epochs that ended before this offset; the epoch that holds it now begins there."""
+        """Drop epochs that ended before this offset, the log's new start; the epoch of the offset now begins there."""
         kept = [entry for entry in self.entries if entry[1] > offset]
         before = [entry for entry in self.entries if entry[1] <= offset]
         made = [(before[-1][0], offset), *kept] if before else kept

@@ -1,8 +1,8 @@
-"""Open files of many logs: as many as the system allows stay open, the longest unused is closed for the next.
+"""The open files of many logs. At the limit the least recently used file is closed for the next one.
 
-A file is closed when nobody holds it any more, so a response that still sends a piece of a segment keeps it readable,
-even after the segment's topic is gone. In a temporary folder a short file is held in memory until it grows: thousands
-of partitions with a batch each need no file and no folder.
+A file is really closed when no object refers to it any more, so that a response that is sending a slice of a segment
+can read it even after the topic was deleted. In a temporary folder short files are held in memory, so that thousands of
+partitions with a batch each need no files and no folders.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-# Left for sockets, indexes and the interpreter itself.
+# Open files that are left for sockets, indexes and the interpreter.
 RESERVED = 2048
 FEWEST, MOST = 64, 8192
-# Bytes that a file in memory may have, and all of them together.
+# The most bytes of one file in memory, and of all together.
 LONGEST_HELD, MOST_HELD = 64 << 10, 64 << 20
 
 
 def files_in(folder: Path, end: str) -> list[Path]:
-    """Return the files of a folder with this suffix, in order; none if it does not exist.
+    """Return the files of a folder with this suffix, sorted; [] if the folder does not exist.
 
-    It takes a tenth of the time of Path.glob, and a broker starts with it, with each partition.
+    It takes a tenth of the time of Path.glob, and is called for each partition when a broker starts.
     """
     try:
         with os.scandir(folder) as found:
@@ -35,7 +35,7 @@ def files_in(folder: Path, end: str) -> list[Path]:
 
 
 class LogFile:
-    """One open file; positions are explicit, so it may be shared."""
+    """An open file. Positions are explicit, so that several users can share it."""
 
     __slots__ = ("fd",)
 
@@ -51,11 +51,11 @@ class LogFile:
         return self.fd
 
     def read(self, position: int, size: int) -> bytes:
-        """Read up to `size` bytes; fewer only where the file ends."""
+        """Read up to `size` bytes; fewer only at the end of the file. Raises OSError."""
         return os.pread(self.fd, size, position)
 
     def write(self, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
-        """Write all parts or nothing: a part that a full disk left is cut off again. Raises OSError."""
+        """Write all parts at the file's end, or nothing: after an error the file is truncated again. Raises OSError."""
         try:
             write_whole(self.fd, parts, position, size)
         except OSError:
@@ -63,7 +63,7 @@ class LogFile:
             raise
 
     def cut(self, size: int) -> None:
-        """Keep the first `size` bytes. Raises OSError."""
+        """Truncate the file to `size` bytes. Raises OSError."""
         os.ftruncate(self.fd, size)
 
     def sync(self) -> None:
@@ -72,7 +72,7 @@ class LogFile:
 
 
 class HeldFile(LogFile):
-    """A file that is in memory only. Its holders can read the bytes it had when the pool stored it."""
+    """A file in memory. After the pool has stored it, its users can still read the bytes that it had then."""
 
     __slots__ = ("data",)
 
@@ -80,7 +80,7 @@ class HeldFile(LogFile):
         self.data = bytearray()
 
     def fileno(self) -> int:
-        """Raise OSError: a file in memory has no descriptor."""
+        """Raise UnsupportedOperation (an OSError), as a file in memory has no descriptor."""
         raise io.UnsupportedOperation("a file in memory has no descriptor")
 
     def read(self, position: int, size: int) -> bytes:
@@ -90,15 +90,15 @@ class HeldFile(LogFile):
         self.data[position:] = b"".join(parts)
 
     def cut(self, size: int) -> None:
-        """Keep the first `size` bytes."""
+        """Truncate the file to `size` bytes."""
         del self.data[size:]
 
     def sync(self) -> None:
-        """Do nothing: the file does not outlive the process."""
+        """Do nothing, as the file does not outlive the process."""
 
 
 def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
-    """Call pwritev until everything is written."""
+    """Write all parts, with as many system calls as it takes. Raises OSError."""
     done = os.pwritev(fd, parts, position)
     if done < size:
         rest = memoryview(b"".join(parts))
@@ -107,9 +107,9 @@ def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, siz
 
 
 class FilePool:
-    """Files by path. limit: how many to hold open; by default this process's limit of open files, less a reserve.
-    lasting: the folder outlives the broker. If not, files that only a next start would read are not written, and short
-    files are held in memory.
+    """Files by path. limit: the most open files, by default the process's limit less a reserve. lasting: the folder
+    stays after the broker. If not, files that only the next start would read are not written, and short files are held
+    in memory.
     """
 
     def __init__(self, limit: int | None = None, *, lasting: bool = True) -> None:
@@ -123,7 +123,7 @@ class FilePool:
         self._held_bytes = 0
 
     def open(self, path: Path) -> LogFile:
-        """Open the file; make it if there is none."""
+        """Return the open file; create it if there is none. Raises OSError."""
         file = self._held.get(path) or self._open.get(path)
         if isinstance(file, HeldFile):
             return file
@@ -139,7 +139,9 @@ class FilePool:
         return file
 
     def open_to_write(self, path: Path, size: int) -> LogFile:
-        """Open the file before writing `size` bytes; one that gets too long for memory is stored. Raises OSError."""
+        """Return the open file for a write of `size` bytes; first store it if it gets too long for memory. Raises
+        OSError.
+        """
         file = self.open(path)
         if not isinstance(file, HeldFile):
             return file
@@ -150,7 +152,7 @@ class FilePool:
         return file
 
     def store(self, path: Path) -> None:
-        """Put a file that is held in memory in its folder, which is made with it. Raises OSError."""
+        """Write a file in memory to its folder, which is created if needed. Raises OSError."""
         held = self._held.get(path)
         if held is None:
             return
@@ -163,7 +165,7 @@ class FilePool:
         self._held_bytes -= len(held.data) if held is not None else 0
 
     def _opened(self, path: Path) -> LogFile:
-        """Open the file; where the system grants no more, others are closed for it. Raises OSError."""
+        """Open the file; if the system's limit is reached, close others first. Raises OSError."""
         while True:
             try:
                 return LogFile(path)
@@ -173,7 +175,7 @@ class FilePool:
                 self._open.popitem(last=False)
 
     def forget(self, path: Path) -> None:
-        """Close a file that is deleted."""
+        """Close a file that will be deleted."""
         self._open.pop(path, None)
         self._release(path)
 

@@ -1,4 +1,4 @@
-"""Walking over batches in a segment file by their headers, with few and small reads."""
+"""Iteration over the batches of a segment file by their headers, with few and small reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcli.grammar.words.fixed import fixed_layout
 HEADER = fixed_layout(BATCH_HEADER)
 OVERHEAD, LEAST = LENGTH_END, min(LEAST_LENGTH)
 CHUNK = 4096
-# Enough of a magic 2 header for a StoredBatch; a smaller message is read as far as it goes.
+# The bytes of a magic 2 header that a StoredBatch needs; messages of magic 0 and 1 may be shorter.
 NEEDED = HEADER.offsets["producerId"]
 ENTRY = HEADER.part("baseOffset", "batchLength")
 MIDDLE = HEADER.part("lastOffsetDelta", "maxTimestamp")
@@ -22,7 +22,7 @@ TIMESTAMP_AT = fixed_layout(MESSAGE_HEADS[1]).offsets["timestamp"]
 
 
 class StoredBatch(NamedTuple):
-    """A batch in a file: where it is, how long (bytes, all of it), its offsets, its largest timestamp (-1: none)."""
+    """A batch in a file. position, size: in bytes, with its header; max_timestamp: ms, -1 for none."""
 
     position: int
     size: int
@@ -32,7 +32,7 @@ class StoredBatch(NamedTuple):
 
 
 def walk(file: LogFile, position: int, end: int) -> Iterator[StoredBatch]:
-    """Yield the batches from `position` on; stop quietly at a batch that is not whole before `end`."""
+    """Yield the batches from `position` on, up to the first one that is incomplete before `end`."""
     chunk, start = b"", position
     while end - position >= OVERHEAD + LEAST:
         at = position - start
@@ -59,7 +59,7 @@ def place(chunk: bytes, at: int, position: int, size: int, base_offset: int) -> 
 
 
 def first_from(file: LogFile, position: int, end: int, offset: int) -> StoredBatch | None:
-    """Return the first batch, from `position` on, that holds this offset or a later one."""
+    """Return the first batch from `position` on with this offset or a later one; None if there is none."""
     for found in walk(file, position, end):
         if found.last_offset >= offset:
             return found

@@ -1,10 +1,10 @@
-"""Batches from producers, checked and ready to be written: their offsets are still to be assigned.
+"""Batches from producers: they are checked, and then get their offsets when they are appended.
 
-The rules for magic 2 are in `kcli.records.acceptance`. Of magic 0 and 1 the checksums hold, a compressed set unfolds,
-and sizes stay within max.message.bytes. They are stored as magic 2, as Kafka 3 does, unless the topic has an older
-message.format.version: then in the magic in which they came. Magic 2 is patched in front
-of what its checksum covers. A compressed message set of magic 1 holds relative offsets, so only its wrapper is
-numbered; one of magic 0 holds absolute ones, and has to be compressed anew.
+The rules for magic 2 are in `kcli.records.acceptance`. For magic 0 and 1 the checksums, compressed sets and
+max.message.bytes are checked. As in Kafka 3 they are stored as magic 2, unless the topic has an older
+message.format.version: then in the magic in which they came. Batches of magic 2 get their offset and epoch in front
+of what the checksum covers. A compressed message set of magic 1 has relative offsets, so that only its wrapper gets an
+offset; one of magic 0 has absolute offsets, and has to be compressed again.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LONGEST_SET = 256 << 20
 
 
 class Incoming(NamedTuple):
-    """A batch on its way into a log.
+    """A batch to append to a log.
 
-    head: its header as it came; data: all its bytes; offsets: how many it takes; max_timestamp: as it is stored
-    inner: the messages inside a compressed one, which have to be numbered and compressed again
+    head: its header as received; data: all bytes; offsets: how many it needs; max_timestamp: as stored (ms);
+    inner: the messages in a compressed one, which need absolute offsets and have to be compressed again.
     """
 
     head: Batch
@@ -55,9 +55,9 @@ def read_incoming(
 ) -> list[Incoming]:
     """Return the batches of a Produce request's records field. Raises RefusedError with the broken rule.
 
-    most: max.message.bytes. append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime. version:
-    of the request; None: a broker has taken the batches before, and the records inside are not checked. times, keyed:
-    see `accepted`.
+    most: max.message.bytes. append_time: the broker's time (ms) if message.timestamp.type is LogAppendTime, else None.
+    version: of the request; None if a broker has accepted the batches before, so that records are not checked. times,
+    keyed: see `accepted`.
     """
     if version is not None and version >= MAGIC_2_SINCE:
         made = [modern(accepted(records, version, most, times, keyed=keyed))]
@@ -102,7 +102,7 @@ def modern(head: Batch) -> Incoming:
 
 
 def legacy(head: Batch) -> Incoming:
-    """Return a message of magic 0 or 1, with the messages it wraps. Raises RefusedError."""
+    """Return a message of magic 0 or 1, with the messages in a compressed one. Raises RefusedError."""
     if not head.codec:
         return Incoming(head, head.bytes, 1, head.max_timestamp)
 
@@ -124,7 +124,7 @@ def legacy(head: Batch) -> Incoming:
 
 
 def stamped(each: Incoming, now: int) -> Incoming:
-    """Set the broker's time in place of the producer's (magic 0 has no room for it)."""
+    """Return a batch with the broker's time (ms) in place of the producer's; magic 0 has no timestamps."""
     magic = each.head.magic
     if magic == 0:
         return each
@@ -140,7 +140,7 @@ def stamped(each: Incoming, now: int) -> Incoming:
 
 
 def upgraded(batches: Sequence[Incoming], append_time: int | None) -> Incoming:
-    """Return messages of magic 0 and 1 as one batch of magic 2, as Kafka 3 stores them; with the codec of the first."""
+    """Return messages of magic 0 and 1 as one batch of magic 2 with the codec of the first, as in Kafka 3."""
     records = [record for each in batches for record in each.head.records()]
     rows = [(record.timestamp, record.key, record.value, ()) for record in records]
     data = build_batch(rows, codec=CODECS[batches[0].head.codec], append_time=append_time)
@@ -148,7 +148,7 @@ def upgraded(batches: Sequence[Incoming], append_time: int | None) -> Incoming:
 
 
 def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
-    """Compress a batch of magic 2 with the topic's codec (compression.type) in place of the producer's."""
+    """Return a batch of magic 2 compressed with the topic's codec (compression.type) in place of the producer's."""
     number = 0 if codec == "uncompressed" else CODECS.index(codec)
     if each.head.magic < 2 or each.head.codec == number:
         return each
@@ -163,7 +163,7 @@ def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
 
 
 def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list[bytes | memoryview], StoredBatch]:
-    """Return the parts to write so that the batch takes the offsets from `base` on, and its place."""
+    """Return the parts of a batch with offsets from `base` on, and its place in the file at `position`."""
     last = base + each.offsets - 1
     data = each.data
     if each.head.magic == 2:
@@ -177,7 +177,9 @@ def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list
 
 
 def compressed_again(each: Incoming, base: int) -> bytes:
-    """Compress a wrapper again, its messages with absolute offsets (magic 0), or relative ones from 0 on (magic 1)."""
+    """Return a wrapper compressed again, with absolute offsets in it (magic 0), or relative ones from 0 on (magic
+    1).
+    """
     assert each.inner is not None
     inner = bytearray(each.inner)
     magic, first = each.head.magic, base if each.head.magic == 0 else 0
@@ -190,7 +192,7 @@ def compressed_again(each: Incoming, base: int) -> bytes:
 
 
 def stored(data: bytes | memoryview) -> list[Incoming]:
-    """Return batches that have their offsets, as in a Fetch response or a segment; damaged ones are left out."""
+    """Return batches that already have offsets, as in a Fetch response or a segment; damaged ones are left out."""
     return [
         Incoming(head, head.bytes, head.last_offset - head.base_offset + 1, head.max_timestamp)
         for head in scan(data, damages=[])

@@ -1,9 +1,10 @@
-"""The two indexes of a segment, kept in memory and written behind.
+"""The two indexes of a segment, which are kept in memory and written from time to time.
 
-The offset index has relative offsets and the positions of the batches that end with them; the time index the largest
-timestamp so far and the relative offset of the batch that has it. Both are sparse and sorted (grammar/logfiles.py).
+The offset index has relative offsets and the positions of the batches that end with them. The time index has the
+largest timestamps so far and the relative offsets of the batches with them. Both are sparse and sorted
+(grammar/logfiles.py).
 
-After a crash they are made anew from the log, so nothing hangs on when they reach the disk.
+After a crash they are rebuilt from the log, so that it does not matter when they are written.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from kcli.grammar.words.fixed import FixedLayout, fixed_layout
 
 OFFSET_ENTRY = fixed_layout(OFFSET_INDEX_ENTRY)
 TIME_ENTRY = fixed_layout(TIME_INDEX_ENTRY)
-# Entries that may wait for being written.
+# The most entries that are not written yet.
 BEHIND = 512
 
 
 class SparseIndex:
-    """Entries of two numbers, the first of which rises from one to the next.
+    """Entries of two numbers, in ascending order of the first.
 
-    layout: of an entry in the file. kinds: of the numbers, as `array` names them.
+    layout: of an entry in the file. kinds: the type codes of `array` for the two numbers.
     """
 
     def __init__(self, path: Path, layout: FixedLayout, kinds: str) -> None:
@@ -37,7 +38,7 @@ class SparseIndex:
         return len(self.keys)
 
     def load(self) -> None:
-        """Read the file; entries that do not rise, as Kafka leaves zeros behind the end, are left out."""
+        """Read the file up to the first entry that is not ascending, as Kafka's files have zeros after the last one."""
         for key, value in self.layout.iter_unpack(whole_entries(self.path, self.layout.size)):
             if key < 0 or value < 0 or (self.keys and key <= self.keys[-1]):
                 break
@@ -46,7 +47,7 @@ class SparseIndex:
         self._written = len(self.keys)
 
     def add(self, key: int, value: int) -> None:
-        """Append an entry; one that does not rise, or has no time, is left out."""
+        """Append an entry, unless its key is negative or not above the last one. Raises OSError."""
         if key < 0 or (self.keys and key <= self.keys[-1]):
             return
         self.keys.append(key)
@@ -59,14 +60,14 @@ class SparseIndex:
         return self.values[at - 1] if at else 0
 
     def flush(self) -> None:
-        """Write the entries that wait. Raises OSError."""
+        """Write the entries that are not written yet. Raises OSError."""
         start = self._written
         packed = b"".join(map(self.layout.pack, self.keys[start:], self.values[start:]))
         write_behind(self.path, packed, start * self.layout.size)
         self._written = len(self.keys)
 
     def clear(self) -> None:
-        """Forget all entries, to make them anew."""
+        """Remove all entries from memory, to rebuild the index."""
         del self.keys[:], self.values[:]
         self._written = 0
 
@@ -79,19 +80,19 @@ class OffsetIndex(SparseIndex):
         self.offsets, self.positions = self.keys, self.values
 
     def position_of(self, offset: int) -> int:
-        """Return where to begin to look for the batch with this relative offset."""
+        """Return the position from which to search for the batch with this relative offset."""
         return self.value_before(bisect_right(self.offsets, offset))
 
 
 class TimeIndex(SparseIndex):
-    """Largest timestamps so far, and the relative offsets of the batches that have them."""
+    """The largest timestamps so far (ms), and the relative offsets of the batches with them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, TIME_ENTRY, "qi")
         self.timestamps, self.offsets = self.keys, self.values
 
     def offset_before(self, timestamp: int) -> int:
-        """Return a relative offset from which to look for the first record of at least this timestamp."""
+        """Return the relative offset from which to search for the first record at or after this timestamp."""
         return self.value_before(bisect_left(self.timestamps, timestamp))
 
 
@@ -104,7 +105,7 @@ def whole_entries(path: Path, size: int) -> bytes:
 
 
 def write_behind(path: Path, packed: bytes, position: int) -> None:
-    """Write at `position`, and nothing behind it."""
+    """Write at `position`, and truncate the file after that. Raises OSError."""
     there = path.exists()
     if not there:
         path.parent.mkdir(parents=True, exist_ok=True)  # the segment may still be in memory

@@ -1,4 +1,4 @@
-"""The log of one partition: segments, leader epochs, producers; append, read, find, delete, recover."""
+"""The log of one partition, with its segments, leader epochs and producer states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kcli.records.control import decode_control
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """The configs that shape files. Bytes and ms, as Kafka's segment.bytes, segment.ms, index.interval.bytes."""
+    """Kafka's configs segment.bytes, segment.ms and index.interval.bytes."""
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 24 * 3600 * 1000
@@ -29,7 +29,7 @@ class LogSettings:
 
 
 class Log:
-    """start_offset: the first offset that may be read; end_offset: the one that comes next."""
+    """A log. bases: the first offsets of the segments; start_offset: the first offset that may be read."""
 
     def __init__(self, folder: Path, pool: FilePool, settings: LogSettings) -> None:
         self.folder, self.pool, self.settings = folder, pool, settings
@@ -41,7 +41,7 @@ class Log:
 
     @classmethod
     def create(cls, folder: Path, pool: FilePool, settings: LogSettings, first_offset: int = 0) -> Log:
-        """Make a new, empty log that begins at `first_offset`."""
+        """Create an empty log that begins at `first_offset`. Raises OSError."""
         if pool.lasting:
             folder.mkdir(parents=True, exist_ok=True)
         log = cls(folder, pool, settings)
@@ -51,33 +51,35 @@ class Log:
 
     @property
     def active(self) -> Segment:
-        """The segment that is written to, the last one."""
+        """The last segment, to which batches are appended."""
         return self.segments[-1]
 
     @property
     def end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """The offset of the next record."""
         return self.segments[-1].next_offset
 
     @property
     def local_start_offset(self) -> int:
-        """The first offset that is not in remote storage alone."""
+        """The first offset that is stored locally."""
         return max(self.start_offset, next(each.base_offset for each in self.segments if not each.remote))
 
     @property
     def last_copied_offset(self) -> int:
-        """The last offset that is in remote storage, -1 when none is."""
+        """The last offset that was copied to remote storage, -1 for none."""
         return max((each.next_offset - 1 for each in self.segments if each.copy is not None), default=-1)
 
     @property
     def size(self) -> int:
-        """Bytes of all segments."""
+        """The bytes of all segments."""
         return sum(each.size for each in self.segments)
 
     # --- writing
 
     def append(self, batches: Sequence[Incoming], epoch: int) -> int:
-        """Number the batches from the end on and write them all, or none (OSError). Returns the first one's offset."""
+        """Append batches with offsets from the log's end on; return the first offset. Raises OSError; then none is
+        written. epoch: the leader epoch.
+        """
         base = self.end_offset
         latest = max(each.max_timestamp for each in batches)
         self.make_room(sum(len(each.data) for each in batches), base + sum(each.offsets for each in batches), latest)
@@ -97,7 +99,7 @@ class Log:
         return base
 
     def append_stored(self, batches: Sequence[Incoming]) -> None:
-        """Write batches that have their offsets, each above the end; offsets left out stay a gap."""
+        """Append batches that already have offsets, with gaps between them. Batches below the log's end are ignored."""
         for each in batches:
             base, last = each.head.base_offset, each.head.last_offset
             if base < self.end_offset:
@@ -122,18 +124,18 @@ class Log:
         self.add_segment(offset)
 
     def skip_to(self, offset: int) -> None:
-        """Begin a new segment at this offset; the offsets before it stay a gap."""
+        """Begin a new segment at this offset, after a gap."""
         self.roll(offset)
 
     def write(self, parts: Sequence[bytes | memoryview], places: Sequence[StoredBatch]) -> None:
-        """Write numbered batches to the active segment. Raises OSError; then nothing was written."""
-        # The kernel takes only so many buffers in one call.
+        """Write batches with offsets to the active segment. Raises OSError; then nothing was written."""
+        # The kernel limits the number of buffers in one call.
         parts = [b"".join(parts)] if len(parts) > 512 else parts
         self.active.append(parts, places)
 
     def make_room(self, size: int, next_offset: int, timestamp: int = -1) -> None:
-        """Roll to a new segment where the active one would grow too big, its offsets too far from its base, or its
-        records too old beside the next one (segment.ms).
+        """Roll to a new segment if the active one would exceed segment.bytes, segment.ms (by `timestamp`), or the range
+        of relative offsets.
         """
         active = self.active
         full = active.size and active.size + size > self.settings.segment_bytes
@@ -142,9 +144,9 @@ class Log:
             self.roll()
 
     def roll(self, base: int | None = None) -> None:
-        """Close the active segment for good: indexes and producers written, data on the disk.
+        """Close the active segment, with its indexes, producer states and data on the disk, and begin a new one.
 
-        base: the next one's first offset, by default the log's end
+        base: the first offset of the new one, by default the log's end. Raises OSError.
         """
         base = self.end_offset if base is None else base
         self.pool.store(self.active.path)
@@ -156,7 +158,7 @@ class Log:
         self.add_segment(base)
 
     def add_segment(self, base: int, folder: Path | None = None) -> Segment:
-        """Append an empty segment with this first offset. folder: where a remote one's files are."""
+        """Append an empty segment with this first offset. folder: of the files of a remote segment."""
         made = Segment(folder or self.folder, base, self.pool, self.settings.index_interval_bytes)
         made.file()
         self.segments.append(made)
@@ -164,7 +166,7 @@ class Log:
         return made
 
     def note_producer(self, head: Batch, place: StoredBatch) -> None:
-        """Account for a batch in the state of its producer."""
+        """Update the state of a batch's producer."""
         if head.producer_id < 0:
             return
         producer = head.producer_id, head.producer_epoch
@@ -184,7 +186,9 @@ class Log:
                 append_aborted(self.active.path_of(".txnindex"), ended)
 
     def write_snapshot(self, offset: int) -> None:
-        """Write the producers' state before this offset; only the last two snapshots are kept."""
+        """Write a snapshot of the producer states before this offset, and delete all but the last two. Raises
+        OSError.
+        """
         path = self.folder / f"{offset:020d}.snapshot"
         path.write_bytes(self.producers.snapshot())
         for old in files_in(self.folder, ".snapshot")[:-2]:
@@ -194,13 +198,11 @@ class Log:
     # --- reading
 
     def segment_of(self, offset: int) -> Segment:
-        """Return the segment that covers this offset."""
+        """Return the last segment that begins at or before this offset, else the first one."""
         return self.segments[max(0, bisect_right(self.bases, offset) - 1)]
 
     def find(self, offset: int) -> tuple[Segment, StoredBatch] | None:
-        """Return the batch that holds `offset`, or the first after it; None at the end. A gap may lead to the next
-        segment.
-        """
+        """Return the batch with `offset`, or the first one after it, and its segment; None at the log's end."""
         for at in range(max(0, bisect_right(self.bases, offset) - 1), len(self.segments)):
             segment = self.segments[at]
             if segment.next_offset > offset and (found := segment.find(offset)) is not None:
@@ -208,10 +210,10 @@ class Log:
         return None
 
     def read(self, offset: int, most: int, whole_first: bool = False, limit: int | None = None) -> Slice | None:
-        """Return up to `most` bytes from the batch that holds `offset` on; None if there is nothing.
+        """Return up to `most` bytes from the batch with `offset` on; None if there is nothing to read.
 
-        whole_first: return the first batch whole even if it is longer. limit: nothing from this offset on. A slice
-        stays within one segment and may end in the middle of a batch.
+        whole_first: return the first batch whole even if it is longer. limit: an offset at which to stop. A slice is
+        within one segment, and may end within a batch.
         """
         if limit is not None and offset >= limit:
             return None
@@ -226,7 +228,7 @@ class Log:
         return segment.slice(place.position, size, place.size) if size > 0 else None
 
     def first_at(self, timestamp: int) -> tuple[Segment, StoredBatch] | None:
-        """Return the first readable batch whose largest timestamp is at least this."""
+        """Return the first readable batch with a largest timestamp at or after this, and its segment; None for none."""
         for each in self.segments:
             if each.next_offset > self.start_offset and (found := each.first_at(timestamp, self.start_offset)):
                 return each, found
@@ -239,7 +241,7 @@ class Log:
     # --- deleting
 
     def delete_before(self, offset: int) -> None:
-        """Make records before this offset unreadable, and delete segments that hold no others."""
+        """Move the log's start to this offset, and delete the segments before it."""
         self.start_offset = max(self.start_offset, min(offset, self.end_offset))
         while len(self.segments) > 1 and self.segments[0].next_offset <= self.start_offset:
             self.segments.pop(0).delete()
@@ -252,7 +254,7 @@ class Log:
         self.producers.forget_before(self.start_offset)
 
     def close(self) -> None:
-        """Write pending indexes and producer state, so that the next start need not read the log."""
+        """Write indexes and producer states, so that the next start does not have to read the log. Raises OSError."""
         if self.segments and self.pool.lasting:
             self.active.seal()
             self.epochs.save()
@@ -265,7 +267,7 @@ class Log:
 
 
 def marker_of(head: Batch) -> dict[str, Any]:
-    """Decode the record of a control batch; empty where there is none."""
+    """Decode the record of a control batch; {} if there is none."""
     return next((decode_control(each.key, each.value) for each in head.records()), {})
 
 

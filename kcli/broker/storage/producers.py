@@ -1,16 +1,16 @@
-"""The state of a log's producers: sequences of the idempotent, open transactions, and aborted ones.
+"""The state of a log's producers: the sequences of idempotent ones, open transactions and aborted transactions.
 
 Rules (KIP-98; Kafka's ProducerStateManager and ProducerAppendInfo):
 
-* A batch that repeats one of its producer's last five, by first and last sequence, is a duplicate: it is answered
-  with the offset of the first time, and not written again.
-* In one epoch sequences rise without a gap, and after INT32 max comes 0. A new epoch begins at 0. A producer that is
-  not known here may begin anywhere, as its past may have been deleted, unless the caller knows that it has none.
-* An epoch below the producer's current one is fenced.
-* A transaction is open from its first batch to its control batch; the first offset of the oldest open one is the last
-  stable offset. An aborted one is remembered by (producer, first offset, last offset) for read_committed fetches.
+* A batch with the first and last sequence of one of its producer's last five batches is a duplicate. It is not written
+  again, and its response has the offset of the first copy.
+* In one epoch sequences have no gaps, and 0 follows the largest int32. A new epoch begins with 0. An unknown producer
+  may begin with any sequence, as its records may have been deleted, unless the caller knows that none were.
+* A batch with an epoch below the producer's current one is fenced.
+* A transaction is open from its first batch to its control batch. The first offset of the oldest open transaction is
+  the last stable offset. Aborted transactions are kept for read_committed fetches.
 
-On disk: `<offset>.snapshot`, the state before that offset, in Kafka's form; and `.txnindex` beside each segment.
+On disk `<offset>.snapshot` has the state before that offset in Kafka's format, and each segment has a `.txnindex`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ABORTED_ENTRY = fixed_layout(TRANSACTION_INDEX_ENTRY)
 
 
 class AppendedBatch(NamedTuple):
-    """A batch that was written: its sequences and its offsets."""
+    """The sequences and offsets of a batch that was written."""
 
     first_sequence: int
     last_sequence: int
@@ -52,7 +52,7 @@ class AppendedBatch(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """An aborted transaction; last_stable_offset: as it was once the transaction had ended."""
+    """An aborted transaction. last_stable_offset: at the time after its end."""
 
     producer_id: int
     first_offset: int
@@ -60,15 +60,15 @@ class Aborted(NamedTuple):
     last_stable_offset: int
 
     def has(self, batch: Batch) -> bool:
-        """Return whether a batch of data was written in this transaction."""
+        """Return whether a data batch belongs to this transaction."""
         its_producer = batch.is_transactional and batch.producer_id == self.producer_id
         return its_producer and not batch.is_control and self.first_offset <= batch.base_offset <= self.last_offset
 
 
 class Known:
-    """One producer: its epoch, its last batches, and where its open transaction began (-1: none is open).
+    """A producer. batches: the last five; transaction_start: the first offset of its open transaction, -1 for none.
 
-    last_timestamp: of its last batch, or of the marker that ended its transaction.
+    last_timestamp: of its last batch or marker (ms).
     """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_start")
@@ -82,7 +82,7 @@ class Known:
 
 
 class ProducerStates:
-    """All producers of one log."""
+    """All producers of one log. known: by producer id."""
 
     def __init__(self) -> None:
         self.known: dict[int, Known] = {}
@@ -93,9 +93,9 @@ class ProducerStates:
     def check(
         self, producer_id: int, epoch: int, first: int, last: int, *, complete: bool = False
     ) -> tuple[str | None, AppendedBatch | None]:
-        """Return the error of such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written.
+        """Return (error, None) of a batch, or (DUPLICATE, the first copy), or (None, None) if it may be written.
 
-        complete: whether a producer without a batch here is a new one, which begins at 0.
+        complete: an unknown producer has to begin with sequence 0.
         """
         known = self.known.get(producer_id)
         if known is None:
@@ -117,7 +117,7 @@ class ProducerStates:
     def note(
         self, producer_id: int, epoch: int, first_sequence: int, written: tuple[int, int, int], transactional: bool
     ) -> None:
-        """Note a data batch of a producer; written: (first offset, last offset, timestamp)."""
+        """Add a data batch that was written. written: (first offset, last offset, timestamp in ms)."""
         known = self.known.get(producer_id)
         if known is None or epoch > known.epoch:
             start = known.transaction_start if known else -1
@@ -143,7 +143,7 @@ class ProducerStates:
         coordinator_epoch: int = -1,
         timestamp: int = -1,
     ) -> Aborted | None:
-        """End the producer's transaction by a control batch at `offset`; return the entry of an aborted one."""
+        """End the producer's transaction by a control batch at `offset`; return an aborted transaction, else None."""
         known = self.known.setdefault(producer_id, Known(epoch))
         start, known.transaction_start = known.transaction_start, -1
         known.coordinator_epoch, known.last_timestamp = coordinator_epoch, timestamp
@@ -159,7 +159,7 @@ class ProducerStates:
     # --- what readers ask
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Return the offset below which every transaction has ended."""
+        """Return the offset below which every transaction has ended, at most the high watermark."""
         starts = [each.transaction_start for each in self.known.values() if each.transaction_start >= 0]
         return min(high_watermark, *starts) if starts else high_watermark
 
@@ -168,7 +168,7 @@ class ProducerStates:
         return (each for each in self.aborted if each.last_offset >= start and each.first_offset < end)
 
     def forget_before(self, offset: int) -> None:
-        """Forget transactions that ended before this offset."""
+        """Drop aborted transactions that ended before this offset."""
         self.aborted = [each for each in self.aborted if each.last_offset >= offset]
 
     # --- on disk
@@ -182,7 +182,7 @@ class ProducerStates:
         return bytes(made)
 
     def restore(self, data: bytes) -> bool:
-        """Take over a snapshot. Returns False if it is damaged."""
+        """Restore the state from a snapshot file's bytes. Returns False if they are damaged."""
         if len(data) < HEAD.size:
             return False
         version, crc, count = HEAD.unpack_from(data)
@@ -216,7 +216,7 @@ def row(producer_id: int, known: Known) -> tuple[int, ...]:
 
 
 def read_aborted(path: Path) -> list[Aborted]:
-    """Read the entries of a .txnindex file."""
+    """Read the entries of a .txnindex file; [] if there is none."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -226,7 +226,7 @@ def read_aborted(path: Path) -> list[Aborted]:
 
 
 def append_aborted(path: Path, each: Aborted) -> None:
-    """Append an aborted transaction to a segment's transaction index."""
+    """Append an aborted transaction to a segment's transaction index. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)  # the segment may still be in memory
     with path.open("ab") as file:
         file.write(ABORTED_ENTRY.pack(TRANSACTION_INDEX_VERSION, *each))

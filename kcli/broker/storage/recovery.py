@@ -1,8 +1,8 @@
-"""Opening a partition's folder again, after a clean stop or after a crash.
+"""Opening of a partition's folder, after a clean shutdown or a crash.
 
-After a clean stop the files are as they were left. Otherwise (Kafka's LogLoader and LogSegment.recover) the last
-segment is read batch by batch: at the first one that is cut, damaged or out of order the file ends; its indexes and the
-producers' state since the last snapshot are rebuilt. Segments before the last one were closed and synced.
+After a clean shutdown the files are used as they are. After a crash (Kafka's LogLoader and LogSegment.recover) the last
+segment is read batch by batch, and truncated at the first one that is incomplete, damaged or out of order. Its indexes
+and the producer states since the last snapshot are rebuilt. Earlier segments were closed and synced.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def open_log(
     remote: Path | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Log:
-    """Open the log in this folder; make it if there is none. start_offset: records before it were deleted.
+    """Open the log in this folder; create it if there is none. start_offset: records before it were deleted.
 
-    remote: the folder of copies of closed segments; segments that are only there are part of the log. note: called with
-    a line for skipped damage. Raises OSError for files that can't be read.
+    clean: the last shutdown was clean. remote: the folder with copies of closed segments; segments that are only there
+    are part of the log. note: called with a line about skipped damage. Raises OSError for files that can't be read.
     """
     if not clean:
         finish_cleaning(folder)
@@ -66,7 +66,7 @@ def open_log(
 
 
 def finish_cleaning(folder: Path) -> None:
-    """Finish an interrupted cleaning: put its segments in place, and delete those that they replace."""
+    """Finish an interrupted cleaning: rename its segments, and delete those that they replace."""
     for path in files_in(folder, SWAP):
         base = path.name.partition(".")[0]
         if is_number(base):
@@ -81,17 +81,17 @@ def finish_cleaning(folder: Path) -> None:
 
 
 def bases_in(folder: Path) -> list[int]:
-    """Return the first offsets of the segments in a folder, rising."""
+    """Return the first offsets of the segments in a folder, ascending."""
     return sorted(int(path.stem) for path in files_in(folder, ".log") if is_number(path.stem))
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is an offset as in file names."""
+    """Return whether a text is an offset in the form of file names."""
     return len(text) == DIGITS and text.isascii() and text.isdigit() and int(text) < 1 << 63
 
 
 def open_sealed(segment: Segment, note: Callable[[str], None]) -> None:
-    """Open a complete segment; bytes at its end that are no batch are left out."""
+    """Open a closed segment; bytes at its end that are no batch are ignored, with a line in the log."""
     segment.open_sealed()
     size = segment.path.stat().st_size
     if segment.size < size:
@@ -99,7 +99,9 @@ def open_sealed(segment: Segment, note: Callable[[str], None]) -> None:
 
 
 def restore_producers(log: Log, newest: int | None) -> bool:
-    """Take the newest snapshot up to this offset, None for the one of the log's end. Returns False if there is none."""
+    """Restore the producer states from the newest valid snapshot up to this offset, None for the last one. Returns
+    False if there is none.
+    """
     for path in reversed([each for each in files_in(log.folder, ".snapshot") if is_number(each.stem)]):
         if (newest is None or int(path.stem) <= newest) and log.producers.restore(path.read_bytes()):
             return True
@@ -109,7 +111,7 @@ def restore_producers(log: Log, newest: int | None) -> bool:
 
 
 def recover(log: Log, note: Callable[[str], None]) -> None:
-    """Read the last segment, cut off damage, and rebuild its indexes and the producers' state."""
+    """Read the last segment, truncate it at damage, and rebuild its indexes and the producer states."""
     segment = log.active
     log.producers.known.clear()
     restore_producers(log, segment.base_offset)
@@ -134,7 +136,7 @@ def recover(log: Log, note: Callable[[str], None]) -> None:
 
 
 def keep_aborted(log: Log, segment: Segment) -> None:
-    """Keep the aborted transactions of earlier segments; the last segment's come again from its control batches."""
+    """Drop the aborted transactions of the last segment, as recovery adds them again by its control batches."""
     path = segment.path_of(".txnindex")
     dropped = len(read_aborted(path))
     if dropped:
@@ -144,8 +146,8 @@ def keep_aborted(log: Log, segment: Segment) -> None:
 
 
 def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
-    """Account for the whole, sound batches from `position` on. Returns where they end. A batch may be longer than a
-    chunk.
+    """Add the complete, valid batches of a chunk from `position` on to the segment and the log; return the position of
+    their end. The chunk grows until it has a whole batch.
     """
     size = CHUNK
     while True:

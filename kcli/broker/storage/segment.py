@@ -12,7 +12,7 @@ from kcli.broker.storage.headers import StoredBatch, first_from, walk
 from kcli.broker.storage.index import OffsetIndex, TimeIndex
 
 CHUNK = 1 << 18
-# The largest offset of a segment, relative to its first.
+# The largest offset in a segment, relative to its first.
 FARTHEST = (1 << 31) - 1
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 SWAP = ".swap"
@@ -20,8 +20,8 @@ SWAP = ".swap"
 
 @dataclass(slots=True)
 class Slice:
-    """Bytes of a segment's file: they may end in the middle of a batch. remote: the segment is in remote storage;
-    first: bytes of the first batch, 0 if unknown.
+    """Bytes of a segment's file, which may end within a batch. remote: the segment is only in remote storage; first:
+    the size of the first batch, 0 if unknown.
     """
 
     file: LogFile
@@ -31,19 +31,19 @@ class Slice:
     first: int = 0
 
     def read(self) -> bytes:
-        """Read all its bytes. Raises OSError."""
+        """Read all bytes. Raises OSError."""
         return self.file.read(self.position, self.size)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the bytes, a chunk at a time."""
+        """Yield the bytes in chunks. Raises OSError."""
         for start in range(0, self.size, CHUNK):
             yield self.file.read(self.position + start, min(CHUNK, self.size - start))
 
 
 class Segment:
-    """base_offset: as in the file's name; next_offset: behind the last record; size: bytes of whole batches.
+    """A segment. base_offset: as in the file's name; next_offset: after the last record; size: bytes of whole batches.
 
-    copy: the folder with its copy in remote storage, None without one; remote: it is there alone (KIP-405)
+    copy: the folder with its copy in remote storage, None for none; remote: it is only there (KIP-405).
     """
 
     def __init__(self, folder: Path, base_offset: int, pool: FilePool, index_interval: int) -> None:
@@ -61,11 +61,11 @@ class Segment:
         self.first_timestamp = -1
         self._since_entry = 0
         self._indexed = True
-        # The position found last, for the next read in sequence.
+        # The batch that was found last, for the next read of a sequential fetch.
         self._last: StoredBatch | None = None
 
     def path_of(self, suffix: str) -> Path:
-        """Return the path of one of its files, by suffix (".log", ".index")."""
+        """Return the path of one of the segment's files, by suffix (".log", ".index")."""
         return self.folder / f"{self.base_offset:020d}{suffix}"
 
     def file(self) -> LogFile:
@@ -75,14 +75,14 @@ class Segment:
     # --- writing
 
     def append(self, parts: Sequence[bytes | memoryview], places: Sequence[StoredBatch]) -> None:
-        """Write batches behind the end; `places` are where they come to be. OSError leaves the segment as it was."""
+        """Append batches. places: their offsets and positions in the file. Raises OSError; then nothing has changed."""
         total = sum(each.size for each in places)
         self.pool.open_to_write(self.path, total).write(parts, self.size, total)
         for each in places:
             self.note(each)
 
     def note(self, each: StoredBatch) -> None:
-        """Account for a batch that is in the file now."""
+        """Update the segment and its indexes for a batch that was written."""
         if each.max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = each.max_timestamp, each.last_offset
         if self.first_timestamp < 0:
@@ -96,10 +96,10 @@ class Segment:
         self.next_offset = each.last_offset + 1
 
     def rewrite(self, parts: Sequence[bytes], places: Sequence[StoredBatch], others: Sequence[Segment] = ()) -> None:
-        """Put other batches in the place of all there are, in a file of their own. others: segments behind, which go.
+        """Replace all batches by others, in a new file. others: the segments after this one, which are deleted.
 
-        Who holds a slice of an old file can still read it. Once the new one has its name with SWAP it counts, after a
-        crash, too. Raises OSError; then all is as it was.
+        Slices of the old files can still be read. As soon as the new file has its name with SWAP it is used, also after
+        a crash. Raises OSError.
         """
         beside, swap = (self.path.with_name(self.path.name + suffix) for suffix in (".cleaned", SWAP))
         beside.write_bytes(b"".join(parts))
@@ -121,7 +121,7 @@ class Segment:
     # --- reading
 
     def find(self, offset: int) -> StoredBatch | None:
-        """Return the batch that holds `offset`, or the first one after it."""
+        """Return the batch with `offset`, or the first one after it; None if there is none."""
         last = self._last
         if last is not None and last.last_offset + 1 == offset:
             start = last.position + last.size
@@ -133,11 +133,11 @@ class Segment:
         return found
 
     def slice(self, position: int, size: int, first: int = 0) -> Slice:
-        """Return bytes from a position on. first: bytes of the first batch, 0 for unknown."""
+        """Return bytes from a position on. first: the size of the first batch, 0 if unknown."""
         return Slice(self.file(), position, min(size, self.size - position), self.remote, first)
 
     def first_at(self, timestamp: int, from_offset: int = 0) -> StoredBatch | None:
-        """Return the first batch, from an offset on, with a largest timestamp of at least this."""
+        """Return the first batch from an offset on with a largest timestamp at or after this; None if there is none."""
         if self.max_timestamp < timestamp:
             return None
         self.load_indexes()
@@ -150,9 +150,9 @@ class Segment:
     # --- opening and closing
 
     def open_sealed(self) -> None:
-        """Open a segment that is known to be complete: its end is searched behind the last index entry.
+        """Open a segment that was closed: its end is searched from the last index entry on.
 
-        An index that does not fit the batches is rebuilt; bytes behind the last batch are left out.
+        An index that does not match the batches is rebuilt; bytes after the last batch are ignored. Raises OSError.
         """
         self.size = self.path.stat().st_size
         self._indexed = False
@@ -175,7 +175,7 @@ class Segment:
         self.size = end
 
     def _fits(self) -> bool:
-        """Return whether the last entry of the index names a batch."""
+        """Return whether the last entry of the index is the position of a batch."""
         if not len(self.offsets):
             return True
         found = next(self._sound(self.offsets.positions[-1], self.size), None)
@@ -198,14 +198,14 @@ class Segment:
             self.times.load()
 
     def forget_indexes(self) -> None:
-        """Clear the indexes, to be made anew."""
+        """Clear the indexes, to rebuild them."""
         self.offsets.clear()
         self.times.clear()
         self._since_entry = 0
 
     def seal(self) -> None:
-        """Write the indexes as Kafka leaves them when a segment is rolled or closed: the largest timestamp at the
-        end.
+        """Write the indexes as Kafka does when a segment is closed, with the largest timestamp at the end. Raises
+        OSError.
         """
         self.load_indexes()
         self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
@@ -213,7 +213,7 @@ class Segment:
         self.times.flush()
 
     def move(self, folder: Path) -> None:
-        """Point the segment to its files' new folder."""
+        """Change the folder of the segment's files, after they were copied there."""
         self.load_indexes()
         self.pool.forget(self.path)
         self.folder = folder
@@ -221,7 +221,7 @@ class Segment:
         self.offsets.path, self.times.path = self.path_of(".index"), self.path_of(".timeindex")
 
     def delete(self) -> None:
-        """Delete its files."""
+        """Delete the segment's files, and its copy."""
         self.pool.forget(self.path)
         for folder in {self.folder, self.copy or self.folder}:
             for suffix in (*SUFFIXES, ".snapshot"):

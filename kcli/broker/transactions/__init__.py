@@ -1,1 +1,1 @@
-"""Transactions: their coordinator, and the topic that keeps its state (KIP-98, KIP-890)."""
+"""Transactions: their coordinator, and the topic that stores its state (KIP-98, KIP-890)."""

@@ -15,9 +15,9 @@ Made = TypeVar("Made")
 def attempt(
     request: Request, work: Callable[[], Made], *, fenced_since: int, name: str | None = None
 ) -> tuple[int, Made | None]:
-    """Run `work` and return the error code of a request, and the result. fenced_since: the API version from which
-    clients know PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588). name: the transactional id; this node
-    has to be its coordinator. None: any node can answer.
+    """Run `work`; return the error code of its RefusedError or OSError (0 for none), and its result. fenced_since: the
+    API version from which clients know PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588). name: the
+    transactional id, whose coordinator this node has to be; None if any node may answer.
     """
     if code := request.fault() or (request.transaction_refusal(name) if name else 0):
         return code, None

@@ -2,17 +2,17 @@
 
     EMPTY            the producer has an id and an epoch
     ONGOING          partitions were added
-    PREPARE_COMMIT   decided, and written: from here on it ends that way, after a restart too
+    PREPARE_COMMIT   the decision is written, so that the transaction is also committed after a restart
     COMPLETE_COMMIT  all partitions have the marker; the next one may begin. Likewise PREPARE_ and COMPLETE_ABORT
 
-* Here a transaction ends within one request: no client sees one that is ending.
-* A new InitProducerId fences the producer before by the next epoch. It aborts the open transaction of that producer,
-  and is answered with CONCURRENT_TRANSACTIONS once, as by Kafka: the client retries.
-* A transaction that lasts longer than its time-out is aborted, and its producer fenced. A producer of version 2 that
-  aborts it afterwards goes on: its request counts as a repeated EndTxn.
-* A producer of version 2 (EndTxn v5) gets the next epoch with each end, so that a late batch of the transaction before
-  is recognized. It may abort a transaction that never began, and may repeat an EndTxn whose answer was lost.
-* An id without an epoch left is replaced by a new one.
+* Here a transaction ends within one request, so that no client sees the PREPARE states.
+* A new InitProducerId fences the former producer by the next epoch. If that has an open transaction, it is aborted, and
+  as in Kafka the request gets CONCURRENT_TRANSACTIONS once, after which the client retries.
+* A transaction that exceeds its timeout is aborted, and its producer is fenced. If a producer of version 2 aborts it
+  afterwards, that counts as a repeated EndTxn, and the producer can continue.
+* A producer of version 2 (EndTxn v5) gets the next epoch at the end of each transaction, so that late batches of the
+  transaction are recognized. It may abort a transaction that never began, and repeat an EndTxn whose response was lost.
+* A producer id without epochs left is replaced by a new one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HIGHEST_EPOCH = (1 << 15) - 1
 
 
 class Transactions:
-    """The transactions by transactional id. note: called with a line for state that can't be read or written.
+    """The transactions by transactional id. note: called with a line about state that can't be read or written.
 
     Raises RefusedError, with the name of Kafka's error, if a request is refused. Raises OSError if the state can't be
     written.
@@ -55,7 +55,7 @@ class Transactions:
     # --- requests
 
     def begin(self, name: str, timeout_ms: int, producer_id: int, epoch: int) -> Transaction:
-        """Give a producer its id and the next epoch (InitProducerId). producer_id, epoch: those it has, or -1.
+        """Give a producer its id and the next epoch (InitProducerId). producer_id, epoch: its present ones, or -1.
 
         Raises RefusedError.
         """
@@ -70,7 +70,7 @@ class Transactions:
             self.fence(each)
             raise RefusedError("CONCURRENT_TRANSACTIONS", f"{name}: the transaction before was open, and is aborted")
         elif producer_id != -1 and epoch == each.last_epoch:
-            return each  # It asks again, as the answer was lost.
+            return each  # It repeats the request, as the response was lost.
         elif producer_id != -1 and epoch != each.epoch:
             raise fenced(each, epoch)
         else:
@@ -81,7 +81,7 @@ class Transactions:
         return each
 
     def add(self, name: str, producer_id: int, epoch: int, keys: Collection[Key], *, version: int = 0) -> None:
-        """Make partitions part of the transaction, which begins with the first one."""
+        """Add partitions to the transaction; the first ones begin it. Raises RefusedError."""
         each = self.of_producer(name, producer_id, epoch)
         if each.state is not TransactionState.ONGOING:
             each.state, each.started, each.version = TransactionState.ONGOING, self.replicas.now(), version
@@ -92,13 +92,13 @@ class Transactions:
         self.write(each)
 
     def check(self, name: str, producer_id: int, epoch: int, key: Key) -> None:
-        """Refuse writes to a partition outside of the transaction."""
+        """Refuse writes to a partition that is not in the producer's open transaction. Raises RefusedError."""
         each = self.of_producer(name, producer_id, epoch)
         if each.state is not TransactionState.ONGOING or key not in each.partitions:
             raise RefusedError("INVALID_TXN_STATE", f"{key[0]}-{key[1]} is not part of a transaction of {name}")
 
     def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, version: int) -> Transaction:
-        """Commit or abort (EndTxn). version: 2 for a producer that takes a new epoch from the answer.
+        """Commit or abort a transaction (EndTxn). version: 2 for a producer that gets a new epoch in the response.
 
         Raises RefusedError.
         """
@@ -117,7 +117,7 @@ class Transactions:
     # --- what producers do
 
     def known(self, name: str, producer_id: int) -> Transaction:
-        """Return the transaction of that name and producer. Raises RefusedError."""
+        """Return the transaction of a transactional id and producer id. Raises RefusedError."""
         each = self.by_id.get(name)
         if not name:
             raise RefusedError("INVALID_REQUEST", "no transactional id")
@@ -126,21 +126,21 @@ class Transactions:
         return each
 
     def of_producer(self, name: str, producer_id: int, epoch: int) -> Transaction:
-        """Return the transaction of that name and producer, in its current epoch. Raises RefusedError."""
+        """Return the transaction of a transactional id and producer id. Raises RefusedError also for another epoch."""
         each = self.known(name, producer_id)
         if epoch != each.epoch:
             raise fenced(each, epoch)
         return each
 
     def bump(self, each: Transaction) -> None:
-        """Advance to the next epoch, with a new producer id where there is none left."""
+        """Advance to the next epoch, or to a new producer id if no epoch is left."""
         if each.is_exhausted:
             each.producer_id, each.epoch = self.metadata.new_producer_id(), 0
         else:
             each.epoch += 1
 
     def fence(self, each: Transaction) -> None:
-        """Abort an open transaction, in an epoch that its producer does not have."""
+        """Abort an open transaction in the next epoch, which fences its producer."""
         each.last_epoch = -1
         self.finish(each, commit=False, fencing=True)
 
@@ -153,7 +153,9 @@ class Transactions:
             self.note(f"transaction {each.name}: {error.strerror}")
 
     def finish(self, each: Transaction, *, commit: bool, fencing: bool = False) -> None:
-        """Decide how it ends, and tell its partitions. fencing: in the next epoch of any version (KAFKA-19367)."""
+        """Write the decision, then the markers. fencing: the markers have the next epoch in any version
+        (KAFKA-19367).
+        """
         each.stop_timer()
         producer_id, epoch = each.producer_id, each.epoch
         each.state = TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT
@@ -166,7 +168,7 @@ class Transactions:
         self.complete(each, producer_id, epoch)
 
     def complete(self, each: Transaction, producer_id: int, epoch: int) -> None:
-        """Write the markers, with that producer and epoch."""
+        """Write the markers to all partitions, with this producer id and epoch, and complete the transaction."""
         commit = each.state is TransactionState.PREPARE_COMMIT
         for name, index in sorted(each.partitions):
             topic = self.topics.by_name.get(name)
@@ -180,16 +182,16 @@ class Transactions:
         self.write(each)
 
     def write(self, each: Transaction) -> None:
-        """Keep a transaction as it is. Raises OSError."""
+        """Store the present state of a transaction. Raises OSError."""
         each.updated = self.replicas.now()
         self.log.write(each)
 
     def start_timer(self, each: Transaction) -> None:
-        """Abort a transaction when its time is over."""
+        """Start the timer that aborts a transaction after its timeout."""
         each.timer = self.clock.call_later(each.timeout_ms / 1000, self.expire, each)
 
     def forget(self) -> None:
-        """Forget all transactions."""
+        """Drop all transactions from memory."""
         self.close()
         self.by_id.clear()
 

@@ -18,8 +18,8 @@ def end_in(
     *,
     commit: bool,
 ) -> None:
-    """End the transaction of a producer (id and epoch) in a partition. Raises OSError if it can't be written."""
+    """Append the control batch that ends the transaction of a producer (id, epoch) in a partition. Raises OSError."""
     marker = build_marker(commit, replicas.now(), 0, *producer, coordinator_epoch)
     partition.made_log().append(stored(marker), partition.epoch)
     replicas.appended(partition, len(marker))
-    replicas.changed(partition)  # records that were held back from readers are visible now
+    replicas.changed(partition)  # the last stable offset may have advanced

@@ -1,4 +1,4 @@
-"""One transactional id: its producer, and the transaction that is open or was the last."""
+"""A transactional id: its producer, and its open or last transaction."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kcli.broker.clock import Timer
 from kcli.broker.partition import Key
 
 BUMPING = 2  # transaction version with a new producer epoch for each transaction
-LAST_EPOCH = (1 << 15) - 2  # the one after it is left for the marker that fences
+LAST_EPOCH = (1 << 15) - 2  # the epoch after it is reserved for the marker that fences
 
 
 class TransactionState(IntEnum):
-    """With the numbers of Kafka's transaction log (TransactionState)."""
+    """The states, with the numbers of Kafka's transaction log (TransactionState)."""
 
     EMPTY = 0
     ONGOING = 1
@@ -24,26 +24,26 @@ class TransactionState(IntEnum):
 
     @property
     def is_ending(self) -> bool:
-        """Return whether it is decided how the transaction ends, and its partitions may not know yet."""
+        """Return whether the end of the transaction is decided, and its partitions may lack the marker."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def is_complete(self) -> bool:
-        """Return whether a transaction has ended, and no other producer has come since."""
+        """Return whether the transaction has ended, and there was no InitProducerId since then."""
         return self in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
     @property
     def title(self) -> str:
-        """Kafka's name for it: "CompleteCommit"."""
+        """Kafka's name of the state, such as "CompleteCommit"."""
         return self.name.title().replace("_", "")
 
 
 @dataclass
 class Transaction:
-    """partitions: (topic, index) that are part of it. version: 2 where the producer leaves it to the broker to add
-    partitions, and has its epoch bumped with each transaction (KIP-890), else 0. started, updated: ms since 1970.
+    """A transactional id. partitions: (topic, index) in the open transaction; version: 2 if the broker adds
+    partitions, and the producer's epoch grows with each transaction (KIP-890), else 0; started, updated: ms since 1970.
 
-    last_epoch: the epoch before, where the producer itself asked for the next one; -1: it did not.
+    last_epoch: the former epoch if the producer itself requested the next one, else -1.
     """
 
     name: str
@@ -60,11 +60,11 @@ class Transaction:
 
     @property
     def is_exhausted(self) -> bool:
-        """Return whether the producer id has had all its epochs."""
+        """Return whether the producer id has no epoch left."""
         return self.epoch >= LAST_EPOCH
 
     def stop_timer(self) -> None:
-        """Cancel the timer that would end the transaction."""
+        """Cancel the timer that would abort the transaction."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

@@ -1,4 +1,4 @@
-"""Transactions on disk: records of `__transaction_state`, in Kafka's own form."""
+"""Transactions on disk: records of `__transaction_state` in Kafka's format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ KEY_VERSION, VALUE_VERSION = 0, 1
 
 
 class TransactionLog:
-    """The topic of transactions, made with the first one. note: called with a line for unreadable records."""
+    """The topic of transactions, which is created at the first write. note: called with a line about unreadable
+    records.
+    """
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.topic = StateTopic(controller, TRANSACTION_STATE, note)
@@ -24,7 +26,7 @@ class TransactionLog:
         self.value = messages.data("TransactionLogValue", VALUE_VERSION)
 
     def write(self, each: Transaction) -> None:
-        """Append a transaction as it is. Raises OSError."""
+        """Append the present state of a transaction. Raises OSError."""
         listed = by_topic(each.partitions)
         value = {
             "producerId": each.producer_id,
@@ -40,7 +42,7 @@ class TransactionLog:
         self.topic.write(each.name, [(key, VALUE_VERSION.to_bytes(2, "big") + self.value.write(value))])
 
     def load(self) -> Iterator[Transaction]:
-        """Yield transactions as they were written, the older states of each before the newer."""
+        """Yield transactions in the order in which they were written; the last one of each id is its state."""
         for partition, batch, records in self.topic.load():
             for record in records if not batch.is_control else ():
                 try:
@@ -50,7 +52,7 @@ class TransactionLog:
                     self.topic.note(f"{TRANSACTION_STATE}-{partition}: left out: record {record.offset}: {error}")
 
     def decode(self, key: bytes, value: bytes) -> Transaction:
-        """Decode the transaction of a record. Raises InputError or ValueError if it can't be read."""
+        """Decode the transaction in a record. Raises InputError or ValueError if it is invalid."""
         version = int.from_bytes(value[:2], "big")
         fields = messages.data("TransactionLogValue", version).read(value, 2)[0]
         listed = fields["transactionPartitions"] or ()

@@ -1,1 +1,1 @@
-"""The producer: gathers records into batches, sends them in order, and sends them again to a new leader."""
+"""The producer: it collects records in batches, sends them in order, and sends them again if a leader moves."""

@@ -1,14 +1,17 @@
-"""Gathers records into batches, holds them for `linger.ms`, numbers them, keeps them until acknowledged. No I/O.
+"""Collects records in batches, with sequence numbers, and keeps them until they are acknowledged. It does no I/O.
 
 Rules, per partition:
 
-- A batch may go when it is full (`batch.size`), when another one waits behind it, when it has waited for `linger.ms`,
-  when everything is to be flushed, or when it is being sent again.
-- An idempotent producer (KIP-98) numbers the batches of a partition as they go out; sent again, a batch keeps its
-  sequence. At most `max.in.flight.requests.per.connection` are unanswered; until the first one is, only that: a broker
-  that has never heard of the producer takes any sequence, and would take the second when it had to refuse the first.
-- After a failure nothing of the partition goes out until all that is under way is answered; then what failed goes
-  first, in the order of its sequence, so that the broker never sees a gap, and one alone until it is taken.
+- A batch may be sent when it is full (`batch.size`), when another one waits after it, when it has waited for
+`linger.ms`,
+  when everything is flushed, or when it is a retry.
+- An idempotent producer (KIP-98) assigns sequences to batches when they are first sent; a retry keeps its sequence. At
+  most `max.in.flight.requests.per.connection` batches are in flight, and only one until the first acknowledgement: a
+  broker accepts any first sequence of an unknown producer, and so might accept the second batch after it refused the
+  first.
+- After a failure no batch of the partition is sent until all in flight are answered. Then the failed ones are sent
+first,
+  in the order of their sequences, so that the broker never sees a gap, and one at a time until one is acknowledged.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from dataclasses import dataclass, field
 
 from kcli.core.records.batches import HEADER_SIZE
 
-# A record's own bytes beside key and value: lengths, attributes, deltas; a header's two lengths; and a batch's header.
+# Estimated bytes besides keys and values: of a record (lengths, attributes, deltas), a header (lengths), and a batch.
 RECORD_OVERHEAD, HEADER_OVERHEAD, BATCH_OVERHEAD = 12, 4, HEADER_SIZE
 MAX_SEQUENCE = 0x7FFF_FFFF
 
@@ -30,10 +33,10 @@ TopicPartition = tuple[str, int]
 
 @dataclass(slots=True)
 class Waiting:
-    """A batch. created: in seconds of the caller's clock. sent_ns: when each record was handed over, for its latency.
+    """A batch. created: seconds of the caller's clock; sent_ns: the time of `send` for each record, for its latency;
 
-    number: its place among the batches sent, sequence: of its first record (-1: not sent yet, or not idempotent)
-    leader_epoch: of the leader it was last sent to
+    number: its place among the sent batches, -1 if it was not sent yet; sequence: of its first record, -1 if it was not
+    sent yet or is not idempotent; leader_epoch: of the leader that it was last sent to.
     """
 
     partition: TopicPartition
@@ -51,8 +54,8 @@ class Waiting:
 class Queue:
     """The batches of one partition.
 
-    refused_epoch: of the leader that turned out to lead no longer, None when none did; refused_at: from when on it was
-    the client's turn to find the new one (nothing was under way any more)
+    refused_epoch: the epoch of a leader that refused a batch as it does not lead any more, None for none; refused_at:
+    the time when no batch was in flight after that, from which on the client looks for the new leader.
     """
 
     __slots__ = (
@@ -81,9 +84,9 @@ class Queue:
 
 
 class Accumulator:
-    """linger: seconds; batch_size: bytes. `bytes`: of all batches that are not acknowledged.
+    """The batches of all partitions. linger: seconds; batch_size: bytes; bytes: of all batches without acknowledgement;
 
-    waiting: the queues that hold batches, in the order of their turns
+    waiting: the queues with batches to send, in the order of their turns.
     """
 
     def __init__(self, batch_size: int, linger: float, in_flight: int, *, idempotent: bool) -> None:
@@ -94,7 +97,9 @@ class Accumulator:
         self.flushing = False
 
     def append(self, partition: TopicPartition, row: Row, ns: int, now: float) -> tuple[bool, bool]:
-        """Add a record. Returns whether it began a batch, and whether the batch has no room for another of its size."""
+        """Add a record. Returns whether it began a batch, and whether the batch has no room for another of this
+        size.
+        """
         queue = self.queues.get(partition)
         if queue is None:
             queue = self.queues[partition] = Queue(partition)
@@ -120,8 +125,8 @@ class Accumulator:
                 yield queue
 
     def wait_of(self, queue: Queue, now: float) -> float | None:
-        """Return the seconds until the first batch may be sent; 0: now, None: not before a response or
-        a record comes.
+        """Return the seconds until the first batch may be sent, 0 for now; None if that depends on a response or a new
+        record.
         """
         alone = queue.retrying or (self.idempotent and not queue.acknowledged)
         if not queue.waiting or len(queue.in_flight) >= (1 if alone else self.max_in_flight):
@@ -133,11 +138,11 @@ class Accumulator:
         return max(hold, 0.0)
 
     def next_wait(self, now: float) -> float | None:
-        """Return the seconds until one more batch may be sent; None: not before a response or a record comes."""
+        """Return the seconds until another batch may be sent; None if that depends on a response or a new record."""
         return min((wait for queue in self.waiting if (wait := self.wait_of(queue, now))), default=None)
 
     def take(self, queue: Queue) -> Waiting:
-        """Take the first batch out; it is in flight from now on."""
+        """Remove and return the first batch, which is in flight from now on."""
         batch = queue.waiting.popleft()
         del self.waiting[queue]
         if queue.waiting:
@@ -153,7 +158,7 @@ class Accumulator:
         return batch
 
     def finish(self, batch: Waiting, now: float) -> None:
-        """Finish a batch that the broker acknowledged."""
+        """Remove a batch that the broker acknowledged."""
         queue = self.queues[batch.partition]
         queue.acknowledged = True
         self._land(queue, batch, now)
@@ -162,7 +167,7 @@ class Accumulator:
         self.bytes -= batch.size - BATCH_OVERHEAD
 
     def retry(self, batch: Waiting, now: float, delay: float) -> None:
-        """Send a failed batch again in its place, after `delay` seconds at the earliest."""
+        """Put a failed batch back in its place, to be sent after `delay` seconds at the earliest."""
         queue = self.queues[batch.partition]
         self._land(queue, batch, now)
         at = 0

@@ -1,4 +1,4 @@
-"""The leaders of a topic's partitions: connections to them, and fresh metadata when they move."""
+"""The leaders of a topic's partitions: connections to them, and new metadata when they move."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kcli.errors import BrokerError, NetworkError
 
 
 class Leaders:
-    """sessions: open connections, by node. Opens them and asks for metadata in the background.
+    """Opens connections and fetches metadata in the background. sessions: open connections by node id.
 
-    refreshed: called with fresh metadata. changed: called when a connection or metadata has come, or could not be had.
-    fail: takes the error of a broker that refuses the client.
+    refreshed: called after new metadata. changed: called when a connection or metadata has come or failed.
+    fail: called with the error of a broker that refuses the client.
     """
 
     def __init__(
@@ -35,11 +35,13 @@ class Leaders:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a connection is being opened or metadata is awaited."""
+        """Return whether a connection is being opened, or metadata fetched."""
         return bool(self._opening or self._refreshing)
 
     def node_of(self, topic: str, partition: int) -> int | None:
-        """Return the node that leads a partition, where it can be written to now; else what is missing is begun."""
+        """Return the id of a partition's leader if there is a connection to it. Else begin to connect or to fetch
+        metadata, and return None.
+        """
         leader = self.client.leader(topic, partition)
         if leader is None:
             self.refresh()
@@ -51,14 +53,14 @@ class Leaders:
         return leader.node
 
     async def close(self) -> None:
-        """End what is under way; the connections are the client's."""
+        """Cancel all background tasks. The connections belong to the client."""
         tasks = [task for task in (self._refreshing, *self._opening.values()) if task]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def open(self, node: int) -> None:
-        """Connect to a node in the background, unless that is under way."""
+        """Connect to a node in the background, unless that is in progress."""
         if node not in self._opening:
             self._opening[node] = asyncio.create_task(self._connect(node))
 
@@ -75,7 +77,7 @@ class Leaders:
             self.changed()
 
     def refresh(self) -> None:
-        """Ask for metadata in the background, not more often than retry.backoff.ms."""
+        """Fetch metadata in the background, at most once per retry.backoff.ms."""
         if self._refreshing is None:
             self._refreshing = asyncio.create_task(self._refresh_quietly())
 

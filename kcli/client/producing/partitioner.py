@@ -1,4 +1,4 @@
-"""Chooses a record's partition: by its key's hash as Kafka does, else in turn, batch by batch (KIP-480, KIP-794)."""
+"""Chooses a record's partition: by the hash of its key, else in turn, batch by batch (KIP-480, KIP-794)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def murmur2(data: bytes) -> int:
 
 
 class Partitioner:
-    """partitions: of the topic. Without a key the partition stays until `stay` bytes went there, whatever batches they
-    were sent in, or until `turn` is called, when a batch is full."""
+    """Chooses partitions. partitions: their number in the topic. Records without a key go to the sticky partition,
+    which changes after `stay` bytes, and by `turn` when a batch is full."""
 
     def __init__(self, partitions: int, stay: int) -> None:
         self.partitions, self.stay = partitions, stay
         self.sticky = self.bytes = 0
 
     def choose(self, key: bytes | None) -> int:
-        """Return the partition of a record: by the hash of its key (murmur2, as Java), or the sticky one."""
+        """Return the partition of a record: by the hash of its key (murmur2, as in Java's), or the sticky one."""
         if key is None:
             return self.sticky
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions

@@ -1,4 +1,4 @@
-"""A producer: batches, idempotence (KIP-98), retries, and leaders found by hints (KIP-951) or by metadata.
+"""A producer with batches, idempotence (KIP-98) and retries. New leaders are found by hints (KIP-951) or metadata.
 
 async with Producer(client, "orders") as producer:
     await producer.send(key, value)
@@ -24,10 +24,10 @@ DISCOVERIES = ("hints", "metadata")
 
 
 class Producer:
-    """Entering it finds the topic's leaders (making the topic where brokers do) and, if idempotent, a producer id.
+    """A producer for one topic. Entering it fetches the topic's leaders, which may create the topic, and a producer id.
 
-    discovery: "hints" takes a newer leader from an error and retries at once; "metadata" backs off and asks, as before
-    KIP-951. Leaving it sends all that is left; the first error that can't be healed is raised there or by `send`.
+    discovery: "hints" uses the new leader in an error response and retries at once; "metadata" backs off and fetches
+    metadata, as before KIP-951. Leaving it sends all records. The first permanent error is raised there or by `send`.
     """
 
     def __init__(self, client: Client, topic: str, *, discovery: str = "hints") -> None:
@@ -46,7 +46,7 @@ class Producer:
 
     @property
     def statistics(self) -> Statistics:
-        """Return what was sent and answered so far."""
+        """The counts of sent and acknowledged records so far."""
         return self.sender.statistics
 
     async def __aenter__(self) -> Self:
@@ -86,8 +86,8 @@ class Producer:
         timestamp: int | None = None,
         headers: Headers = (),
     ) -> None:
-        """Hand over a record. timestamp: ms, None for now. Waits while `buffer.memory` is full. Raises the error that
-        ended the producer.
+        """Add a record. timestamp: ms, None for now. It waits while `buffer.memory` is full. Raises the error that
+        ended the producer, InputError for a record above max.request.size, and NetworkError after max.block.ms.
         """
         if self.sender.error is not None:
             raise self.sender.error
@@ -124,7 +124,7 @@ class Producer:
             raise self.sender.error
 
     async def flush(self) -> None:
-        """Send all records and await their acknowledgements. Raises the error that ended the producer."""
+        """Send all records and wait for their acknowledgements. Raises the error that ended the producer."""
         self.accumulator.flushing = True
         while not self.accumulator.is_empty and self.sender.error is None:
             self.sender.room.clear()
@@ -136,8 +136,8 @@ class Producer:
 
 
 def is_idempotent(client: Client) -> bool:
-    """Return whether to be idempotent, as Kafka decides: unless switched off or impossible. Raises UsageError: on, but
-    impossible.
+    """Return whether the producer is idempotent, by Kafka's rule: unless it is off or the other configs prevent it.
+    Raises UsageError if it was set, and they prevent it.
     """
     config = client.config
     possible = config["acks"] in ("all", "-1") and config["max.in.flight.requests.per.connection"] <= 5

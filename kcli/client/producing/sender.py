@@ -1,4 +1,4 @@
-"""Sends a producer's batches to the leaders of their partitions, and takes the answers in (KIP-98, KIP-951)."""
+"""Sends a producer's batches to the leaders of their partitions, and processes the responses (KIP-98, KIP-951)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kcli.records import build_batch
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_code, error_name, is_retriable
 
-# Topics go by name up to here, by id from v13 on.
+# The last version with topic names; from v13 on it has topic ids.
 NEWEST_BY_NAME = 12
 OUT_OF_ORDER, DUPLICATE = error_code("OUT_OF_ORDER_SEQUENCE_NUMBER"), error_code("DUPLICATE_SEQUENCE_NUMBER")
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
@@ -49,7 +49,7 @@ class Sender:
         self._in_flight: dict[int, int] = {}  # requests without an answer, by node
 
     async def run(self) -> None:
-        """Send batches as they may go, until the sender gives up or is cancelled."""
+        """Send batches when they are due, until the sender gives up or is cancelled."""
         while self.error is None:
             self.wake.clear()
             try:
@@ -62,7 +62,9 @@ class Sender:
                     await self.wake.wait()
 
     def _send_ready(self) -> float | None:
-        """Send the batches that may be sent. Returns the seconds until more may be, None: not by time alone."""
+        """Send the batches that may be sent. Returns the seconds until the next one may be, None if no time decides
+        that.
+        """
         now = self._loop.time()
         if self.client.is_stale():
             self.leaders.refresh()
@@ -160,7 +162,9 @@ class Sender:
                 self._take_part(batches[part["index"]], part, endpoints)
 
     def _take_part(self, batch: Waiting, part: Mapping[str, Any], endpoints: Any) -> None:
-        """Take in the answer about a batch: done, sent again (at once where a newer leader is known), or given up."""
+        """Process the response for a batch: it is finished, sent again (at once if a newer leader is known), or given
+        up.
+        """
         code = part["errorCode"]
         if code in (0, DUPLICATE):
             self._succeed(batch)
@@ -182,7 +186,9 @@ class Sender:
             self.give_up(BrokerError(code, error_name(code), f"{where}: {text}" if text else where))
 
     def _note_leader(self, batch: Waiting, now: float) -> None:
-        """Note the leader that the batch is sent to; after a move also how long it took to find it."""
+        """Set the leader epoch to which a batch is sent; after a move count the time that it took to find the
+        leader.
+        """
         leader = self.client.leader(*batch.partition)
         batch.leader_epoch = -1 if leader is None else leader.epoch
         queue = self.accumulator.queues[batch.partition]
@@ -191,7 +197,7 @@ class Sender:
             queue.refused_epoch = queue.refused_at = None
 
     def _leader_is_newer(self, batch: Waiting) -> bool:
-        """Return whether a newer leader is known than the one that refused the batch.
+        """Return whether the metadata has a newer leader than the one that refused the batch.
 
         Then the batch is sent again at once; another attempt at the same leader epoch backs off (KIP-951).
         """
@@ -212,7 +218,7 @@ class Sender:
         self.accumulator.retry(batch, self._loop.time(), delay)
 
     def give_up(self, error: NetworkError) -> None:
-        """End sending: the first error stays, and what is not delivered counts as failed."""
+        """Stop sending. The first error is kept, and unacknowledged records count as failed."""
         self.error = self.error or error
         self.statistics.failed = sum(
             len(batch.rows)
@@ -223,7 +229,7 @@ class Sender:
         self.wake.set()
 
     def _hasten_moved(self) -> None:
-        """Send at once what waits to go again, where metadata names a newer leader."""
+        """Send waiting retries at once if the metadata has a newer leader."""
         for queue in self.accumulator.queues.values():
             if queue.retrying and queue.waiting and self._leader_is_newer(queue.waiting[0]):
                 queue.not_before = 0.0

@@ -49,7 +49,7 @@ class Statistics:
         )
 
     def as_dict(self, seconds: float) -> dict[str, Any]:
-        """Return the statistics as JSON has them; latencies in ms."""
+        """Return the statistics as a JSON object, with latencies in ms. seconds: the elapsed time."""
         return {
             "records": self.records,
             "bytes": self.bytes,
@@ -68,7 +68,7 @@ class Statistics:
         }
 
     def average(self) -> float:
-        """Return the mean latency in milliseconds; 0 without records."""
+        """Return the mean latency in ms; 0 if there are no records."""
         return self.total_ns / 1e6 / self.records if self.records else 0.0
 
     def percentile(self, share: float) -> int:
