@@ -1,7 +1,7 @@
 """Kafka's client properties: their names, types and defaults, and whether kcli's client acts on them.
 
 Names, types and defaults are those of ConsumerConfig, ProducerConfig and AdminClientConfig of Kafka 2.4 to 4.4, plus
-`remote.max.partition.fetch.bytes` (KIP-1018). Where the three differ in a default, the consumer's stands here.
+`remote.max.partition.fetch.bytes` (KIP-1018). If the three have different defaults, the consumer's is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kcli.schemas.field_codes import CODECS
 
 @dataclass(frozen=True)
 class Property:
-    """type: string, password, list, int, float or boolean; `default` as it would be written (None: not set)."""
+    """A property. type: string, password, list, int, float or boolean; default: as text, None if it is not set."""
 
     name: str
     type: str
@@ -91,8 +91,8 @@ USED = (
 
 PROPERTIES: Mapping[str, Property] = {each.name: each for each in USED}
 
-# Properties of Kafka that kcli ignores (groups, plugins of the JVM, metrics, ...): a notice and no error,
-# so that the configuration file of a Java application can be used as it is.
+# Properties of Kafka that kcli ignores with a notice (groups, plugins of the JVM, metrics, ...), so that the
+# configuration file of a Java application can be used.
 IGNORED_NAMES = """
     check.crcs socket.connection.setup.timeout.max.ms transactional.id transaction.timeout.ms
     auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset bootstrap.controllers
@@ -129,7 +129,7 @@ IGNORED_NAMES = """
 """
 IGNORED = frozenset(IGNORED_NAMES.split())
 
-# What librdkafka (kcat, and clients of Python, Go and C) calls otherwise, and what Kafka's clients take for it.
+# Properties of librdkafka (kcat, and clients of Python, Go and C), with the equivalents of Kafka's clients.
 OF_LIBRDKAFKA = {
     "metadata.broker.list": "bootstrap.servers",
     "sasl.mechanisms": "sasl.mechanism",

@@ -1,8 +1,8 @@
-"""Reads topics of a live cluster as rows of records: from a beginning to the present end, or on and on.
+"""Reads topics of a live cluster as rows of records: up to the present end, or without end.
 
     async for row in live_rows(client, LiveChoice("orders", last=10), problem): row["offset"], row["value"]
 
-Records of aborted transactions are left out where the client reads committed ones alone (isolation.level).
+Records of aborted transactions are left out with isolation.level=read_committed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kcli.records.rows import field_rows
 from kcli.records.unfolding import Unfolding
 from kcli.sessions.values import Partition
 
-PATIENCE = 10.0  # seconds without a record, before the end, after which no more is waited for
-FARTHER = 4  # times the distance, where records are fewer than offsets
+PATIENCE = 10.0  # seconds to wait for a record before the end
+FARTHER = 4  # the factor of the next distance, if there are fewer records than offsets
 
 Row = dict[str, Any]
 Offsets = Mapping[Partition, int]
@@ -31,10 +31,10 @@ Offsets = Mapping[Partition, int]
 
 @dataclass(frozen=True, slots=True)
 class LiveChoice:
-    """Choose what is read of live topics. topic: a name, a list or a pattern.
+    """A choice of live records. topic: a name, a list or a pattern.
 
-    offset: the first one. since: ms, of the first record that is as new. last: so many of each partition. follow: go on
-    behind the present end."""
+    offset: the first one. since: the time (ms) of the first record. last: how many of each partition. follow: continue
+    after the present end."""
 
     topic: str
     partition: int | None = None
@@ -46,7 +46,8 @@ class LiveChoice:
 
 
 async def live_rows(client: Client, choice: LiveChoice, problem: Callable[[str], None]) -> AsyncIterator[Row]:
-    """Yield records with their topic and partition, in the order of each partition. problem: takes what is wrong.
+    """Yield records with their topic and partition, in order within a partition. problem: called with texts of
+    problems.
 
     Raises NetworkError if there is no such topic or partition."""
     partitions = await partitions_of(client, choice)
@@ -124,7 +125,9 @@ class LiveReader:
                 del left[key]
 
     async def last(self, starts: Offsets, ends: Offsets, count: int) -> AsyncIterator[Row]:
-        """Yield the last records of each partition. Offsets may be without a record: then it begins farther back."""
+        """Yield the last records of each partition. If offsets have no records, the read is repeated from farther
+        back.
+        """
         kept: dict[Partition, deque[Row]] = {}
         distance, waiting = count, dict(starts)
         while waiting:
@@ -140,7 +143,7 @@ class LiveReader:
                 yield row
 
     def rows(self, key: Partition, data: bytes, aborted: Iterable[tuple[int, int]], first: int) -> Iterable[Row]:
-        """Yield the records of a fetched field from an offset on: a batch may begin before it."""
+        """Yield the records of a fetched field from the offset `first` on, as a batch may begin before it."""
         wrong: list[str] = []
         place = {"topic": key[0], "partition": key[1]}
         seen = {"api": None, "client_id": None, "connection": None, "file": None}

@@ -22,7 +22,7 @@ JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\x30\x82", b"\x30\x83")  # JKS, PKCS12
 def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
     """Return the TLS context by the configs, None if security.protocol has no TLS.
 
-    Raises UsageError for properties that contradict each other, InputError for files that aren't what they should be.
+    Raises UsageError for contradictory properties, and InputError for invalid files.
     """
     if config["security.protocol"] not in ("SSL", "SASL_SSL"):
         return None
@@ -46,10 +46,10 @@ def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
 
 
 def set_suites(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
-    """Set the cipher suites by their names in Kafka, those of IANA; none: Python's own. Raises UsageError if none can
-    be used.
+    """Set the cipher suites by Kafka's names, which are IANA's; () keeps Python's. Raises UsageError if none can be
+    used.
 
-    Which of TLS 1.3 are used can be set from Python 3.15 on. Before that they are all used, or that version is not.
+    The suites of TLS 1.3 can be set from Python 3.15 on. Before that either all of them are used, or not this version.
     """
     if not names:
         return
@@ -146,7 +146,7 @@ def pem_lines(text: str) -> str:
 
 
 def describe_tls_error(error: ssl.SSLError) -> str:
-    """Return why a handshake failed, in plain words: certificate expired, not trusted, wrong name, no TLS at all."""
+    """Return the reason of a failed handshake in plain words, such as a certificate that is not trusted."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message or error.reason}"
     reasons = {

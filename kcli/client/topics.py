@@ -15,19 +15,20 @@ from kcli.schemas.errors import error_code, error_name, is_retriable
 from kcli.sessions.trace import Key
 
 UNKNOWN_TOPIC, TOPIC_EXISTS = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("TOPIC_ALREADY_EXISTS")
-# Node ids by topic and partition, leaders first.
+# The node ids of each partition's replicas by topic, the leader first.
 Replicas = Mapping[str, Sequence[Sequence[int]]]
 EARLIEST, LATEST = -2, -1
-# Partitions: of those made for a replay a capture may name so many, and Kafka makes so many for one request.
+# The most partitions to create for a replay, and in one request (Kafka's limit).
 MOST_MADE = 100_000
 MADE_AT_ONCE = 10_000
-# A replay writes records of long ago beside transaction markers of now. They are not deleted at once, and the markers
-# begin no new segments: a Fetch ends where a segment does.
+# A replay writes old records beside present transaction markers. With these configs the records are not deleted at
+# once,
+# and the markers begin no new segments, as a Fetch ends at the end of a segment.
 LASTING = {"retention.ms": "-1", "segment.ms": str(2**63 - 1)}
 
 
 class Bounds(NamedTuple):
-    """The live offsets of a partition: its first, and the one after its last."""
+    """The offsets of a live partition: the first one, and the one after the last."""
 
     earliest: int
     latest: int
@@ -42,7 +43,7 @@ async def find_topics(
 ) -> None:
     """Find topics with enough partitions, or create them. Raises NetworkError if one is missing or has too few.
 
-    replicas: of topics that are made, as for `create_topics`
+    replicas: of topics that are created, as in `create_topics`.
     """
     if not sizes:
         return
@@ -98,14 +99,14 @@ async def create_topics(client: Client, sizes: Mapping[str, int], replicas: Repl
     """Create topics that keep records of any age. Raises NetworkError if they have too many partitions, or the cluster
     refuses one.
 
-    replicas: the nodes of each partition, its leader first, for topics where that matters
+    replicas: the node ids of each partition, the leader first, for topics that need them.
     """
     for some in batches(sizes):
         await create_at_once(client, some, replicas)
 
 
 async def create_at_once(client: Client, sizes: Mapping[str, int], replicas: Replicas) -> None:
-    """Create topics by one request. The broker forwards it to the controller; before 2.4 it goes there.
+    """Create topics by one request to the controller, if it is known, else to any broker, which forwards it.
 
     Raises BrokerError.
     """
@@ -115,7 +116,7 @@ async def create_at_once(client: Client, sizes: Mapping[str, int], replicas: Rep
         {
             "name": name,
             "numPartitions": -1 if name in replicas else count,
-            # -1, the broker's own default, is understood from v4 on.
+            # From v4 on -1 is the broker's default.
             "replicationFactor": -1 if version >= 4 or name in replicas else 1,
             "assignments": [
                 {"partitionIndex": index, "brokerIds": list(nodes)}
@@ -136,7 +137,7 @@ async def create_at_once(client: Client, sizes: Mapping[str, int], replicas: Rep
 
 
 async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, Bounds]:
-    """Return the first offset of each partition (by topic name), and the one after its last."""
+    """Return the bounds of each partition, by (topic name, index). Raises NetworkError."""
     partitions = list(partitions)
 
     async def work() -> dict[Key, Bounds]:
@@ -147,9 +148,9 @@ async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, B
 
 
 async def ask_offsets(client: Client, partitions: Iterable[Key], when: int, isolation: int = 0) -> dict[Key, int]:
-    """Return an offset of each partition: EARLIEST, LATEST, or of the first record as new as a time (ms), -1 for none.
+    """Return an offset of each partition: EARLIEST, LATEST, or that of the first record at or after a time (ms), or -1.
 
-    isolation: 1 where the end is that of what is committed. Raises NetworkError, BrokerError."""
+    isolation: 1 if LATEST is the last stable offset. Raises NetworkError, BrokerError."""
     by_node: dict[int, dict[str, list[dict[str, int]]]] = {}
     for topic, index in partitions:
         leader = client.known_leader(topic, index)

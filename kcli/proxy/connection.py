@@ -20,7 +20,7 @@ from kcli.proxy.side import ProxySide
 
 Buffer = bytes | memoryview
 
-MOST_AWAITED = 1 << 16  # requests that are remembered until their responses come
+MOST_AWAITED = 1 << 16  # the most requests without a response
 
 
 class Services(Protocol):
@@ -38,7 +38,7 @@ class Services(Protocol):
 
     @property
     def rewriter(self) -> AddressRewriter:
-        """Rewrites addresses in responses."""
+        """The rewriter of addresses in responses."""
         ...
 
     @property
@@ -83,7 +83,7 @@ class Connection:
         self.broker = ProxySide(self, self.response_buffer, self.take_responses)
         self.client.other, self.broker.other = self.broker, self.client
         self.requests = services.new_requests(self.awaited)
-        self.faulted = services.faults  # as it began: rules may change
+        self.faulted = services.faults  # kept, as rules may change
         self.responses: ResponseStream
         self.name = self.host = ""
         self.stopping = False
@@ -97,7 +97,7 @@ class Connection:
             return
         assert side.transport is not None
         self.services.connections.add(self)
-        if side.peer is None:  # it has gone already
+        if side.peer is None:  # it has disconnected already
             side.abort()
             return
         self.name, self.host = str(Address(*side.peer)), side.peer[0]
@@ -112,8 +112,8 @@ class Connection:
         self._dialing = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
-        """Connect to the broker, begin the recording, and let both sides read. A failure ends the client's connection
-        with a note.
+        """Connect to the broker, begin the recording, and start to read both sides. A failure closes the client's
+        connection, with a line in the log.
         """
         try:
             await self.route.dial(lambda: self.broker)
@@ -128,7 +128,7 @@ class Connection:
             self.close()
             return
         if self.services.recorder is not None:
-            # Under the client's address, with the port by which the broker's request log knows it.
+            # The recording has the client's host, and the proxy's port, as in the broker's request log.
             own = Address(*self.broker.transport.get_extra_info("sockname")[:2])
             said = f"client {self.name}, known to the broker as {own}"
             self.recording = self.services.recorder.begin((client[0], own.port), broker, said)
@@ -152,7 +152,7 @@ class Connection:
         if self.recording is not None:
             self.recording.data(0, data)
         if self.faulted:
-            self._pass_responses(*self.responses.proceed())  # the proxy may have answered
+            self._pass_responses(*self.responses.proceed())  # the proxy may have answered a request
         if self.stopping:
             self.stop()
 

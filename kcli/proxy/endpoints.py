@@ -1,4 +1,4 @@
-"""The brokers' addresses in responses: by a rule over the message tables, so that a new message needs no code.
+"""The brokers' addresses in responses, found by a rule over the message tables, so that new messages need no code.
 
 An endpoint is a struct with a broker's id (an int32 named nodeId, brokerId, leaderId, ...), a `host` and a `port`.
 """
@@ -17,8 +17,8 @@ PORT_TYPES = ("int32", "uint16")
 
 
 class EndpointPath(NamedTuple):
-    """steps: the fields that lead to the struct, none for the message itself; id: its field with the broker's id;
-    text: the path of that field, as `MessageCodec.select` takes it.
+    """The path of an endpoint. steps: the fields that lead to the struct, () for the message itself; id: its field with
+    the broker's id; text: the path of that field, for `MessageCodec.select`.
     """
 
     steps: tuple[str, ...]
@@ -28,8 +28,8 @@ class EndpointPath(NamedTuple):
 
 @cache
 def endpoint_paths(name: str, version: int, dialect: str | None = None) -> tuple[EndpointPath, ...]:
-    """Return the endpoints in that version of a message; none for most messages. Raises UsageError for an unknown
-    message.
+    """Return the paths of the endpoints in a version of a message; () for most messages. Raises UsageError for an
+    unknown message.
     """
     return tuple(paths_below(catalog(dialect).message(name).fields, version, (), ""))
 
@@ -49,7 +49,7 @@ def paths_below(
 
 
 def endpoints_in(body: Any, path: EndpointPath) -> Iterator[dict[str, Any]]:
-    """Yield the endpoints at a path of a message, as `MessageCodec.read` returned it; each may be changed in place."""
+    """Yield the endpoints at a path of a decoded message (MessageCodec.read). They may be changed in place."""
     found = [body]
     for step in path.steps:
         below = [each.get(step) for each in found if isinstance(each, dict)]

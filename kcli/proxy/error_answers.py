@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
-# Names of a field in different messages, by its meaning.
+# The meanings of fields that have different names in different messages.
 MEANINGS = {
     "name": "topic", "topicName": "topic", "topic": "topic",
     "partition": "partition", "partitionIndex": "partition", "index": "partition",
@@ -22,7 +22,7 @@ ERROR = "rrorCode"  # errorCode, partitionErrorCode, ...
 
 
 class ErrorTarget(NamedTuple):
-    """The place of an error: topic "" is the whole message, partition -1 a topic as a whole."""
+    """The place of an error. topic: "" for the whole message; partition: -1 for a whole topic."""
 
     topic: str = ""
     partition: int = -1
@@ -50,7 +50,7 @@ class Answerer:
         self.version, self.code_of, self.topic_name = version, code_of, topic_name
 
     def struct(self, fields: tuple[model.Field, ...], asked: dict[str, Any], place: ErrorTarget) -> dict[str, Any]:
-        """Make a struct of the response for one of the request, at a place; fields that are left out have their
+        """Make a struct of the response for one of the request (asked) at a place. Missing fields have their
         defaults.
         """
         said = {meaning(name): value for name, value in asked.items()}
@@ -97,7 +97,7 @@ def rows_of(value: Any, wanted: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def place_of(row: dict[str, Any], above: ErrorTarget, topic_name: TopicName) -> ErrorTarget:
-    """Return the place of a request's row, below another place."""
+    """Return the place of a request's row. above: the place of the struct that it is in."""
     said = {meaning(name): value for name, value in row.items()}
     topic = said.get("topic") or (topic_name(said["topicId"]) if said.get("topicId") else above.topic)
     partition = said.get("partition", above.partition)
@@ -118,7 +118,7 @@ def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[ErrorTarg
 
 
 def without(body: dict[str, Any], gone: Collection[ErrorTarget], topic_name: TopicName) -> dict[str, Any]:
-    """Return the request without these places."""
+    """Return a request's body without these places."""
     return pruned(body, gone, topic_name, ErrorTarget())
 
 
@@ -140,7 +140,7 @@ def pruned(
 
 
 def merge(body: dict[str, Any], more: dict[str, Any]) -> None:
-    """Add the rows of another body of the same message, in place: to the topic that is there, or behind the others."""
+    """Add the rows of another body of the same message, in place: to the row of their topic, or after the others."""
     for name, rows in more.items():
         there = body.get(name)
         if not isinstance(there, list) or not isinstance(rows, list):

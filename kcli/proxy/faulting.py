@@ -1,8 +1,8 @@
 """Faults on a real cluster's requests, by the rules of the embedded broker: errors, delays, silence, cut responses.
 
-Requests that a rule may match are held until they are complete, because it may match their contents. All connections
-together hold a bounded number of bytes: beyond it a request passes unread: the proxy skips a fault rather than stopping
-its clients.
+Requests that a rule may match are held until they are complete, because rules may match their contents. The bytes that
+all connections hold are limited. Beyond the limit a request passes unread, so that a fault is skipped, but no client is
+stopped.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from kcli.schemas.catalog import catalog
 
 KEY = 2  # bytes of an API's key
 SMALL = 64 << 10  # bytes of a request that is held without being counted
-MOST_HELD = 128 << 20  # bytes that all requests may take together that are not whole yet
+MOST_HELD = 128 << 20  # the most bytes of all incomplete requests together
 
 
 class ProxyFaultRules:
-    """The rules of a proxy, by how they apply. Raises UsageError if one makes no sense, or wants what only kcli's
-    broker can do.
+    """The fault rules of a proxy, by kind. Raises UsageError for an invalid rule, or one that only kcli's broker can
+    apply.
 
-    acting: what happens to a request, or its response; whole: errors for all of a request; placed: for some topics or
-    partitions in it. held: of requests that are not whole, how many bytes each has. note: gets a line for each request
-    that passes as there are too many.
+    acting: rules other than errors; whole: errors of whole requests; placed: errors of topics or partitions. held: the
+    bytes of each incomplete request. note: called with a line about each request that passes at the limit.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class FaultedApi(NamedTuple):
 
 
 class FaultedRequest:
-    """A request as fault rules look at it; decoded where one looks into it. frame: with its length."""
+    """A request for fault rules, which is decoded only if one needs its contents. frame: with its length."""
 
     def __init__(self, frame: bytes, awaited: Awaited, names: HeardTopicNames, dialect: str | None) -> None:
         self.frame, self.names, self.dialect = frame, names, dialect
@@ -100,8 +99,7 @@ class FaultedRequest:
 
     @cached_property
     def decoded(self) -> frames.Request | None:
-        """Header and body; None where they can't be read: no error rule applies to messages that the tables do not
-        have."""
+        """The decoded request; None if it can't be decoded, so that no error rule applies."""
         key, version = self.awaited.api_key, self.awaited.version
         if not catalog(self.dialect).knows(key, version):
             return None
@@ -116,7 +114,7 @@ class FaultedRequest:
 
 
 class FaultedRequests:
-    """One connection's requests, under rules. awaited: as for `RequestStream`."""
+    """One connection's requests, to which rules apply. awaited: as in `RequestStream`."""
 
     def __init__(
         self,
@@ -129,7 +127,7 @@ class FaultedRequests:
         self.rules, self.awaited, self.names, self.dialect = rules, awaited, names, dialect
         self._stream = RequestStream(awaited, dialect, allows)
         self._held = bytearray()
-        self._passing = 0  # bytes of a request that passes unread, which are still to come
+        self._passing = 0  # the bytes to come of a request that passes unread
 
     @property
     def is_between(self) -> bool:
@@ -142,8 +140,8 @@ class FaultedRequests:
         self.rules.held.pop(self, None)
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes that go to the broker now that these have come. Raises NetworkError: no request, or too
-        long.
+        """Process received bytes; return those that pass to the broker now. Raises NetworkError for an invalid length,
+        or an API that is not allowed.
         """
         passed, at = list[bytes](), 0
         while at < len(data):
@@ -159,7 +157,7 @@ class FaultedRequests:
         return b"".join(passed)
 
     def _wanted(self) -> int:
-        """Return how many bytes a request needs to be looked at: its length, then its API's key, then all of it."""
+        """Return how many bytes to hold next: a request's length, then also its API key, then all of it."""
         whole = self._whole()
         if whole is None:
             return PREFIX
@@ -189,7 +187,7 @@ class FaultedRequests:
         return self._stream.feed(data)
 
     def _is_holdable(self, whole: int) -> bool:
-        """Return whether a request that is long is held: rules are about its API, and there is room."""
+        """Return whether to hold a long request: a rule may match its API, and the limit is not reached."""
         if len(self._held) < PREFIX + KEY:
             return True
         if not self.rules.concern(int.from_bytes(self._held[PREFIX : PREFIX + KEY], "big", signed=True)):
@@ -222,8 +220,8 @@ class FaultedRequests:
         return frame
 
     def _with_errors(self, request: FaultedRequest, asked: Awaited, frame: bytes) -> tuple[Awaited, bytes]:
-        """Return the request unchanged if no rule sets an error; else the proxy's own response, and the rest of the
-        request."""
+        """Return the expected response and the request for the broker. If rules set errors, the response is the proxy's
+        own, or gets rows of it, and the failed parts of the request are removed."""
         decoded = request.decoded if self.rules.whole.rules or self.rules.placed.rules else None
         if decoded is None:
             return asked, frame

@@ -13,19 +13,19 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy.side import ProxySide
 
-MOST_NODES = 1000  # listeners that a response can make the proxy open
+MOST_NODES = 1000  # the most listeners, which responses make the proxy open
 
 
 class BrokerRoute:
     """The destination of a listener's connections: the first of several addresses that accepts one.
-    config: TLS, timeouts.
+    config: for TLS and timeouts.
     """
 
     def __init__(self, addresses: Sequence[Address], config: ClientConfig) -> None:
         self.addresses, self.config = tuple(addresses), config
 
     async def dial(self, make: Callable[[], ProxySide]) -> Address:
-        """Connect. Returns the address that was reached. Raises the NetworkError of the last address."""
+        """Connect; return the address that accepted. Raises the NetworkError of the last address."""
         failure: NetworkError | None = None
         for address in self.addresses:
             try:
@@ -42,9 +42,9 @@ class BrokerRoute:
 class ListenerAddresses:
     """The addresses of the proxy, and those that it advertises.
 
-    host, port: of the first listener; a broker has the port behind it by as many as its id, or with port 0 a free one.
-    mapped: where brokers are that have another place, by id. advertised: the host that clients are told; "": that of
-    the listener, or, where it listens on all addresses of the machine, the one by which a client reached it.
+    host, port: of the first listener. A broker's port is `port + 1 + id`, or a free one if port is 0. mapped: other
+    addresses of brokers, by id. advertised: the host for clients; "" for the listener's host, or for the host by which
+    the client reached it if it listens on all addresses.
     """
 
     host: str = "127.0.0.1"
@@ -69,7 +69,7 @@ class ListenerAddresses:
 class Nodes:
     """Brokers by id, each with its listener.
 
-    listen: makes a listener for a route at an address. note: gets a line for each broker that is new, or moves.
+    listen: opens a listener for a route at an address. note: called with a line about each broker that is new or moves.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Nodes:
         self.places, self.config, self.listen, self.note = places, config, listen, note
         self._routes: dict[int, BrokerRoute] = {}
         self._listeners: dict[int, Listener] = {}
-        self._failed: set[int] = set()  # whose listener could not be opened, which is said once
+        self._failed: set[int] = set()  # brokers whose listener could not be opened, to log that once
         self._bootstrap: Listener | None = None
 
     def start(self, bootstrap: Sequence[Address]) -> int:
@@ -106,8 +106,8 @@ class Nodes:
         return Address(self.places.told(self.places.of(node).host, reached), self._listeners[node].port)
 
     def _open(self, node: int, there: Address) -> bool:
-        """Open a broker's listener. False: there can be none, which is noted once; it is tried again with the next
-        response.
+        """Open a broker's listener. Returns False if that fails, which is logged once; the next response tries
+        again.
         """
         if len(self._routes) >= MOST_NODES:
             self.note(f"broker {node} at {there}: no listener, there are {MOST_NODES} already")

@@ -1,4 +1,4 @@
-"""The policy of a proxy: allowed networks and APIs, limits of connections, fault rules; read from a file, too."""
+"""The policy of a proxy: allowed networks and APIs, limits on connections, and fault rules; it may be in a file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.catalog import catalog
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-ALWAYS = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})  # without which nobody gets anywhere
+ALWAYS = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})  # every client needs them
 LONGEST_FILE = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
 class Policy:
-    """networks: of clients, none for all. apis: keys, none for all. connections, per_address: at most so many are open,
-    in all and of one address; None: any. faults: rules (`kcli.broker.faults`), and the seed of their random choices.
+    """A policy. networks: of clients, () for all. apis: keys, empty for all. connections, per_address: the most open
+    connections in all and of one address, None for no limit. faults: rules (`kcli.broker.faults`); seed: for their
+    random choices.
     """
 
     networks: tuple[Network, ...] = ()
@@ -60,8 +61,8 @@ def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def apis_of(texts: Iterable[str], dialect: str | None = None) -> frozenset[int]:
-    """Return the APIs of lists as "Produce,Fetch" or "!DeleteTopics", with those that everybody needs. Raises
-    UsageError.
+    """Return the API keys of lists such as "Produce,Fetch" or "!DeleteTopics", with those that every client needs;
+    empty for all. Raises UsageError for an unknown API.
     """
     found = api_keys([*texts], catalog(dialect))
     return found | ALWAYS if found else found
@@ -80,7 +81,7 @@ def texts_of(value: Any, name: str) -> list[str]:
 
 
 def read_policy(path: str, base: Policy, dialect: str | None = None) -> Policy:
-    """Read a policy from a file of TOML, which counts instead of `base` where it has a key.
+    """Read a policy from a TOML file, whose keys override those of `base`.
 
     Raises InputError, OSError.
     """

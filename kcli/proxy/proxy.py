@@ -33,11 +33,13 @@ MOST_NOTES = 1000  # the most lines about connections
 
 
 class Proxy:
-    """Listens while it is open (`async with`). config: bootstrap.servers, TLS and timeouts towards the brokers.
+    """A proxy, which listens within its `async with` block. config: bootstrap.servers, TLS and timeouts of the
+    connections to brokers.
 
-    places: where it listens. tls: what it speaks with clients, None: plaintext.
-    policy: who may use it, for what, and the fault rules; `change` takes another one.
-    note: gets lines about brokers and connections. record: gets what crosses the proxy, as a pcapng file.
+    places: the addresses to listen on. tls: for connections of clients, None for plaintext.
+    policy: allowed clients and APIs, limits and fault rules; `change` replaces it.
+    note: called with lines about brokers and connections. record: called with the bytes of a pcapng file of the
+    traffic.
     """
 
     def __init__(
@@ -82,12 +84,11 @@ class Proxy:
         for node in sorted(found):
             self.nodes.translate(node, found[node], self.places.host)
         if self.recorder is not None:
-            self.recorder.flush()  # the file's beginning: whoever reads it sees that clients may come
+            self.recorder.flush()  # so that readers of the file see its beginning before the first client
 
     def change(self, policy: Policy, tls: ssl.SSLContext | None = None) -> None:
-        """Take another policy, and what is spoken with new clients from now on (None: as before). Open connections end
-        where it is not the policy that they began with: clients connect again. Raises UsageError if a fault rule makes
-        no sense.
+        """Replace the policy, and the TLS of new connections (None keeps it). If the policy is another one, open
+        connections are ended, and clients connect again. Raises UsageError for an invalid fault rule.
         """
         rules = ProxyFaultRules(policy.faults, policy.seed, self.note)
         changed, self.policy, self.rules = policy != self.policy, policy, rules
@@ -176,8 +177,8 @@ class Proxy:
         self.note(f"{Address(*client)}: no TLS: {reason.replace('_', ' ').lower()}")
 
     async def _find_brokers(self, bootstrap: tuple[Address, ...]) -> dict[int, Address]:
-        """Return the brokers by id, as far as one names them before a login. Raises NetworkError if none can be
-        reached.
+        """Return the brokers' addresses by id, {} if the brokers require a login for Metadata. Raises NetworkError if
+        none can be reached.
         """
         failure: NetworkError | None = None
         for address in bootstrap:
@@ -190,7 +191,7 @@ class Proxy:
                 async with asyncio.timeout(LEARN_SECONDS):
                     response = await call(connection, METADATA, LEARN_VERSION, {"topics": []})
             except (KcliError, TimeoutError):
-                return {}  # it wants a login: clients will bring theirs, and see the addresses
+                return {}  # it requires a login; the addresses come with responses to clients that log in
             finally:
                 await connection.close()
             return {each["nodeId"]: Address(each["host"], each["port"]) for each in response["brokers"]}

@@ -17,18 +17,18 @@ from kcli.grammar.request_start import HEAD, PREFIX
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
 
-LARGEST_HELD = 100 << 20  # bytes of a message that is held until it is whole, as socket.request.max.bytes
-# A header, and the transactional id in front of Produce's acks: two strings of int16 length.
+LARGEST_HELD = 100 << 20  # the most bytes of a held message: the default of socket.request.max.bytes
+# The most bytes up to Produce's acks: a header, and the transactional id, which have strings of int16 length.
 LONGEST_HEAD = 1 << 17
-USUAL_HEAD = 1 << 9  # bytes that are enough for most
-LARGEST_KEY, LARGEST_VERSION = 1 << 10, 1 << 6  # of what is a request at all: dialects have keys of their own
+USUAL_HEAD = 1 << 9  # bytes that are enough for most requests
+LARGEST_KEY, LARGEST_VERSION = 1 << 10, 1 << 6  # limits by which a frame counts as a request; dialects add API keys
 
 
 class Awaited(NamedTuple):
-    """A request that waits for its response; correlation_id None: any frame answers it.
+    """A request that waits for its response. correlation_id: None if any frame is the response.
 
-    plan: what fault rules want with the response. answer: the response with its length, to a request that no broker has
-    got; empty: there is none. more: rows that the response gets besides.
+    plan: the effects of fault rules on the response. answer: the proxy's own response with its length, to a request
+    that the broker does not get; b"" for no response. more: rows to add to the broker's response.
     """
 
     api_key: int
@@ -39,12 +39,12 @@ class Awaited(NamedTuple):
     more: dict[str, Any] | None = None
 
 
-TOKEN = Awaited(-1, -1, None)  # SASL without a request's header, as behind SaslHandshake v0 and in Kafka 0.9
+TOKEN = Awaited(-1, -1, None)  # a SASL message without a request header, as after SaslHandshake v0 and in Kafka 0.9
 
 
 class RequestStream:
-    """One connection's requests. awaited: gets an entry for each that a broker answers, in order. allows: tells which
-    APIs pass, by their keys.
+    """One connection's requests. awaited: gets an entry for each request with a response, in order. allows: returns
+    whether an API key may pass.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class RequestStream:
         allows: Callable[[int], bool] = lambda api_key: True,
     ) -> None:
         self.awaited, self.dialect, self.allows = awaited, dialect, allows
-        self._rest = b""  # a head that is not whole yet
-        self._skip = 0  # bytes of a request that are still to come
+        self._rest = b""  # an incomplete head
+        self._skip = 0  # the bytes to come of a request whose head was read
 
     @property
     def is_between(self) -> bool:
@@ -67,7 +67,7 @@ class RequestStream:
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Read the heads in these bytes; all of them go to the broker.
+        """Read the heads of requests in these bytes, and return the bytes, which all pass to the broker.
 
         Raises NetworkError if this is not Kafka's protocol, or a request is not allowed.
         """
@@ -75,8 +75,8 @@ class RequestStream:
         return data
 
     def _read_heads(self, data: bytes) -> None:
-        """Read the headers of requests in passing; the rest of each is skipped. Raises NetworkError for an invalid
-        length of a request.
+        """Read the heads of requests and skip the rest of each. Raises NetworkError for an invalid length, or an API
+        that is not allowed.
         """
         data = self._rest + data if self._rest else data
         start = min(self._skip, len(data))

@@ -26,7 +26,7 @@ Buffer = bytes | memoryview
 
 
 class Planned(NamedTuple):
-    """A response with its length, with which a fault rule has its way. said: the same with the broker's addresses."""
+    """A response that fault rules affect. frame: with its length; said: the same with the broker's own addresses."""
 
     plan: Plan
     frame: bytes
@@ -34,10 +34,10 @@ class Planned(NamedTuple):
 
 
 class ResponseStream:
-    """One connection's responses. awaited: the requests that wait for one; reached: see `AddressRewriter.rewrite`.
+    """One connection's responses. awaited: the requests without a response; reached: see `AddressRewriter.rewrite`.
 
-    limit: bytes of the longest response that is held and rewritten; note: gets a line where responses pass unread.
-    planned: a response that a fault rule is about; nothing else passes until it is set to None.
+    limit: bytes of the longest response to hold and rewrite; note: called with a line if responses pass unread.
+    planned: a response that fault rules affect; nothing else passes until it is set to None.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class ResponseStream:
         self.awaited, self.rewriter, self.reached = awaited, rewriter, reached
         self.buffers, self.limit, self.note = buffers, limit, note
         self.planned: Planned | None = None
-        self._rest = b""  # the start of a response, or all that waits for a planned one
-        self._held: FrameBuffer | None = None  # a response that may have to be rewritten, and is not whole yet
-        self._gone: bytearray | None = None  # one that was, and may not be sent yet
-        self._skip = 0  # bytes of a response that pass
-        self.is_lost = False  # frames no longer follow each other: everything passes
+        self._rest = b""  # the start of a response, or all bytes after a planned one
+        self._held: FrameBuffer | None = None  # an incomplete response that may have to be rewritten
+        self._gone: bytearray | None = None  # the buffer of a former one, which may not be sent yet
+        self._skip = 0  # the bytes to come of a response that passes
+        self.is_lost = False  # the beginnings of frames are unknown, so that everything passes
 
     def buffer(self) -> memoryview:
         """Return the buffer of the next read."""
         return self.buffers.scratch if self._held is None else self._held.buffer()
 
     def take(self, count: int) -> tuple[Buffer, Buffer]:
-        """Return the bytes for the client now that `count` bytes came, and the same with the broker's own addresses."""
+        """Process received bytes; return the bytes for the client, and the same with the broker's own addresses."""
         held = self._held
         if held is None:
             return self._feed(bytes(self.buffers.scratch[:count]))
@@ -79,8 +79,8 @@ class ResponseStream:
             self._gone = None
 
     def proceed(self) -> tuple[Buffer, Buffer]:
-        """Return what `take` does where nothing came, but the proxy answered a request or a planned
-        response has gone.
+        """Return the bytes that can pass without new ones, after the proxy answered a request or a planned response was
+        sent; like `take`.
         """
         return self._feed(b"") if self._held is None else NOTHING
 
@@ -93,8 +93,8 @@ class ResponseStream:
         return self._pass(data)
 
     def _pass(self, data: Buffer) -> tuple[Buffer, Buffer]:
-        """Take in bytes of the broker. Return those that may go to the client now, and the same with the bytes that the
-        broker sent: parts of frames that are held come out when these are whole.
+        """Process bytes of the broker; return those for the client, and the same as the broker sent them. The bytes of
+        held frames are returned when the frames are complete.
         """
         if self.is_lost:
             return data, data
@@ -134,7 +134,7 @@ class ResponseStream:
         return self._finished(awaited, said if made is None else len(made).to_bytes(PREFIX, "big") + made, said)
 
     def _finished(self, awaited: Awaited, frame: Buffer, said: Buffer) -> tuple[Buffer, Buffer]:
-        """Return the response, or nothing where a fault rule is applied to it first."""
+        """Return the response, or nothing if fault rules affect it first (`planned`)."""
         if awaited.answer is not None:
             frame = said = awaited.answer
         if awaited.plan is None:
@@ -143,7 +143,7 @@ class ResponseStream:
         return NOTHING
 
     def _with_more(self, awaited: Awaited, frame: Buffer) -> Buffer:
-        """Add the rows that the proxy answers itself to the response."""
+        """Add the proxy's own rows to a response."""
         assert awaited.more is not None
         key, version, dialect = awaited.api_key, awaited.version, self.rewriter.dialect
         try:
@@ -186,22 +186,22 @@ class ResponseStream:
 
 
 class Passed:
-    """Bytes on their way, of which parts are replaced: for the client, and for the record."""
+    """Bytes that pass, with some parts replaced, differently for the client and for the recording."""
 
     def __init__(self, data: Buffer) -> None:
-        self.data, self.at = data, 0  # what is before `at` is in the pieces
+        self.data, self.at = data, 0  # bytes before `at` are in the pieces already
         self.client: list[Buffer] = []
         self.record: list[Buffer] = []
 
     def replace(self, start: int, end: int, client: Buffer, record: Buffer) -> None:
-        """Replace the bytes between two places."""
+        """Replace the bytes between two positions."""
         before = self.data[self.at : start]
         self.client += before, client
         self.record += before, record
         self.at = end
 
     def up_to(self, end: int) -> tuple[Buffer, Buffer]:
-        """Return the bytes before a place that pass: for the client, for the record."""
+        """Return the bytes before a position: for the client, and for the recording."""
         rest = self.data[self.at : end]
         if not self.client:
             return rest, rest

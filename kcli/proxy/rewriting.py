@@ -13,13 +13,13 @@ from kcli.grammar.selection.select import Selection
 from kcli.proxy.endpoints import EndpointPath, endpoint_paths, endpoints_in
 from kcli.schemas.catalog import catalog
 
-# (broker's id, its own address, the host by which the client reached the proxy) -> where the client reaches the broker.
+# (broker id, its own address, the host by which the client reached the proxy) -> the broker's address for the client.
 Translate = Callable[[int, Address, str], Address | None]
 Buffer = bytes | memoryview
 
 
 class EndpointResponse:
-    """One version of a response that may name brokers."""
+    """A response in one version that may have brokers' addresses."""
 
     def __init__(self, api_key: int, version: int, paths: tuple[EndpointPath, ...], dialect: str | None) -> None:
         self.header = messages.response_header(api_key, version, dialect)
@@ -28,13 +28,15 @@ class EndpointResponse:
 
     @cached_property
     def arrays(self) -> Selection | None:
-        """Counts the endpoints without decoding the message. None: one is always there."""
+        """Finds endpoints without decoding the message; None if the message always has one."""
         if any(not path.steps for path in self.paths):
             return None
         return self.codec.select([path.text for path in self.paths])
 
     def has_endpoints(self, frame: Buffer, start: int) -> bool:
-        """Return whether a response names any broker: most of Fetch and Produce don't. Raises DecodeError."""
+        """Return whether a response has any broker's address; most Fetch and Produce responses have none. Raises
+        DecodeError.
+        """
         if self.arrays is None or self.codec.variants:
             return True
         found = self.arrays.read(frame, start)
@@ -42,9 +44,10 @@ class EndpointResponse:
 
 
 class AddressRewriter:
-    """Rewrites response frames. translate: where a client reaches a broker; note: gets a line for one that can't be.
+    """Rewrites response frames. translate: returns a broker's address for a client; note: called with a line about a
+    response that can't be rewritten.
 
-    learn: gets the bodies of those that are decoded.
+    learn: called with the body of each decoded response.
     """
 
     def __init__(

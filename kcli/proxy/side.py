@@ -1,4 +1,4 @@
-"""One side of a proxied connection, as the event loop drives it: bytes that it can't take hold up the other one."""
+"""One side of a proxied connection. While it accepts no more bytes, the other side is not read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kcli.broker.net.response_writer import ResponseWriter
 
-HIGH_WATER = 1 << 20  # bytes that a side may have to send before the other one is not read any more
+HIGH_WATER = 1 << 20  # unsent bytes of a side from which on the other side is not read
 
 
 class SideListener(Protocol):
@@ -17,15 +17,15 @@ class SideListener(Protocol):
     stopping: bool
 
     def made(self, side: ProxySide) -> None:
-        """Note that a side is connected."""
+        """Process that a side is connected."""
         ...
 
     def ended(self, side: ProxySide) -> None:
-        """Note that a side sends no more."""
+        """Process that a side sends no more."""
         ...
 
     def lost(self, side: ProxySide, error: Exception | None) -> None:
-        """Note that a side is gone."""
+        """Process that a side was lost. error: None if it was closed."""
         ...
 
 
@@ -53,20 +53,20 @@ class ProxySide(asyncio.BufferedProtocol):
     ) -> None:
         self.connection, self.buffer, self.receive = connection, buffer, receive
         self.transport: asyncio.Transport | None = None
-        self.peer: tuple[str, int] | None = None  # its address; none where it had gone before it was asked for
+        self.peer: tuple[str, int] | None = None  # its address, None if it disconnected before
         self.over = False
         self.sink: FaultSink | None = None
 
     # --- called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin (asyncio.BaseProtocol)."""
+        """Set the side up; it is read when both sides are connected (asyncio.BaseProtocol)."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         address = transport.get_extra_info("peername")
         self.peer = address and address[:2]
         transport.set_write_buffer_limits(HIGH_WATER)
-        transport.pause_reading()  # until both sides are there
+        transport.pause_reading()  # until both sides are connected
         self.connection.made(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -92,7 +92,7 @@ class ProxySide(asyncio.BufferedProtocol):
             transport.resume_reading()
 
     def eof_received(self) -> bool:
-        """Keep the connection half open where possible: this side sends no more, but may receive from the other."""
+        """Return whether to keep this side half open, as it sends no more but may receive (asyncio.BaseProtocol)."""
         self.over = True
         if self.sink is not None:
             self.sink.half_closed.set()
@@ -114,13 +114,15 @@ class ProxySide(asyncio.BufferedProtocol):
         return self.transport is not None and self.transport.get_write_buffer_size() == 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Send bytes, if the side is still there; they stay as they are until they are sent."""
-        # asyncio prints a line for each that comes behind the end.
+        """Send bytes, if the side is still connected. They must not change until they are sent."""
+        # asyncio would log a warning for each write after the end.
         if data and self.transport is not None and not self.transport.is_closing():
             self.transport.write(data)
 
     def end(self) -> bool:
-        """Send no more. Returns False if the side can only be closed as a whole (TLS), or both are over."""
+        """Send no more. Returns False if the side was closed: it can't be half-closed (TLS), or has sent its end,
+        too.
+        """
         if self.transport is None or self.over or not self.transport.can_write_eof():
             self.close()
             return False
@@ -129,7 +131,7 @@ class ProxySide(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Close when all written bytes are sent."""
-        # Once, see kcli.client.framing.
+        # Only once; see kcli.client.framing.
         if self.transport is not None and not self.transport.is_closing():
             self.transport.close()
 
@@ -139,6 +141,6 @@ class ProxySide(asyncio.BufferedProtocol):
             self.transport.abort()
 
     def faulted(self) -> FaultSink:
-        """Return this side, for a fault rule."""
+        """Return this side as the connection of a fault rule's response."""
         self.sink = FaultSink(self)
         return self.sink

@@ -15,10 +15,10 @@ SHARES = ((50, 0.50), (95, 0.95), (99, 0.99), (99.9, 0.999))
 
 @dataclass
 class Statistics:
-    """records, bytes: acknowledged; latencies from a record's being given to its answer, in ns.
+    """Counts of a producer. records, bytes: acknowledged; latencies: from `send` to the response, in ns.
 
     retries: batches sent again; hinted: those sent again at once after a leader hint (KIP-951)
-    client_waits: ns from the arrival of a leader's error until the retry is sent: the part caused by the client
+    client_waits: the ns from a leader's error to the retry, which the client causes
     """
 
     records: int = 0
