@@ -1,4 +1,4 @@
-"""Limit the number of names and series, however many a client invents."""
+"""Limits the number of names and series, however many a client invents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export figures in the formats of Prometheus and OpenMetrics, with the official client library."""
+"""Exports figures in the formats of Prometheus and OpenMetrics, with the official client library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count what a `FactSource` reads: by API, client and broker; by topic; lag by group; retransmissions; findings.
+"""Counts what a `FactSource` reads: by API, client and broker; by topic; lag by group; retransmissions; findings.
 
 Memory does not grow with the traffic: names beyond a limit are counted as "other" (`kcli.metrics.bounded`). One thread
 updates the figures; others read them while they hold `lock`.

@@ -1,4 +1,4 @@
-"""Update figures with what a `Follower` reads and finds."""
+"""Updates figures with what a `Follower` reads and finds."""
 
 from __future__ import annotations
 

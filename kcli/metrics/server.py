@@ -1,4 +1,4 @@
-"""Serve metrics by HTTP: /metrics, /healthz and /ready, in separate threads."""
+"""Serves metrics by HTTP: /metrics, /healthz and /ready, in separate threads."""
 
 from __future__ import annotations
 

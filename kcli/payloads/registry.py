@@ -27,7 +27,7 @@ from kcli.payloads.schema_files import type_of_text
 T = TypeVar("T")
 MOST_ASKED = 2000  # the most requests in a run
 LARGEST = 4 * LONGEST  # bytes of a response
-SECONDS = 10  # without a byte
+SECONDS = 10  # seconds for which the registry may send nothing
 WHOLE_SECONDS = 45  # for a response, with all retries
 REDIRECTS = 3
 NATIVE = re.compile(r"/apis/registry/v(\d)/?$")  # Apicurio's own API

@@ -1,4 +1,4 @@
-"""Run work in a second thread, in order, while the first thread continues; for calls that release the interpreter's
+"""Runs work in a second thread, in order, while the first thread continues; for calls that release the interpreter's
 lock.
 """
 

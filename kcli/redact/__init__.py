@@ -1,1 +1,1 @@
-"""Anonymize captures for sharing: names, addresses and data are replaced; sizes, times and errors stay."""
+"""Anonymizes captures for sharing: names, addresses and data are replaced; sizes, times and errors stay."""

@@ -1,4 +1,4 @@
-"""Compress contents to a given number of bytes, so that a compressed batch keeps its size.
+"""Compresses contents to a given number of bytes, so that a compressed batch keeps its size.
 
 Content of one letter compresses to fewer bytes; the rest is padding that every reader skips: bytes after the end of a
 gzip member or an lz4 frame; for zstd skippable frames, empty blocks and the dictionary number 0 (RFC 8878, 3.1); for

@@ -1,4 +1,4 @@
-"""Redact the logins of clients: secrets are removed; of PLAIN and SCRAM the user's name stays, as a pseudonym.
+"""Redacts the logins of clients: secrets are removed; of PLAIN and SCRAM the user's name stays, as a pseudonym.
 
 The mechanism decides, not the form of a token: with a mechanism that is not listed here nothing stays.
 """

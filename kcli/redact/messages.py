@@ -1,4 +1,4 @@
-"""Replace names and leave out data in Kafka's frames, byte for byte in place: every size stays.
+"""Replaces names and leaves out data in Kafka's frames, byte for byte in place: every size stays.
 
 A frame begins blank, and only fields that the grammar has read are written into it: numbers and lengths unchanged,
 everything else by the rule of its field (`kcli.redact.rules`). A frame that can't be decoded stays blank, since a

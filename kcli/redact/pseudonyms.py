@@ -1,4 +1,4 @@
-"""Replace names and addresses by others of the same length, consistently, by a key.
+"""Replaces names and addresses by others of the same length, consistently, by a key.
 
 Equal values stay equal, and different ones stay different. Nobody can reverse the replacement without the key, or
 conclude from one known pair to another:
@@ -28,7 +28,7 @@ Unit = tuple[int, int, int]
 
 LETTERS = ((0x61, 26), (0x41, 26), (0x30, 10))  # a-z, A-Z, 0-9
 RANGES: dict[int, tuple[int, int]] = {low + at: (low, size) for low, size in LETTERS for at in range(size)}
-FIRST_OCTET = ((0, 1), (1, 9), (10, 90), (100, 124), (224, 32))  # of equal length; unicast stays unicast
+FIRST_OCTET = ((0, 1), (1, 9), (10, 90), (100, 124), (224, 32))  # ranges with as many digits; unicast stays unicast
 OCTET = ((0, 10), (10, 90), (100, 156))
 GROUP = ((0, 1), (1, 0xF), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))  # ranges with as many hexadecimal digits
 RESERVED_IDS = 100  # ids below this are Kafka's own, not random ones (Uuid.RESERVED)

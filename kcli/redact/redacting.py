@@ -1,4 +1,4 @@
-"""Read a capture completely, and write it again without names and data: `Redaction`."""
+"""Reads a capture completely, and writes it again without names and data: `Redaction`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redact frames in the core: the replacement of each field of an API version, compiled once.
+"""Redacts frames in the core: the replacement of each field of an API version, compiled once.
 
 There is no rewriter if a rule depends on more than the field (the name of a resource on its type, the contents of an
 envelope on the request, a token on its mechanism), or if the core can't read a message by itself. Then

@@ -33,7 +33,7 @@ from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import INTERNAL, name_fault
 
-MOST_MADE_UP = 1_000_000  # of a partition; records
+MOST_MADE_UP = 1_000_000  # records of a partition, at most
 BATCH = 10_000  # the most records of a made-up batch
 LEAST_RECORD = 7  # bytes of a record without key and value, in a short batch
 Row = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]

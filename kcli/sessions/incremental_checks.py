@@ -13,7 +13,7 @@ from kcli.sessions.session import ObservedSession
 from kcli.sessions.session_findings import name_of
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
-PATIENCE = 3  # so many responses may lack records that the broker has
+PATIENCE = 3  # after so many responses in a row that lack records which the broker has, these are late
 BIG_BATCH = 1 << 20  # the largest batch by default, in bytes; topics may allow more
 
 

@@ -1,1 +1,1 @@
-"""Export exchanges as OpenTelemetry spans: those of clients, and those of brokers if their ends were captured too."""
+"""Exports exchanges as OpenTelemetry spans: those of clients, and those of brokers if their ends were captured too."""

@@ -1,4 +1,4 @@
-"""Read the trace context from record headers: W3C's `traceparent` and `tracestate`."""
+"""Reads the trace context from record headers: W3C's `traceparent` and `tracestate`."""
 
 from __future__ import annotations
 

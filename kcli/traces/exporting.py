@@ -1,4 +1,4 @@
-"""Read captures and send their exchanges as spans while reading."""
+"""Reads captures and sends their exchanges as spans while reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make spans from exchanges, by OpenTelemetry's semantic conventions for messaging and Kafka.
+"""Makes spans from exchanges, by OpenTelemetry's semantic conventions for messaging and Kafka.
 
 A span begins with the request and ends with the response, at the times of the capture. Its ids are derived from the
 connection and from the request's API, correlation id and time: the same capture always gives the same spans.

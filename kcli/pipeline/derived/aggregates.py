@@ -1,4 +1,4 @@
-"""Make each table about several connections: sessions, leader changes, snapshots, clients, connections, groups."""
+"""Makes each table about several connections: sessions, leader changes, snapshots, clients, connections, groups."""
 
 from __future__ import annotations
 

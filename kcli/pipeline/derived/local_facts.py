@@ -1,4 +1,4 @@
-"""Query the facts of connections and events with DuckDB."""
+"""Queries the facts of connections and events with DuckDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the tables as Delta tables, with a table `runs` that has, for each run, the version of every table.
+"""Writes the tables as Delta tables, with a table `runs` that has, for each run, the version of every table.
 
     DIR/<table>/_delta_log/...        the valid files of the table, version by version
     DIR/runs/...                      one row for each run, written last: a run counts once its row is there
@@ -32,7 +32,7 @@ from kcli.version import __version__
 
 LATER = ("sample",)  # columns of `runs` that an older kcli did not write
 MANY = 32  # files of `runs` at which they are joined into one
-KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state`: members beside the statistics
+KEPT = ("folder", "files", "carry", "forgotten")  # members of an entry in the column `state`, with statistics
 
 
 class DeltaRuns:

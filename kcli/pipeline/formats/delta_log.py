@@ -1,4 +1,4 @@
-"""One Delta table, through the library deltalake: commit files that already exist to it."""
+"""One Delta table, through the library deltalake: commits files that already exist to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the tables as plain Parquet files, with a journal of the runs, so that a run is either complete or absent.
+"""Writes the tables as plain Parquet files, with a journal of the runs, so that a run is either complete or absent.
 
     DIR/_kcli/journal/00000001.json   one file for each run, written in one step when all its files exist
     DIR/<table>/date=.../*.parquet    the files that readers see

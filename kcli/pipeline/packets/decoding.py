@@ -1,4 +1,4 @@
-"""The second stage: decode the packets of one share, from all files, into rows of the tables."""
+"""The second stage: decodes the packets of one share, from all files, into rows of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decode captures in one task, both stages at once."""
+"""Decodes captures in one task, both stages at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split captures into ranges of bytes, so that several tasks can read one big file.
+"""Splits captures into ranges of bytes, so that several tasks can read one big file.
 
 A range has the packets that begin in it. Where its first packet begins is guessed by searching for a chain of plausible
 headers. The range before knows where its last packet ended, so a wrong guess is noticed (`Ends`), and the range is read

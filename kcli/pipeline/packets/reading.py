@@ -1,4 +1,4 @@
-"""Read shuffled packets through an engine: all files of a share or a window as one, in order of time."""
+"""Reads shuffled packets through an engine: all files of a share or a window as one, in order of time."""
 
 from __future__ import annotations
 

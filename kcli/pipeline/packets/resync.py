@@ -1,4 +1,4 @@
-"""Find the state of a connection at a time in mid-stream from the packets after it.
+"""Finds the state of a connection at a time in mid-stream from the packets after it.
 
 Frames are searched as in any capture that begins in mid-stream. Once requests have been answered in order, nothing
 depends on earlier packets any more: from there on the state is the same as after reading the connection from its start.
@@ -25,8 +25,8 @@ from kcli.pipeline.rows.row_source import RowSource
 
 EXCHANGES = 20  # at the connection's start, after which all that only the start can tell is known
 ANSWERED = 2  # exchanges in mid-stream that are needed before it counts as in step
-PACKETS = 2000  # after these, do not wait for more exchanges
-MOST_PACKETS = 100_000  # that are searched at most
+PACKETS = 2000  # after so many packets, do not wait for more exchanges
+MOST_PACKETS = 100_000  # packets that are searched, at most
 REACH = 3  # windows that are searched at most
 QUIET = {"searched": 0, "seen": 0, "candidates": [], "ends": [], "received": 0, "effort": 0}
 

@@ -1,4 +1,4 @@
-"""The first stage: distribute the packets of captures by connection into files, one for each share.
+"""The first stage: distributes the packets of captures by connection into files, one for each share.
 
 A share is the connections of one bucket. A task takes several ranges, and writes into the staging folder one file for
 each share (and link layer), with the packets, or with their positions in the capture (`shuffle_files`). The file has a

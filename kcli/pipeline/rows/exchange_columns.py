@@ -1,4 +1,4 @@
-"""Convert the core's columns for Parquet: the rows of `exchanges`."""
+"""Converts the core's columns for Parquet: the rows of `exchanges`."""
 
 from __future__ import annotations
 

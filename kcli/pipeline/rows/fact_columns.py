@@ -1,4 +1,4 @@
-"""Convert the core's counts for single connections into record batches of facts."""
+"""Converts the core's counts for single connections into record batches of facts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Add topic names to rows of connections on which they were not seen. (`kcli decode pcap` reads all connections at once
-and has the names.)
+"""Adds topic names to rows of connections on which they were not seen. (`kcli decode pcap` reads all connections at
+once and has the names.)
 """
 
 from __future__ import annotations

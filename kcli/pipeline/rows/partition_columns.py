@@ -1,4 +1,4 @@
-"""Convert the core's columns of partitions into record batches of the tables about partitions."""
+"""Converts the core's columns of partitions into record batches of the tables about partitions."""
 
 from __future__ import annotations
 

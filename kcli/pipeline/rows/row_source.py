@@ -1,4 +1,4 @@
-"""Turn the exchanges and events of captures that a filter chooses into rows of the tables."""
+"""Turns the exchanges and events of captures that a filter chooses into rows of the tables."""
 
 from __future__ import annotations
 

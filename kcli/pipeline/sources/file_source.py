@@ -21,7 +21,7 @@ except ModuleNotFoundError:
     require("a data source of kcli", "spark")
     raise
 
-ROWS = 5_000  # of an Arrow batch
+ROWS = 5_000  # rows in an Arrow batch
 
 
 ARROW = {"timestamp": ("us", "UTC")}

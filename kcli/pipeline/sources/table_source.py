@@ -23,9 +23,9 @@ from kcli.pipeline.tables import RUNS, SHOWN
 from kcli.tables.definition import Table, schema_of
 from kcli.temporary import TemporaryFolder
 
-BYTES = 1 << 25  # of captures, for one task
+BYTES = 1 << 25  # bytes of captures for one task
 MOST = 16  # the most tasks of captures, without the option `shares`
-ROWS = 20_000  # of a written file, read at a time
+ROWS = 20_000  # rows of a written file that are read at a time
 
 
 @dataclass(frozen=True, slots=True)

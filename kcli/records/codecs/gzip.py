@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GZIP_WINDOW = 31
 START, DEFLATE, HEADER = b"\x1f\x8b", b"\x08", 10  # HEADER: bytes of a header without its options
-LEAST_MEMBER = 19  # with fewer bytes after a member Java does not read on
+LEAST_MEMBER = 19  # if fewer bytes follow a member, Java stops reading
 HEADER_CHECKSUM, EXTRA, NAME, COMMENT = 2, 4, 8, 16  # flags of a header's optional parts
 
 

@@ -11,8 +11,8 @@ from kcli.replay.traffic.captured_exchanges import size_of
 from kcli.replay.traffic.outcome import Outcome
 from kcli.replay.traffic.steps import Step
 
-MOST_STEPS = 500  # of one client; the most that are read ahead
-MOST_BYTES = 1 << 26  # of requests and responses in these steps
+MOST_STEPS = 500  # steps of one client that are read ahead, at most
+MOST_BYTES = 1 << 26  # bytes of the requests and responses in these steps
 MOST_WAIT = 10.0  # seconds to wait for responses that came before in the capture
 SETTLE = 0.01  # seconds after a request that a broker holds back
 

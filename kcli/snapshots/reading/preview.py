@@ -9,7 +9,7 @@ from kcli.snapshots.reading.walk import walk
 
 FOLDER = "@metadata-0"  # the metadata log's directory in 2.8
 REASON = "a metadata log of KRaft's preview in 2.8, which neither a later release of Kafka nor kcli reads"
-LOOKED_AT = 4  # so many batches at the begin hold at least one data batch
+LOOKED_AT = 4  # batches at the start, at least one of which has data records
 FRAME_VERSION = 0
 
 
