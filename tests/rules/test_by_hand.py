@@ -476,6 +476,22 @@ def test_answers_that_are_mostly_in_time_are_late_for_once(tmp_path: Path) -> No
     assert told(found(tmp_path, others, *hasty(3)), "request-timeout-too-short").severity == "warning"
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_process_that_ends_hangs_up_on_all_brokers_at_once(at_once: bool, tmp_path: Path) -> None:
+    """It ends twice, with a Fetch that waits on each of two connections."""
+    talks = []
+    for number in range(4):
+        talk = Talk("reader", 42000 + number)
+        talk.wire.now += (number // 2 * 5 * SECOND) if at_once else number * SECOND
+        fetched(talk, 4)
+        talk.wire.client(request(1, 11, talk.number + 1, {"maxWaitMs": 500}, "reader")).add(1, ACK)
+        talk.wire.now += 205 * MILLISECOND
+        talks.append(talk)
+        talk.wire.add(0, FIN)
+    named = [each.finding for each in found(tmp_path, produced(Talk("others"), 60, 0), *talks)]
+    assert named == ([] if at_once else ["request-timeout-too-short"])
+
+
 def test_a_broker_that_is_down_is_no_wrong_listener(tmp_path: Path) -> None:
     def asking(others_too: bool) -> Talk:
         made = Talk("lost")

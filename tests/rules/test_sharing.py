@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.diagnose import diagnose
+from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, pcap
 from tests.diagnose.captured import only
 from tests.diagnose.captured import told as told_of
@@ -17,8 +18,8 @@ from tests.rules.test_by_hand import SECOND, Talk, found, told
 HOUR_MS = 3_600_000
 
 
-def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0, client: str = "shared") -> Talk:
-    """A producer with one record in each request."""
+def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0, client: str = "shared", takes: int = 0) -> Talk:
+    """A producer with one record in each request. takes: how long an answer takes, while more requests follow."""
     talk = Talk(client, port)
     for _ in range(times):
         records = batch_bytes([(b"k", b"v")], time=talk.wire.now // MILLISECOND + ahead_ms)
@@ -26,8 +27,21 @@ def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0, client: s
         asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
         part = {"index": 0, "errorCode": 0, "baseOffset": talk.number}
         answer = {"responses": [{"name": "orders", "partitionResponses": [part]}]}
-        talk.call(0, 9, asked, answer, SECOND // a_second - 2 * MILLISECOND)
+        if takes:
+            talk.number += 1
+            talk.wire.client(request(0, 9, talk.number, asked, client))
+            talk.wire.now += takes
+            talk.wire.server(response(0, 9, talk.number, answer))
+            talk.wire.now += SECOND // a_second - takes
+        else:
+            talk.call(0, 9, asked, answer, SECOND // a_second - 2 * MILLISECOND)
     return talk
+
+
+def test_slow_answers_are_ruled_out_only_where_they_are_quick(tmp_path: Path) -> None:
+    quick = told(found(tmp_path, writer(40000, 120, times=360)), "tiny-batches")
+    slow = told(found(tmp_path, writer(40000, 120, times=360, takes=200 * MILLISECOND)), "tiny-batches")
+    assert "slow answers: they take " in quick.ruled_out and slow.ruled_out == "leaders that move: 0 were refused"
 
 
 def test_who_ends_a_transaction_for_each_record_is_told_to_put_more_into_one(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from kcli.rules.rule import Rule
 # A broker that answers nobody in the meantime hangs, and its clients are right to give up. An answer that is missing in
 # the capture does not count as one that the client did not wait for. If the broker may answer within the timeout, and
 # mostly does, it was late by exception.
+# A process that ends closes all its connections at a moment, each with a Fetch that waits: that counts once.
 # If only a piece of the answer comes, after the client's FIN, as a RST cuts it, the client did not wait for it.
 RULE = Rule(
     finding="request-timeout-too-short",
@@ -59,6 +60,14 @@ pending AS (
     )
   GROUP BY client_id, connection, end_ns
 ),
+moments AS (
+  SELECT client_id, count(*) AS moments
+  FROM (
+    SELECT client_id, end_ns - lag(end_ns) OVER (PARTITION BY client_id ORDER BY end_ns) AS since_ns FROM pending
+  ) AS p
+  WHERE since_ns IS NULL OR since_ns > 100000000
+  GROUP BY client_id
+),
 summed AS (
   SELECT client_id, count(*) AS gave_up, count(DISTINCT api) AS apis, max_by(api, ns) AS api,
          percentile_approx((end_ns - ns) / 1e6, 0.5) AS after_ms, percentile_approx((end_ns - ns) / 1e6, 0.2) AS p20_ms,
@@ -83,8 +92,9 @@ SELECT s.client_id, g.groups, gave_up, api, requests, after_ms, least_ms, max_wa
 FROM summed s
 JOIN again a ON s.client_id = a.client_id
 JOIN asked q ON s.client_id = q.client_id
+JOIN moments m ON s.client_id = m.client_id
 LEFT JOIN client_groups g ON s.client_id = g.client_id
-WHERE gave_up >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
+WHERE moments >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
   AND p80_ms <= 2 * p20_ms
 """,
     subject={"client": "client_id", "group": "groups"},

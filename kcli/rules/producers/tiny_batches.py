@@ -65,6 +65,7 @@ SELECT client_id, requests, requests / seconds AS per_second, records / requests
        partitions,
        {OF_TIME}, first_ns, last_ns, requests AS weight, transactions,
        CASE WHEN 2 * transactions >= requests THEN ', hardly more in a transaction' ELSE '' END AS in_transactions,
+       CASE WHEN mean_ms < 50 THEN concat('; slow answers: they take ', round(mean_ms, 1), ' ms') ELSE '' END AS quick,
        CASE WHEN 2 * transactions >= requests
             THEN concat('put more records into a transaction, commit by time or number: ',
                         'each commit sends what there is, whatever linger.ms says')
@@ -93,7 +94,7 @@ WHERE of_one >= 200 AND of_one / seconds >= 90
     ),
     says="{client_id}: {per_second} Produce requests a second with {records_per_request} records each "
     "({bytes_per_request} bytes), {requests} in {seconds} s{of_time}{in_transactions}",
-    ruled_out="leaders that move: {refused} were refused; slow answers: they take {mean_ms} ms",
+    ruled_out="leaders that move: {refused} were refused{quick}",
     advice="set linger.ms 5 to 50, batch.size 64 kB or more, compression.type lz4 or zstd; "
     "send without waiting for each record",
     see="stats {files} --by client --by api",
