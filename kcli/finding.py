@@ -59,6 +59,18 @@ class Finding:
         return made | {name: value for name, value in more.items() if value}
 
 
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A part of captures that no rule can judge. what: in words, with counts. remedy: what to do about it. see: a
+    command that shows more; "": none. unread: its exchanges are among no others.
+    """
+
+    what: str
+    remedy: str
+    see: str = ""
+    unread: bool = False
+
+
 def gravest_first(found: Iterable[Finding]) -> list[Finding]:
     """Sort findings by severity, and keep the order within one severity."""
     return sorted(found, key=lambda each: SEVERITIES.index(each.severity))

@@ -6,17 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcli.finding import CRITICAL, INFO, WARNING, Finding
+from kcli.finding import CRITICAL, INFO, WARNING, Finding, Unjudged
 from kcli.lazy import importing
 
 if TYPE_CHECKING:
     from kcli.diagnose.diagnosis import Diagnosis, diagnose
     from kcli.diagnose.known import Unknown
     from kcli.diagnose.scope import Scope
-    from kcli.diagnose.unjudged import Unjudged
 
 __all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Scope", "Unjudged", "Unknown", "diagnose"]
 
-__getattr__ = importing(
-    __name__, {"diagnosis": "Diagnosis diagnose", "known": "Unknown", "scope": "Scope", "unjudged": "Unjudged"}, "sql"
-)
+__getattr__ = importing(__name__, {"diagnosis": "Diagnosis diagnose", "known": "Unknown", "scope": "Scope"}, "sql")

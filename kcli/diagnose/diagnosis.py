@@ -16,9 +16,9 @@ from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import ALL, Scope, in_scope
 from kcli.diagnose.store import FactStore
 from kcli.diagnose.topic_sharing import share_topic_names
-from kcli.diagnose.unjudged import Unjudged, second_hop, unjudged_parts, unread_parts
+from kcli.diagnose.unjudged import second_hop, unjudged_parts, unread_parts
 from kcli.errors import InputError
-from kcli.finding import INFO, Finding
+from kcli.finding import INFO, Finding, Unjudged
 from kcli.rules.clusters import judge_clusters
 from kcli.rules.judgement import checks
 from kcli.rules.rule_tables import read_columns
@@ -186,8 +186,8 @@ def judge(
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)
     parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files)]
-    kept, explained = judge_clusters(store, files)
-    wanted = in_scope(store, kept, scope)
+    found = judge_clusters(store, files)
+    wanted = in_scope(store, found.kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    return Diagnosis(wanted, explained, checked, parts, judged, size, damage, scope)
+    return Diagnosis(wanted, found.explained, checked, [*parts, *found.unjudged], judged, size, damage, scope)

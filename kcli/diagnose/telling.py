@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from kcli.capture.kafka.clock import instant
 from kcli.counting import counted, few_of, here_text, span_text
-from kcli.finding import INFO, Finding
+from kcli.finding import INFO, Finding, Unjudged
 
 if TYPE_CHECKING:
     from kcli.diagnose.diagnosis import Diagnosis
     from kcli.diagnose.known import Unknown
-    from kcli.diagnose.unjudged import Unjudged
 
 DAY = 86400  # seconds
 LAST_S, LAST_PART = 1.0, 0.05  # evidence in the last second, or this last part of a capture, may continue after it

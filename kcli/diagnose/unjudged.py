@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
+from kcli.finding import Unjudged
 from kcli.rules.judgement import NAMELESS
 from kcli.rules.second_hops import SecondHop
 
 NAMED = 3  # most servers in one text
 SHORT_S = 5.0  # seconds: shorter captures hardly show repeated or changing behaviour
-
-
-@dataclass(frozen=True, slots=True)
-class Unjudged:
-    """what: in words, with counts. remedy: what to do about it. see: a command that shows more; "": none. unread: its
-    exchanges are among no others."""
-
-    what: str
-    remedy: str
-    see: str = ""
-    unread: bool = False
 
 
 # The topic in a row, or its id if no name is known.

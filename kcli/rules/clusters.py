@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kcli.finding import SEVERITIES, Finding
-from kcli.rules.judgement import judge
+from kcli.rules.judgement import Judgement, judge
 from kcli.rules.rule_tables import Apart, RuleTables
+from kcli.rules.server_sets import ServerSets, disjoint
 
 MOST = 16  # the largest clusters, each judged alone, as a judgement takes time
 SEVERAL = "SELECT count(DISTINCT cluster_id) > 1 AS several FROM cluster_ids"
@@ -26,25 +26,25 @@ GROUP BY connection
 """
 
 
-def judge_clusters(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
-    """Judge each cluster alone, as `judge` does. Servers of an unknown cluster count to the one with the most
-    connections.
-    """
-    clusters = clusters_of(tables)
+def judge_clusters(tables: RuleTables, files: str) -> Judgement:
+    """Judge each cluster alone, see `judge`. Servers of an unknown cluster count to that with the most connections."""
+    clusters, sets = clusters_of(tables), ServerSets(tables)
+    found = Judgement(unjudged=sets.unjudged())
     if len(clusters) < 2:
-        return judge(tables, files)
-    found: tuple[list[Finding], list[Finding]] = [], []
+        found.add(judge(tables, files, sets))
+        return found
     cluster_of = {address: cluster for cluster, every in enumerate(clusters) for address in every}
+    for alike in sets.sets:
+        known = {cluster_of[each] for each in alike if each in cluster_of}
+        cluster_of |= dict.fromkeys(alike, *known) if len(known) == 1 else {}
     links = [(row["connection"], cluster_of.get(row["server"])) for row in tables.ask(CONNECTIONS)]
     first, *rest = [each for each, _ in Counter(each for _, each in links if each is not None).most_common()]
     turns: list[tuple[int | None, ...]] = [(first, None, *rest[MOST - 1 :]), *((each,) for each in rest[: MOST - 1])]
     for turn in turns:
         servers = frozenset(address for address, cluster in cluster_of.items() if cluster not in turn)
         tables.set_apart(Apart(servers, frozenset(link for link, cluster in links if cluster not in turn)))
-        for every, more in zip(found, judge(tables, files), strict=True):
-            every += more
+        found.add(judge(tables, files, sets))
     tables.set_apart(Apart())
-    found[0].sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     return found
 
 
@@ -58,8 +58,4 @@ def clusters_of(tables: RuleTables) -> list[set[str]]:
     by_id: dict[str, set[str]] = {}
     for each in tables.ask(ADDRESSES):
         by_id.setdefault(each["cluster_id"], set()).add(each["address"])
-    found: list[set[str]] = []
-    for addresses in by_id.values():
-        joined = [each for each in found if not each.isdisjoint(addresses)]
-        found = [each for each in found if each.isdisjoint(addresses)] + [addresses.union(*joined)]
-    return found
+    return disjoint(by_id.values())

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.finding import SEVERITIES, Finding
+from kcli.finding import SEVERITIES, Finding, Unjudged
 from kcli.rules import RULES
 from kcli.rules.precedence import without_consequences
 from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
 from kcli.rules.rule_tables import RuleTables
+from kcli.rules.server_sets import ServerSets
 from kcli.rules.settings import LIBRARIES, SETTING, own_names
 from kcli.rules.signs import SIGNS
 from kcli.tables.call_views import NAMELESS_IDS
 
+UNSEEN = 3  # parts that one rule could not judge, named each
 # Topic ids that stand in place of names.
 NAMELESS = f"SELECT topic_id FROM {NAMELESS_IDS} WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)"
 OF_NAME = re.compile(r"--topic (\S+)")
@@ -38,14 +41,35 @@ FROM software s JOIN link_ends e ON s.client = e.client JOIN links l ON e.connec
 """
 
 
-def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings that no other finding explains, most severe first, and the explained ones. files: names of
-    captures for commands.
+@dataclass(slots=True)
+class Judgement:
+    """kept: the findings that no other explains, most severe first; explained: the others; unjudged: what rules could
+    not judge.
     """
+
+    kept: list[Finding] = field(default_factory=list)
+    explained: list[Finding] = field(default_factory=list)
+    unjudged: list[Unjudged] = field(default_factory=list)
+
+    def add(self, other: Judgement) -> None:
+        """Add another judgement."""
+        self.kept += other.kept
+        self.explained += other.explained
+        self.unjudged += other.unjudged
+        self.sort()
+
+    def sort(self) -> None:
+        """Sort what is kept by severity and weight."""
+        self.kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
+
+
+def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
+    """Ask all rules. files: names of captures for commands. sets: servers that may be of one cluster."""
     asked = rules_to_ask(tables)
     stages = {rule.sql: rule.rests_on for rule in asked}
     found = {sql: [*tables.ask(sql, stages[sql])] for sql in tables.expect(stages)}
-    rows = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
+    told = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
+    rows = [(rule, row) for rule, row in told if not row.get("unseen")]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     name_settings(tables, every)
@@ -54,16 +78,32 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     times = {id(each): times_of(row, firsts, lasts) for each, (_, row) in zip(every, rows, strict=True)}
 
     def apart(some: Finding, other: Finding) -> bool:
-        """Return whether they were never captured together."""
+        """Return whether they were never captured together, or are about servers that have nothing in common."""
         mine, others = times[id(some)], times[id(other)]
-        return mine is not None and others is not None and max(mine.start, others.start) >= min(mine.stop, others.stop)
+        if mine is not None and others is not None and max(mine.start, others.start) >= min(mine.stop, others.stop):
+            return True
+        return sets.are_apart(some, other)
 
     # Topic ids are removed only after this, as a subject without a topic would match any.
     kept, explained = without_consequences(every, RULES, apart)
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
-    kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
-    return kept, explained
+    judgement = Judgement(kept, explained, [*unseen(told)])
+    judgement.sort()
+    return judgement
+
+
+def unseen(told: Iterable[tuple[Rule, Mapping[str, Any]]]) -> Iterator[Unjudged]:
+    """Yield what rules could not judge: a few of each rule."""
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for rule, row in told:
+        if row.get("unseen"):
+            said.setdefault(rule.finding, []).append(row)
+    for finding, rows in said.items():
+        for row in rows[:UNSEEN]:
+            yield Unjudged(row["unseen"], row["remedy"])
+        if len(rows) > UNSEEN:
+            yield Unjudged(f"{len(rows) - UNSEEN:,} more of {finding}", rows[UNSEEN]["remedy"])
 
 
 def times_of(row: Mapping[str, Any], firsts: Sequence[int], lasts: Sequence[int]) -> range | None:

@@ -61,8 +61,9 @@ class Rule:
     query over the tables of `prepared`, with these optional columns: `severity`, `look` and `advised` replace
     `severity`, `see` and `advice`; `first_ns` and `last_ns` are the start and end of the evidence; `ends` has the
     client addresses to show, instead of all; `spares` has the findings that this row does not explain, and `stands`
-    those that do not explain it, with commas. A column `*_at` is a time in ns, which texts show as a time of day.
-    `connection` is only a key: the table `link_ends` has its addresses.
+    those that do not explain it, with commas. `unseen` says what of the capture the rule can't judge, and `remedy` what
+    to do: such a row is no finding. A column `*_at` is a time in ns, which texts show as a time of day. `connection` is
+    only a key: the table `link_ends` has its addresses.
     subject: kind -> column. evidence: columns that the finding shows under the same names.
     says, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
     `see` follows "kcli". source: the source of the limits.

@@ -713,6 +713,41 @@ def test_writes_that_time_out_beside_refused_ones_wait_for_the_same_replicas(tmp
     assert alone.evidence["unanswered"] == 0 and "more" not in alone.text
 
 
+def follows(replica: int, port: int, times: int) -> Talk:
+    """A follower that asks the leader for records, twice a second."""
+    talk = Talk(f"broker-{replica}-fetcher-0", port)
+    for number in range(times):
+        asked = {"replicaId": replica, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": number}
+        talk.call(1, 11, asked, {"sessionId": 7, "responses": []})
+    return talk
+
+
+@pytest.mark.parametrize("metadata_first", [True, False])
+def test_a_replica_that_asks_no_more_is_missing_if_no_metadata_tells(metadata_first: bool, tmp_path: Path) -> None:
+    """Metadata of before the refusals has all in sync, or there is none. Broker 3 stops as they begin."""
+    talk = produced(Talk(), 4, 0)
+    if metadata_first:
+        brokers = [{"nodeId": node, "host": f"10.0.0.{node}", "port": 9092} for node in (2, 3, 4)]
+        part = {"partitionIndex": 0, "leaderId": 2, "replicaNodes": [2, 3, 4], "isrNodes": [2, 3, 4]}
+        topics = [{"name": "orders", "partitions": [part]}]
+        talk.call(3, 8, {"topics": [{"name": "orders"}]}, {"brokers": brokers, "controllerId": 2, "topics": topics})
+    produced(talk, 12, 19)
+    unwaited = Talk("unwaited", 40005)
+    for _ in range(20):
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": [{"index": 0}]}]}
+        parts = [{"index": 0, "errorCode": 0, "baseOffset": 7}]
+        unwaited.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": parts}]})
+    stops, goes_on = follows(3, 41000, 5), follows(4, 41001, 20)
+    finding = told(found(tmp_path, talk, unwaited, stops, goes_on), "under-min-isr", topic="orders", client=["tester"],
+                   partition=["orders-0"], broker=["10.0.0.3:9092", "3"] if metadata_first else ["3"])  # fmt: skip
+    assert (finding.evidence["missing"], finding.evidence["told_by"]) == (["3"], ["a follower that asks no more"])
+    assert finding.evidence["unwaited"] >= 10 and " of the topic with acks=1 " in finding.ruled_out
+    assert finding.advice.startswith("bring broker 3" + " (10.0.0.3:9092)" * metadata_first)
+    [untold] = found(tmp_path, talk, unwaited, goes_on)
+    assert "broker" not in untold.subject and "replicas not in sync: not told" in untold.text
+    assert "kafka-topics.sh --describe --topic orders" in untold.advice
+
+
 @pytest.mark.parametrize(
     ("error", "why", "advice"),
     [

@@ -11,6 +11,7 @@ from kcli.diagnose import diagnose
 from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
+from kcli.rules.server_sets import disjoint
 from tests.capture.wires import Packet, packets_of, pcap
 from tests.diagnose.captured import DATA, diagnosed
 
@@ -63,3 +64,27 @@ def test_a_slow_broker_is_not_compared_with_those_of_another_cluster(tmp_path: P
     alone = {each.finding for each in diagnosed("coordinator-group").findings}
     found = {name for name, _ in told([here, there])} - {"clock-skew"}  # of the moved packets
     assert found == alone | {"commit-per-record"}
+
+
+def test_servers_without_anything_in_common_do_not_explain_each_other(tmp_path: Path) -> None:
+    """Both captures begin in mid-stream: no Metadata names a cluster. What is not known is named."""
+    here, there = DATA / "lagging-consumer-pageviews.pcap.zst", tmp_path / "there.pcap"
+    other = DATA / "slow-broker-payments.pcap.zst"
+    assert clusters(here) == clusters(other) == []
+    later = packets_of(here)[0].ns - packets_of(other)[0].ns
+    there.write_bytes(pcap([*elsewhere(packets_of(other), "-", later)]))
+    found = diagnose([str(here), str(there)])
+    assert {each.finding for each in found.findings} - {"clock-skew"} == {"slow-broker", "lagging-consumer"}
+    [unknown] = [each for each in found.unjudged if "which cluster" in each.what]
+    assert "127.0.0.1:26000, 127.0.7.1:24200 belong to" in unknown.what
+    for alone in (here, there):
+        assert not [each for each in diagnose([str(alone)]).unjudged if "which cluster" in each.what]
+
+
+def test_a_server_belongs_to_the_cluster_of_its_clients() -> None:
+    """Sets that overlap are one, in any order."""
+    assert sorted(map(sorted, disjoint([{"a", "b"}, {"c"}, {"d", "e"}, {"b", "d"}, {"f"}]))) == [
+        ["a", "b", "d", "e"],
+        ["c"],
+        ["f"],
+    ]

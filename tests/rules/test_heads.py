@@ -10,8 +10,8 @@ import pytest
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
 from kcli.rules import RULES
+from kcli.rules.clusters import judge_clusters
 from kcli.rules.heads import first_of, parts_of, rest_of
-from kcli.rules.judgement import judge
 from kcli.rules.rule import Rule
 from tests.diagnose.captured import DATA
 
@@ -85,7 +85,8 @@ def test_a_rule_whose_head_finds_nothing_is_not_asked(monkeypatch: pytest.Monkey
     with FactStore() as store:
         read_facts([str(DATA / "rebalance-storm-shipping.pcap.zst")], store, lambda _count: None, {})
         store.suit()
-        found = {each.finding for kept in judge(store, "FILE") for each in kept}
+        judged = judge_clusters(store, "FILE")
+        found = {each.finding for each in (*judged.kept, *judged.explained)}
     heads = {each.finding: first_of(each.sql, each.rests_on[0]) for each in WITH_HEADS}
     tried = {name for name, head in heads.items() if head in asked}
     whole = {each.finding for each in WITH_HEADS if rest_behind(each) in asked}

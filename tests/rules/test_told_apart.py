@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.wires import FIN, SYN, Wire
+from kcli.diagnose import diagnose
+from tests.capture.wires import FIN, SYN, Wire, pcap
 from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, found, rounds, told
 from tests.rules.test_sharing import later
@@ -145,6 +146,30 @@ def filling(partitions: list[int]) -> Talk:
 def test_of_three_partitions_one_is_hot_with_three_quarters(hot: int, told_of: bool, tmp_path: Path) -> None:
     findings = found(tmp_path, filling([0] * hot + [1, 2, 1] + [2] * (8 - hot)))
     assert [each.subject.get("partition") for each in findings] == ["orders-0"] * told_of
+
+
+def asks_for_leaders(leaders: list[int], broker: int = 2, port: int = 41500) -> Talk:
+    """A client to which a broker says who leads the partitions of "orders"."""
+    brokers = [{"nodeId": node, "host": f"10.0.0.{node}", "port": 9092} for node in sorted({*leaders})]
+    parts = [{"partitionIndex": at, "leaderId": node, "replicaNodes": [node], "isrNodes": [node]}
+             for at, node in enumerate(leaders)]  # fmt: skip
+    answer = {"brokers": brokers, "controllerId": broker, "clusterId": f"cluster of {broker}",
+              "topics": [{"name": "orders", "partitions": parts}]}  # fmt: skip
+    return Talk("looker", port, broker).call(3, 8, {"topics": [{"name": "orders"}]}, answer)
+
+
+def test_a_capture_without_a_leader_does_not_tell_how_even_its_topic_is(tmp_path: Path) -> None:
+    """That is told. What a leader of the same topic's name in another cluster leads is no matter."""
+    hot = filling([0] * 8 + [1, 2, 1])
+    partial = tmp_path / "partial.pcap"
+    partial.write_bytes(pcap(sorted([*hot.wire.packets, *asks_for_leaders([2, 2, 2, 5]).wire.packets])))
+    made = diagnose([str(partial)])
+    assert not [each for each in made.findings if each.finding == "hot-partition"]
+    [unjudged] = [each for each in made.unjudged if "evenly" in each.what]
+    assert "writer writes to orders: no connection to broker 5" in unjudged.what and "ports" in unjudged.remedy
+    elsewhere = asks_for_leaders([6, 7], 6, 41600)
+    findings = found(tmp_path, hot, asks_for_leaders([2, 2, 2]), elsewhere)
+    assert [each.subject.get("partition") for each in findings] == ["orders-0"]
 
 
 @pytest.mark.parametrize("hot", [True, False])

@@ -27,7 +27,7 @@ def finding_rows(views: Mapping[str, str], sample: float | None = None) -> Itera
     """
     with RuleTables(views) as tables:
         leave_out_second_hops(tables)
-        found, _explained = judge_clusters(tables, FILES)
+        found = judge_clusters(tables, FILES).kept
     for rank, each in enumerate(found, start=1):
         text, evidence = each.text, each.evidence
         if sample is not None and "connection" not in each.subject:  # a connection in the sample was read completely

@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# The missing replicas are those that the latest Metadata leaves out of the ISR. Clients may not have asked since: then
+# it is a follower that asked the refusing leader before and does so no more, or a replica whose broker is away.
 # Refusals at a single moment do not count: a broker of 4.x that can't verify a transaction at that moment answers old
 # clients with the same error (KIP-890), and accepts their retry a moment later.
 RULE = Rule(
@@ -11,7 +13,7 @@ RULE = Rule(
     when="errors LIKE '%,NOT_ENOUGH_REPLICAS%'",
     sql="""
 WITH refused AS (
-  SELECT topic, partition, client_id, error, ns
+  SELECT topic, partition, client_id, server, error, ns
   FROM produced
   WHERE error IN ('NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND')
 ),
@@ -42,19 +44,66 @@ latest AS (
   FROM metadata_partitions
   GROUP BY topic, partition
 ),
-short AS (
-  SELECT l.topic, replica, l.isr
+-- Of each topic.
+turned AS (
+  SELECT topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, min(ns) AS first_ns,
+         max(ns) AS last_ns, array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
+  FROM refused
+  WHERE topic IS NOT NULL
+  GROUP BY topic
+  HAVING count(DISTINCT ns) >= 3 OR max(ns) - min(ns) >= 1000000000
+),
+replicas AS (
+  SELECT topic, partition, isr, explode(split(replicas, ',')) AS replica
+  FROM latest
+  WHERE (topic, partition) IN (SELECT topic, partition FROM refused)
+),
+quiet AS (
+  SELECT DISTINCT topic, CAST(replica_id AS STRING) AS replica
   FROM (
-    SELECT topic, isr, explode(split(replicas, ',')) AS replica
-    FROM latest
-    WHERE (topic, partition) IN (SELECT topic, partition FROM refused)
-  ) AS l
-  WHERE NOT concat(',', l.isr, ',') LIKE concat('%,', replica, ',%')
+    SELECT t.topic, c.server, c.replica_id,
+           sum(CASE WHEN c.ns BETWEEN t.first_ns + 1000000000 AND greatest(t.first_ns + 3000000000,
+                                                                           t.last_ns - 2000000000)
+                    THEN 1 ELSE 0 END) AS meanwhile
+    FROM turned t
+    JOIN (SELECT DISTINCT topic, server FROM refused) AS r ON t.topic = r.topic
+    JOIN calls c ON c.server = r.server AND c.api = 'FETCH' AND c.replica_id >= 0
+    JOIN server_spans s ON c.server = s.server AND s.last_ns >= t.first_ns + 3000000000
+    GROUP BY t.topic, t.first_ns, c.server, c.replica_id
+    HAVING min(c.ns) < t.first_ns
+  ) AS f
+  WHERE meanwhile = 0
+),
+short AS (
+  SELECT topic, replica, 'the ISR in Metadata' AS told_by
+  FROM replicas
+  WHERE NOT concat(',', isr, ',') LIKE concat('%,', replica, ',%')
+  UNION
+  SELECT q.topic, q.replica, 'a follower that asks no more'
+  FROM quiet q
+  WHERE q.topic NOT IN (SELECT topic FROM replicas) OR (q.topic, q.replica) IN (SELECT topic, replica FROM replicas)
+  UNION
+  SELECT t.topic, r.replica, 'a broker that went away'
+  FROM turned t
+  JOIN replicas r ON r.topic = t.topic
+  JOIN nodes n ON CAST(n.node_id AS STRING) = r.replica
+  JOIN outages o ON o.server = n.server AND o.gone_ns < t.last_ns AND coalesce(o.back_ns, t.last_ns) > t.first_ns
 ),
 away AS (
-  SELECT topic, array_agg(DISTINCT replica) AS missing
-  FROM short
-  GROUP BY topic
+  SELECT s.topic, array_agg(DISTINCT replica) AS missing, array_agg(DISTINCT told_by) AS told_by,
+         array_agg(DISTINCT coalesce(b.broker_name, replica)) AS missing_brokers
+  FROM short s LEFT JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica LEFT JOIN brokers b ON n.server = b.server
+  GROUP BY s.topic
+),
+-- What the same leaders take meanwhile.
+taken AS (
+  SELECT t.topic, sum(CASE WHEN p.topic = t.topic AND acks = 1 THEN 1 ELSE 0 END) AS unwaited,
+         sum(CASE WHEN p.topic = t.topic THEN 0 ELSE 1 END) AS of_others
+  FROM turned t
+  JOIN (SELECT DISTINCT topic, server FROM refused) AS r ON t.topic = r.topic
+  JOIN produced p ON p.server = r.server AND p.ns BETWEEN t.first_ns AND t.last_ns
+  WHERE p.answered AND p.error IS NULL
+  GROUP BY t.topic
 ),
 named AS (
   SELECT topic, array_agg(DISTINCT name) AS broker
@@ -66,33 +115,37 @@ named AS (
     FROM short s JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica
   ) AS names
   GROUP BY topic
-),
--- Of each topic.
-turned AS (
-  SELECT topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, min(ns) AS first_ns, max(ns) AS last_ns
-  FROM refused
-  WHERE topic IS NOT NULL
-  GROUP BY topic
-  HAVING count(DISTINCT ns) >= 3 OR max(ns) - min(ns) >= 1000000000
 )
-SELECT t.topic, refused, errors, clients, h.partitions, coalesce(writes, 0) AS unanswered,
+SELECT t.topic, refused, errors, clients, h.partitions, t.partitions AS hit_partitions,
+       coalesce(writes, 0) AS unanswered,
        CASE WHEN writes > 0
             THEN concat(', ', writes, ' more without an answer or timed out (',
                         concat_ws(', ', array_sort(w.partitions)), ')')
             ELSE '' END AS more,
-       (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, missing, refused AS weight, broker
+       (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, missing, told_by, missing_brokers,
+       refused AS weight, broker, coalesce(unwaited, 0) AS unwaited, coalesce(of_others, 0) AS of_others,
+       CASE WHEN missing IS NULL THEN 'not told (Metadata is older, no follower in the capture stops)'
+            ELSE concat('broker ', concat_ws(', ', array_sort(missing_brokers)), ', by ',
+                        concat_ws(' and ', array_sort(told_by))) END AS not_in_sync,
+       CASE WHEN missing IS NULL
+            THEN 'kafka-topics.sh --describe --topic {topic:word} names the replicas that are not in the ISR: bring '
+                 'their brokers back, or let them catch up; do not lower min.insync.replicas to hide the problem'
+       END AS advised
 FROM turned t
 JOIN hit h ON t.topic = h.topic
 LEFT JOIN left_waiting w ON t.topic = w.topic
 LEFT JOIN away a ON t.topic = a.topic
 LEFT JOIN named n ON t.topic = n.topic
+LEFT JOIN taken k ON t.topic = k.topic
 """,
     subject={"topic": "topic", "client": "clients", "broker": "broker", "partition": "partitions"},
-    evidence=("refused", "unanswered", "errors", "missing", "seconds", "clients"),
-    says="{topic}: {refused} batches with acks=all refused ({errors}) over {seconds} s to {clients}{more}; "
-    "replicas not in sync: broker {missing}",
-    ruled_out="the producer: its writes with acks=1 and to other topics succeed",
-    advice="bring broker {missing} back, or let it catch up; do not lower min.insync.replicas to hide the problem",
+    evidence=("refused", "unanswered", "errors", "missing", "told_by", "seconds", "clients", "unwaited", "of_others"),
+    says="{topic}: {refused} batches with acks=all to {hit_partitions} refused ({errors}) over {seconds} s to "
+    "{clients}{more}; replicas not in sync: {not_in_sync}",
+    ruled_out="the producer, and a leader that takes nothing: it took {unwaited} batches of the topic with acks=1 and "
+    "{of_others} of other topics meanwhile",
+    advice="bring broker {missing_brokers} back, or let it catch up; do not lower min.insync.replicas to hide the "
+    "problem",
     see="decode pcap {files} --errors=NOT_ENOUGH_REPLICAS",
     source="min.insync.replicas; kafka.cluster:Partition UnderMinIsr",
     explains={"errors-again": ("client",), "message-too-large": (), "broker-down": ("broker",), "long-transaction": ()},

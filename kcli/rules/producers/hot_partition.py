@@ -3,7 +3,8 @@
 from kcli.rules.rule import OF_TOPIC, Rule
 
 # Half of the bytes; of three partitions 70 %; or 40 % if every other partition that is written to gets little.
-# A capture without the traffic of a broker that leads partitions of the topic lacks what is written there.
+# A capture without the traffic of a broker that leads partitions of the topic lacks what is written there: it is told
+# that the rule can't judge it.
 RULE = Rule(
     finding="hot-partition",
     title="partitions that get far more than their share",
@@ -38,19 +39,25 @@ asked AS (
 everyone AS (SELECT topic, count(DISTINCT partition) AS seen FROM asked GROUP BY topic),
 leaders AS (
   SELECT m.topic, leader, count(a.partition) + count(s.server) AS seen
-  FROM partition_states m
+  FROM metadata_partitions m
   LEFT JOIN asked a ON m.topic = a.topic AND m.partition = a.partition
   LEFT JOIN server_spans s ON m.leader_address = s.server
   WHERE m.topic IN (SELECT topic FROM uneven) AND leader >= 0
   GROUP BY m.topic, leader
-)
+),
+away AS (SELECT topic, concat_ws(', ', array_sort(array_agg(leader))) AS brokers FROM leaders WHERE seen = 0
+         GROUP BY topic)
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
        t.used, t.first_ns, t.last_ns, greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 1e2 * t.most / t.bytes AS percent,
-       1e2 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
+       1e2 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight,
+       CASE WHEN a.brokers IS NOT NULL
+            THEN concat('how evenly ', t.client_id, ' writes to ', t.topic, ': no connection to broker ', a.brokers,
+                        ', which leads partitions of it, is in the capture') END AS unseen,
+       'a capture of the ports of all brokers' AS remedy
 FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
-WHERE t.topic NOT IN (SELECT topic FROM leaders WHERE seen = 0)
-  AND t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)
+LEFT JOIN away a ON t.topic = a.topic
+WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
