@@ -178,6 +178,23 @@ answered       bool     there is an answer
 )
 define(
     RULE_FACTS,
+    "refused_records",
+    "Partitions of Produce whose records the broker did not take: INVALID_RECORD and INVALID_TIMESTAMP.",
+    """
+connection     string   "server-client", each as address:port
+correlation_id int32    of request and response
+topic          string?  the topic's name
+partition      int32    the partition's index
+error          string   name of the partition's error
+message        string?  what the broker says of it (from Produce v8 on)
+records        int32    records that it names
+first_record   int32?   the first of them: its place in the batch
+record_message string?  what the broker says of that
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
     "topic_changes",
     "Topics that CreateTopics and DeleteTopics name.",
     WHO,

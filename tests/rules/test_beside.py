@@ -18,10 +18,11 @@ from tests.rules.test_sharing import fetcher, later
 def outage(at: int) -> list[Wire]:
     """Three clients of a broker whose connections end together, two more that it refuses, and its return."""
     wires = []
+    brokers = [{"nodeId": node, "host": f"10.0.0.{node}", "port": 9092, "rack": None} for node in (2, 3)]
     for number in range(3):
         talk = Talk(f"client-{number}", 45000 + number, broker=3)
         for _ in range(2 * at // SECOND):
-            talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+            talk.call(3, 12, {"topics": []}, {"brokers": brokers, "topics": []})
         talk.wire.add(1, FIN | ACK)
         talk.wire.add(0, FIN | ACK)
         wires.append(talk.wire)

@@ -8,7 +8,9 @@ import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
 from tests.capture.messages import request, response
+from tests.capture.wires import pcap
 from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, told
+from tests.rules.test_lively import given
 from tests.rules.test_slow_rebalance import Member, Newer, in_group
 
 
@@ -154,3 +156,38 @@ def test_a_newcomer_is_refused_while_a_member_has_its_instance_id(lives: bool, t
         assert "duplicate-static-member" not in {each.finding for each in findings}
         [word] = [each for each in worth_a_word(tmp_path) if each.finding == "duplicate-static-member"]
         assert "close()" in word.advice and "did not leave" in word.text
+
+
+def test_heartbeats_that_are_refused_are_no_signs_of_life(tmp_path: Path) -> None:
+    """Who is refused is no member and reads nothing: that it does not is no other cause."""
+    stays, source = Newer("stays", 41000).beats((0, 3), instance="one", given=True), Talk("source", 41003)
+    comes, reads = Newer("comes", 42000), Talk("comes", 42001)
+    fetched(reads, 3)
+    stays.beats((3, 3), times=12)
+    comes.beats((0, 0), times=12, instance="one", error=111)
+    beat_and_write(Talk("other", 42002), source, "other", 60)
+    path = tmp_path / "a.pcap"
+    wires = (stays.wire, comes.wire, reads.wire, source.wire)
+    path.write_bytes(pcap(sorted(packet for wire in wires for packet in wire.packets)))
+    made = diagnose([str(path)])
+    stuck = [each for each in (*made.findings, *made.explained) if each.finding == "consumer-stuck"]
+    assert not [each for each in stuck if each.subject["client"] == "comes"]
+
+
+def test_a_member_of_which_only_heartbeats_are_captured_is_named(tmp_path: Path) -> None:
+    """It may be stuck, or have nothing to read. A member that joins in the capture is told what it reads."""
+
+    def unjudged(*, joins: bool) -> list[str]:
+        beats, source = Talk("member", 40000), Talk("source", 40001)
+        if joins:
+            given(beats, held=False)
+        beat_and_write(beats, source, "member", 40)
+        path = tmp_path / "a.pcap"
+        path.write_bytes(pcap(sorted([*beats.wire.packets, *source.wire.packets])))
+        made = diagnose([str(path)])
+        assert not made.findings
+        return [each.what for each in made.unjudged if each.what.startswith("whether ")]
+
+    [said] = unjudged(joins=False)
+    assert said.startswith("whether member of group g works: 40 heartbeats and no Fetch")
+    assert not unjudged(joins=True)

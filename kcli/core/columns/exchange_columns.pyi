@@ -62,6 +62,7 @@ class ExchangeRows(Sink):
         positions: bool = True,
         checksums: bool = True,
         talks: dict[str, Any] | None = None,
+        failing: dict[int, frozenset[int]] | None = None,
     ) -> None: ...
     def put(self, item: Any, clock: int) -> bool: ...
     def put_texts(

@@ -103,9 +103,10 @@ cdef class ExchangeRows(Sink):
       them, or None;
     - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
       that number after an ApiVersions;
-    - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
+    - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`, or with
+      an error of `failing`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    forwarded: API keys. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for
+    forwarded: API keys. failing: error codes by API key. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for
     `end`, who asks for what and what comes of it. framed: API keys whose frames are kept, a Fetch's whole unless parted.
     headed: whether headers are wanted as text. texts: API keys whose bodies are kept as text; None: all. bodies: whether
     they are read at all: else neither texts nor errors nor names come of them, and nobody looks whether they can be read.
@@ -133,7 +134,7 @@ cdef class ExchangeRows(Sink):
     cdef Texts clients
     cdef DictionaryBuilder used_clients
     cdef object owner
-    cdef dict talks
+    cdef dict talks, failing
     cdef Streams streams                   # whose clock tells when an exchange came out
     cdef bint[KEYS] forwarded, framed, textless
     cdef bint parted, counted
@@ -146,7 +147,8 @@ cdef class ExchangeRows(Sink):
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
-                 bint counted=True, bint positions=True, bint checksums=True, dict talks=None):
+                 bint counted=True, bint positions=True, bint checksums=True, dict talks=None, dict failing=None):
+        self.failing = failing or {}
         self.owner, self.talks, self.parted, self.layouts = owner, talks, parted, Layouts(owner.layout)
         self.counted = parted and counted
         self.lines = ExchangeWriter(owner.bodies)
@@ -209,12 +211,13 @@ cdef class ExchangeRows(Sink):
             self.fields.put_values(fields)
         if is_known and self.textless[e.key]:
             self.messages.drop_texts()
+        cdef bint forwards = is_known and self.forwards(&e)
         self.add(&e, who, parted)
         if is_known and self.framed[e.key] and request is not None and (response is not None or e.response == NULL):
             self.frames.put(self.count - 1, &e, None)
         if self.lines.names.table.missed != missed or names_topic_id(request) or names_topic_id(response):
             self.note_nameless()
-        if is_known and self.forwarded[e.key]:
+        if forwards:
             self.forward(&e)
         if self.is_full():
             self.owner.flush()
@@ -230,7 +233,7 @@ cdef class ExchangeRows(Sink):
         cdef PyObject* codecs
         cdef size_t names, missed
         cdef int client
-        cdef bint parted
+        cdef bint parted, forwards
         codecs = steady_codecs(self.lines, e, &client)
         if <object>codecs is None:
             return False
@@ -246,18 +249,25 @@ cdef class ExchangeRows(Sink):
             self.put_fields(<ApiCodecs>codecs, e)
         if self.textless[e.key]:
             self.messages.drop_texts()
+        forwards = self.forwards(e)
         self.add(e, self.client(e.request, client), parted)
         if self.framed[e.key]:
             self.frames.put(self.count - 1, e, self.partitions if parted and e.key == FETCH and self.partitions.given is None else None)
         if self.lines.names.table.missed != missed:
             self.note_nameless()
-        if self.forwarded[e.key]:
+        if forwards:
             self.forward(e)
         if self.lines.names.table.used != names:
             self.owner.learn(link_of(e), *values_of(e))
         if self.is_full():
             self.owner.flush()
         return True
+
+    cdef bint forwards(self, Exchange* e) except -1:
+        """Return whether the owner takes this exchange, whose row has not ended, as a whole."""
+        if self.forwarded[e.key]:
+            return True
+        return self.messages.has_errors() and e.key in self.failing and self.messages.has_error_of(self.failing[e.key])
 
     cdef int forward(self, Exchange* e) except -1:
         """Forward an exchange to the owner, but not what was said before."""

@@ -100,8 +100,20 @@ cdef class MessageColumns:
 
     cdef bint has_errors(self) noexcept:
         """Return whether `note_errors` found one in the last response, whose row has not ended."""
+        return self.errors.size // sizeof(int64_t) > self.first_error()
+
+    cdef size_t first_error(self) noexcept:
+        """Return the number of errors in the rows that have ended."""
         cdef size_t before = self.error_ends.size // sizeof(int32_t)
-        return <int64_t>(self.errors.size // sizeof(int64_t)) > ((<int32_t*>self.error_ends.data)[before - 1] if before else 0)
+        return (<int32_t*>self.error_ends.data)[before - 1] if before else 0
+
+    cdef bint has_error_of(self, codes) except -1:
+        """Return whether `note_errors` found one of these codes in the last response, whose row has not ended."""
+        cdef size_t i
+        for i in range(self.first_error(), self.errors.size // sizeof(int64_t)):
+            if (<int64_t*>self.errors.data)[i] in codes:
+                return True
+        return False
 
     cdef void drop_texts(self) noexcept:
         """Drop the texts of the last exchange."""

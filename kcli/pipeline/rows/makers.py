@@ -6,6 +6,7 @@ from collections.abc import Container
 
 from kcli.pipeline.rows.group_calls import put_commit, put_leave, put_member_call
 from kcli.pipeline.rows.metadata_calls import MetadataRows
+from kcli.pipeline.rows.refused_records import put_refused_records
 from kcli.pipeline.rows.single_rows import MAKERS, Maker
 from kcli.pipeline.rows.transaction_calls import put_sasl_call, put_topic_changes, put_transaction_call
 from kcli.schemas import apikeys
@@ -37,5 +38,6 @@ def said_makers() -> dict[int, Maker]:
         **dict.fromkeys((apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE), put_sasl_call),
         **dict.fromkeys((apikeys.CREATE_TOPICS, apikeys.DELETE_TOPICS), put_topic_changes),
         apikeys.LEAVE_GROUP: put_leave,
+        apikeys.PRODUCE: put_refused_records,
         apikeys.OFFSET_COMMIT: put_commit,
     }

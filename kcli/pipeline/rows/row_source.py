@@ -28,6 +28,7 @@ from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
 from kcli.pipeline.rows.projections import layout
 from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_records
+from kcli.pipeline.rows.refused_records import FAILING, may_refuse
 from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.pipeline.rows.tcp import tcp_batch
 from kcli.pipeline.tables import RECORDS, TABLES
@@ -124,7 +125,8 @@ class RowSource(Sink):
         self.taker = ExchangeRows(
             self,
             rows=self.rows_at_once,
-            forwarded=(*self.rows.makers, *(() if self.records is None else WITH_RECORDS)),
+            forwarded=(*(self.rows.makers.keys() - FAILING), *(() if self.records is None else WITH_RECORDS)),
+            failing=FAILING if self.says else None,
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,
             texts=None if whole else TEXTS if "noted_exchanges" in wanted else (),
@@ -194,7 +196,8 @@ class RowSource(Sink):
                 self.records.add(item, UNKNOWN if self.origins is None else self.origins.row())
                 if self.records.size >= CHUNK:
                     self.put_records()
-            return
+            if not (self.says and key in FAILING and may_refuse(response)):
+                return
         self.rows.more(self.capture.handover.exchange_of(link, *exchange))
 
     def put_records(self) -> None:

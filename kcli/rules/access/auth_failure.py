@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
+# Of no rows array_agg with a FILTER is NULL in DuckDB and empty in Spark, so it is asked only where there are some.
 # A client that is logged in asks for something. Where nothing of the broker is captured, connections that end behind
 # the login, or the choice of its mechanism, without any other request, show that it was refused, or not answered.
 RULE = Rule(
@@ -39,10 +40,13 @@ passed AS (
   WHERE api = 'SASL_AUTHENTICATE' AND error IS NULL AND answered AND connection NOT IN (SELECT connection FROM tried)
   GROUP BY 1
 )
-SELECT t.client_id, array_agg(DISTINCT t.principal) FILTER (WHERE t.principal IS NOT NULL) AS users,
+SELECT t.client_id, CASE WHEN count(t.principal) > 0
+                         THEN array_agg(DISTINCT t.principal) FILTER (WHERE t.principal IS NOT NULL) END AS users,
        count(*) AS refused, coalesce(max(p.good), 0) AS good, count(DISTINCT t.connection) AS connections,
-       array_agg(DISTINCT error) FILTER (WHERE error IS NOT NULL) AS errors, max(message) AS message,
-       array_agg(DISTINCT mechanism) FILTER (WHERE mechanism IS NOT NULL) AS mechanisms,
+       CASE WHEN count(error) > 0 THEN array_agg(DISTINCT error) FILTER (WHERE error IS NOT NULL) END AS errors,
+       max(message) AS message,
+       CASE WHEN count(mechanism) > 0
+            THEN array_agg(DISTINCT mechanism) FILTER (WHERE mechanism IS NOT NULL) END AS mechanisms,
        (max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6 AS seconds,
        min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
        count(*) AS weight, array_agg(DISTINCT server) AS servers,

@@ -14,7 +14,8 @@ users AS (
 )
 SELECT m.client_id, m.error, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
        min(ns) AS first_ns, max(ns) AS last_ns, max(g.groups) AS groups,
-       array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL) AS users, count(*) AS weight,
+       CASE WHEN count(u.principal) > 0 THEN array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL)
+            END AS users, count(*) AS weight,
        CASE m.error
             WHEN 'GROUP_AUTHORIZATION_FAILED' THEN 'its group'
             WHEN 'CLUSTER_AUTHORIZATION_FAILED' THEN 'the cluster'

@@ -55,7 +55,8 @@ users AS (
 )
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
        min(ns) AS first_ns, max(ns) AS last_ns,
-       array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL) AS users, count(*) AS weight,
+       CASE WHEN count(u.principal) > 0 THEN array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL)
+            END AS users, count(*) AS weight,
        CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL THEN 'warning' ELSE 'critical' END AS severity,
        CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL
             THEN '; it goes on without this topic' ELSE '' END AS after

@@ -17,7 +17,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # for another member. A member that was stuck before the capture began fetches nothing in it. Its partitions grow,
 # belong to topics that its group reads, and nobody of the group fetches them. At most as many such members are reported
 # as there are such partitions, as other members may have none. If no other member fetches, and the member does not
-# repeat a commit, it may still work on its records.
+# repeat a commit, it may still work on its records. A heartbeat that is refused is no sign of life: its sender is no
+# member (an instance id that another one holds, KIP-848), and gets no records.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive but consume nothing",
@@ -26,8 +27,9 @@ RULE = Rule(
     sql="""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, member_id, api, unix_micros(timestamp) * 1000 AS ns,
-         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0 AS beats, assignment,
-         completed_ns
+         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
+           AND coalesce(error, 'REBALANCE_IN_PROGRESS') = 'REBALANCE_IN_PROGRESS' AS beats,
+         assignment, completed_ns
   FROM group_calls
 ),
 heartbeats AS (
@@ -327,6 +329,17 @@ never_read AS (
     ON m.group_id = r.group_id
   WHERE client_id NOT IN (SELECT client_id FROM idle) AND (coalesce(r.fetches, 0) >= 10 OR commits >= 2)
 ),
+-- Members that began to be silent before the capture, of groups that read nothing in it.
+unknown AS (
+  SELECT m.*
+  FROM mute m
+  LEFT JOIN (SELECT group_id, sum(fetches) AS fetches FROM read_by_others GROUP BY group_id) AS r
+    ON m.group_id = r.group_id
+  WHERE coalesce(r.fetches, 0) < 10 AND commits < 2
+    AND m.client_id NOT IN (SELECT client_id FROM idle)
+    AND m.client_id NOT IN (SELECT client_id FROM never_read)
+    AND m.client_id NOT IN (SELECT client_id FROM asked WHERE assignment IS NOT NULL OR api = 'JOIN_GROUP')
+),
 found AS (SELECT client_id FROM idle UNION ALL SELECT client_id FROM mute)
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
@@ -335,7 +348,8 @@ SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) /
        coalesce(o.other_fetches, 0) AS other_fetches, g.topics, coalesce(c.commits, 0) AS commits_after,
        (i.from_ns - s.first_ns) / 1e9 AS last_fetch_at_second, i.from_ns AS first_ns,
        CASE WHEN i.resumed THEN i.to_ns ELSE b.last_beat_ns END AS last_ns, (i.to_ns - i.from_ns) / 1e9 AS weight,
-       CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity
+       CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity, CAST(NULL AS STRING) AS unseen,
+       CAST(NULL AS STRING) AS remedy
 FROM idle i
 JOIN beats b ON i.client_id = b.client_id
 LEFT JOIN stretches s ON i.from_ns BETWEEN s.first_ns AND s.last_ns
@@ -350,8 +364,15 @@ WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / byte
 UNION ALL
 SELECT client_id, group_id, 0, heartbeats, (to_ns - from_ns) / 1e9, produced, false,
        ': nobody of the group asks for those partitions', 'no Fetch, no new commit in all the capture', 0, topics, 0,
-       NULL, from_ns, to_ns, (to_ns - from_ns) / 1e9, 'critical'
+       NULL, from_ns, to_ns, (to_ns - from_ns) / 1e9, 'critical', NULL, NULL
 FROM never_read
+UNION ALL
+SELECT client_id, group_id, 0, heartbeats, NULL, NULL, false, NULL, NULL, NULL, NULL, NULL, NULL, from_ns, to_ns, NULL,
+       NULL,
+       concat('whether ', client_id, ' of group ', group_id, ' works: ', heartbeats, ' heartbeats and no Fetch; what '
+              'it is to read was said before the capture'),
+       concat('a capture that begins before it joins; its lag: kafka-consumer-groups.sh --describe --group ', group_id)
+FROM unknown
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=(

@@ -73,5 +73,5 @@ LEFT JOIN where_from w ON s.client_id = w.client_id
     see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
     f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
     source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",
-    explains={"errors-again": ("client",), "message-too-large": ("client",)},
+    explains={"errors-again": ("client",), "message-too-large": ("client",), "invalid-record": ("client", "topic")},
 )

@@ -1,0 +1,30 @@
+"""Rows of `refused_records`: what brokers say of records that they do not take."""
+
+from __future__ import annotations
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import partitions_in
+from kcli.pipeline.rows.group_calls import Who
+from kcli.pipeline.rows.single_rows import SingleRows
+from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.errors import error_code, error_name
+
+CODES = frozenset({error_code("INVALID_RECORD"), error_code("INVALID_TIMESTAMP")})
+FAILING = {PRODUCE: CODES}  # exchanges with rows here, by API
+
+
+def may_refuse(response: bytes | None) -> bool:
+    """Return whether a response to Produce may have one of CODES: whether its bytes are in it."""
+    return response is not None and any(code.to_bytes(2, "big") in response for code in CODES)
+
+
+def put_refused_records(rows: SingleRows, item: Exchange, _who: Who) -> None:
+    """Put the partitions of a Produce whose records are refused."""
+    for topic, _topic_id, each in partitions_in(item, item.response, "responses", "partitionResponses"):
+        if each["errorCode"] in CODES:
+            records = each.get("recordErrors") or ()
+            first = records[0] if records else {}
+            rows.put("refused_records", (
+                item.connection, item.correlation_id, topic, each["index"], error_name(each["errorCode"]),
+                each.get("errorMessage"), len(records), first.get("batchIndex"), first.get("batchIndexErrorMessage"),
+            ))  # fmt: skip
